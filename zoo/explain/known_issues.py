@@ -1,7 +1,7 @@
-"""Explaining a log: which known issues its lines are signs of, why they happen and what to do.
+"""Explain a log: find known issues in its lines, their causes and remedies.
 
-The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for, and a regular expression only sees the
-few hundred characters around one that was found, so the time grows with the log's length and no faster.
+The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for, and regular expressions only see a few
+hundred characters around a match, so the time is linear in the length of the log.
 """
 
 import dataclasses
@@ -14,36 +14,36 @@ from zoo.core import paths, schema
 from zoo.explain import log_clues
 from zoo.explain.log_text import LogText, printable
 
-# In an entry's sentences {name} stands for the group of that name, {name,other|else} for the first that was read.
+# In an entry's sentences, {name} is replaced by that group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 
 
 @dataclasses.dataclass(frozen=True)
 class Issue:
-    """One entry of ``issues/SUBJECT.yaml``: what goes wrong with Keras on a GPU, and what to do about it.
+    """One entry of ``issues/SUBJECT.yaml``: a problem with Keras on a GPU, and its remedy.
 
     Attributes:
-        backends: that it concerns; empty for all.
+        backends: affected ones; empty for all.
         effect: ``fatal``, ``silent-wrong``, ``silent-cpu``, ``slow`` or ``harmless``.
         source: ``owner/repository#number``, a document, or ``measured``: found by trials of this project on Linux or
             by reading the published wheels.
-        excerpt: what a user's log looks like, with the first of the backends if there is one.
-        before: ids of issues that do not explain a line that this one explains. A line is explained once, so a
+        excerpt: an example of a log, from the first of the backends if there is one.
+        before: ids of issues that must not explain a line that this one explains. A line is explained once, so a
             special case comes before a more general one.
-        patterns: texts to search for, in any case; one of them must be in the log.
-        context_pattern: a regular expression for the line of such a text (400 characters before it, 800 after), where
-            the text alone is not enough. ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``,
-            or ``{name|what to write without it}``.
-        unless: a regular expression; where it matches the same lines, they are not a sign of this issue.
-        details: regular expressions that only read more groups from the same lines.
+        patterns: texts to search for, ignoring case; one of them must be in the log.
+        context_pattern: a regular expression for the line of a text (400 characters before it, 800 after), if the
+            text is not sufficient. ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
+            ``{name|alternative}``.
+        unless: a regular expression; if it matches the same lines, the issue is excluded.
+        details: regular expressions for further groups from the same lines.
         requires: texts of which one must be in the log.
-        absent: texts of which none may be in the log.
+        absent: texts that must not be in the log.
         replaces: ids of issues that are not reported next to this one.
-        lines: how many lines before and after the line of the text the expressions see as well.
-        probe: in place of ``patterns``: the check of the worker that finds an issue which is never printed.
-        vague: the text means this only where one of these backends is known to have run.
-        general: reported only where no special issue explains the log, and only the first of them.
+        lines: additional lines before and after the match for the expressions.
+        probe: instead of ``patterns``: the worker's check that detects a silent issue.
+        vague: requires that one of these backends is known to have run.
+        general: reported only if no special issue explains the log, and only the first of them.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Issue:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A line that is explained: what it means, what to type and who says so. ``number`` counts from 1."""
+    """An explained line, with cause, remedy and source. ``number`` counts from 1."""
 
     id: str
     cause: str
@@ -83,7 +83,7 @@ class Finding:
 
     @property
     def harmless(self) -> bool:
-        """True where nothing needs to be done."""
+        """Return True if there is nothing to do."""
         return self.effect == "harmless"
 
 
@@ -91,12 +91,11 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     """Find the known issues in a log.
 
     Args:
-        text: what was printed, of any length.
-        backend: the backend that ran, where it is known; issues of others are left out. ``cpu`` runs any
-            stack, so there nothing is left out.
+        text: of any length.
+        backend: that ran, if known; issues of others are excluded, except for ``cpu``, which runs any stack.
 
     Returns:
-        One finding an issue, by line; empty where nothing is known.
+        One finding per issue, by line.
     """
     log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
@@ -111,7 +110,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
 
 
 def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
-    """Leave out what a special issue says better than a general one; of general ones keep the first."""
+    """Drop findings that a special issue explains better, and all general ones except the first."""
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
     general = [issue.id for issue in matched if issue.general and issue.id not in replaced]
@@ -122,7 +121,7 @@ def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
 
 
 def render(findings: list[Finding], text: str = "") -> str:
-    """The findings as text for people, what needs doing first; without any, what the log itself shows."""
+    """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
     if not findings:
         return log_clues.render(text)
     ordered = sorted(findings, key=lambda finding: finding.harmless)
@@ -142,16 +141,16 @@ def _lines(finding: Finding) -> list[str]:
 
 @functools.cache
 def issues() -> tuple[Issue, ...]:
-    """Return all known issues in the order in which they are searched for, general ones last."""
+    """Return all known issues in search order, general ones last."""
     files = sorted((paths.PACKAGE / "explain" / "issues").glob("*.yaml"))
     return in_order([Issue(**row) for file in files for row in schema.read_yaml(file)])
 
 
 def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
-    """Sort issues as their ``before`` says, general ones last.
+    """Sort issues by their ``before``, general ones last.
 
     Raises:
-        graphlib.CycleError: they say that an issue comes before itself.
+        graphlib.CycleError: an issue comes before itself.
     """
     by_id = {issue.id: issue for issue in unordered}
     order: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter(dict.fromkeys(by_id, ()))
@@ -168,14 +167,14 @@ def _concerning(backend: str | None) -> list[Issue]:
 
 
 def _taken(issue: Issue, before: list[Issue]) -> bool:
-    """True where an earlier issue for the same backend has explained the line already."""
+    """Return True if an earlier issue for the same backend has explained the line."""
     return any(
         not (issue.backends and other.backends) or set(issue.backends) & set(other.backends) for other in before
     )
 
 
 def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, str]]]:
-    """The lines in which an issue shows, the places in them, and what was read there."""
+    """Yield the lines that show an issue, the positions in them, and the groups."""
     if (issue.requires and not any(map(log.has, issue.requires))) or any(map(log.has, issue.absent)):
         return
     for pattern in issue.patterns:
@@ -186,7 +185,7 @@ def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, s
 
 
 def _values(issue: Issue, context: str) -> dict[str, str] | None:
-    """What the groups of an issue's expression read in a context; None where it is no sign of the issue."""
+    """Return the groups of an issue's expressions in a context, or None if it does not match."""
     if issue.unless and _compiled(issue.unless).search(context):
         return None
     if issue.context_pattern and not _compiled(issue.context_pattern).search(context):

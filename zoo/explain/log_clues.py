@@ -1,4 +1,4 @@
-"""What a log without a known issue still shows: the line that matters, where it arose and its family."""
+"""Clues in a log without a known issue: the decisive line, its frame and its family of errors."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Clues:
-    """The last line that looks like an error, the frame before it, and the family that it seems to be of."""
+    """The last line that looks like an error, the frame before it, and its probable family."""
 
     line: str = ""
     number: int = 0
@@ -39,7 +39,7 @@ class Clues:
 
 
 def find(text: str) -> Clues:
-    """Look through the end of a log for the line that matters."""
+    """Search the end of a log for the decisive line."""
     data = LogText(text).data.decode("utf-8", errors="replace")
     lines = [line[:WIDTH] for line in data.split("\n")]
     for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
@@ -49,7 +49,7 @@ def find(text: str) -> Clues:
 
 
 def render(text: str) -> str:
-    """What to say of a log without a known issue, for people."""
+    """Return a text about a log without a known issue."""
     clues = find(text)
     lines = ["Nothing in this log is a known issue."]
     if clues.family:

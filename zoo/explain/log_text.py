@@ -1,6 +1,6 @@
-"""The text of a log, made searchable: without escapes, and in time that grows with its length and no faster.
+"""A searchable log: without escapes, and with searches in linear time.
 
-A pattern is looked for only where all its words stand in the log, so hundreds of patterns cost little more than one.
+A pattern is searched for only if all its words occur in the log, so hundreds of patterns cost little more than one.
 """
 
 import functools
@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 
 BEFORE, AFTER = 400, 800
-# A pattern that stands in a log thousands of times says no more than in its first and last places.
+# Of thousands of matches, the first and last ones suffice.
 PLACES = 200
 LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
 ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\)|[@-Z^_])")
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
-# Logs are pasted through editors that exchange quotes and spaces; files of PowerShell have a NUL after each letter.
+# Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
     (b"\0", b""),
     (b"\x08", b""),
@@ -30,7 +30,7 @@ REPLACED = (
 
 
 class LogText:
-    """A log as bytes, and the same in lower case; bytes, since ``lower`` leaves every place where it was."""
+    """A log as bytes, and the same in lower case: on bytes, ``lower`` keeps all positions."""
 
     def __init__(self, text: str) -> None:
         self.data = _clean(text.encode("utf-8", errors="replace"))
@@ -39,17 +39,16 @@ class LogText:
         self.vocabulary = b" ".join(self.words)
 
     def may_have(self, pattern: bytes) -> bool:
-        """Whether the words of a pattern stand somewhere in the log."""
+        """Return True if the words of a pattern occur in the log."""
         whole, cut = _pattern_words(pattern)
         return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut)
 
     def has(self, pattern: str) -> bool:
-        """Whether a pattern stands anywhere in the log."""
         wanted = pattern.lower().encode()
         return self.may_have(wanted) and wanted in self.low
 
     def places(self, pattern: str) -> Iterator[int]:
-        """Where a pattern stands: its first places and, of very many, its last."""
+        """Yield the positions of a pattern: the first ones and, of very many, the last."""
         wanted = pattern.lower().encode()
         if not self.may_have(wanted):
             return
@@ -70,30 +69,30 @@ class LogText:
             yield place
 
     def around(self, place: int, length: int, lines: int) -> str:
-        """The line of a place, with as many lines before and after it as asked for."""
+        """Return the line of a position, with ``lines`` more before and after it."""
         before = self.data[max(0, place - BEFORE) : place].split(b"\n")[-1 - lines :]
         after = self.data[place : place + length + AFTER].split(b"\n")[: 1 + lines]
         return _decoded(b"\n".join(before) + b"\n".join(after))
 
     def line_start(self, place: int) -> int:
-        """The beginning of the line of a place, or of what is near it where the line is very long."""
+        """Return the start of the line of a position, or a nearby one in a very long line."""
         return max(self.data.rfind(b"\n", max(0, place - LONGEST), place) + 1, place - LONGEST)
 
     def line(self, start: int, place: int) -> str:
-        """The line of a place, and not too much of it."""
+        """Return the line of a position, shortened."""
         begin = start
         if place - start > LINE // 2:
-            # A line that is cut begins with a whole word.
+            # Cut at the start of a word.
             begin = self.data.find(b" ", place - LINE // 2, place) + 1 or place - LINE // 2
         return printable(_decoded(self.data[begin : begin + LINE]).partition("\n")[0])
 
     def number(self, place: int) -> int:
-        """The number of the line of a place; lines count from 1."""
+        """Return the line number of a position, counted from 1."""
         return self.data.count(b"\n", 0, place) + 1
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal might obey."""
+    """Return a text without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
@@ -114,7 +113,7 @@ def _words(low: bytes) -> set[bytes]:
 
 @functools.cache
 def _pattern_words(pattern: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
-    """The words of a pattern, and those at its ends, which may be parts of longer words in a log."""
+    """Return the words of a pattern, and those at its ends, which may be parts of longer words in a log."""
     words = list(WORD.finditer(pattern))
     cut = tuple(word.group() for word in words if word.start() == 0 or word.end() == len(pattern))
     return frozenset(word.group() for word in words if word.group() not in cut), cut
