@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,13 @@ def drawn_curves(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     rows = [{"epoch": epoch, "loss": 1 / epoch, "accuracy": 1 - 1 / epoch} for epoch in (1.0, 2.0, 3.0)]
     plots.curves(rows, "drawn once", path)
     return path.read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def _own_evidence(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what the user of this machine validated out of the tests, and what they validate out of the user's."""
+    folder = tmp_path_factory.getbasetemp() / "user" / uuid.uuid4().hex
+    monkeypatch.setattr(paths, "user_dir", lambda: folder)
 
 
 @pytest.fixture

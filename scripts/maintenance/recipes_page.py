@@ -1,4 +1,4 @@
-"""Write recipes/README.md, which shows all evidence, and the table of certified machines in docs/machines.md.
+"""Write recipes/README.md, which shows all evidence, the versions at the top of each recipe, and docs/machines.md.
 
 python scripts/maintenance/recipes_page.py              write the page
 python scripts/maintenance/recipes_page.py --check      exit 1 with a message if the page is out of date
@@ -9,16 +9,19 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.maintenance import measure_ranges
 from scripts.maintenance.evidence import machines
-from zoo.config import config_files
+from zoo.config import bounds, config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.environments import selection, stacks
+from zoo.environments import backends, stacks
 from zoo.runs import evidence, published_figures
+from zoo.tasks import recipe_status
 
 PAGE = paths.RECIPES / "README.md"
 MACHINES = ROOT / "docs" / "machines.md"
@@ -28,72 +31,152 @@ HEAD = """\
 
 Written by `python scripts/maintenance/recipes_page.py` from the files in this folder; changes by hand are lost.
 
-`MODEL/BACKEND.yaml` holds the settings of a model for a backend, `MODEL/BACKEND.validated.json` the trainings that
-show it to work, and `stacks/NAME/` a set of libraries with one lock file for each platform. A training is known in
-one of three grades:
+`MODEL/recipe.yaml` holds the settings of a model for all backends, `MODEL/BACKEND.yaml` what must be different on one
+of them. `MODEL/BACKEND.validated.json` holds the trainings that show it to work, `MODEL/range.json` those
+that prove a range of batch sizes and precisions, and `stacks/NAME/` a set of libraries with one lock file for each
+platform. What is known of a recipe on a backend has one of five grades:
 
-- **measured**: the zoo trained it on that platform and that device;
+- **measured**: the zoo trained the whole recipe on that platform and that device;
 - **stand-in**: the zoo trained it on a build for the processor that stands in for the GPU build of the same Keras
   generation. It shows that the recipe runs on that Keras, and nothing of the GPU;
-- **reported**: a named source says so. The zoo has not repeated it.
+- **reported**: a named source says so. The zoo has not repeated it;
+- **linked**: the files of the locked versions fit together by their symbols. Nothing was run;
+- **resolved**: a lock exists. Nothing was run.
 
-That a stack can be resolved and locked is not evidence. A row of your own machine:
-`python -m zoo validate model=MODEL backend=BACKEND`.
+A training counts only if it is of the whole recipe, of a commit without changes, and of the recipe and the lock as
+they are now; one of an earlier recipe or lock is **stale**. A row of your own machine:
+`python -m zoo validate model=MODEL backend=BACKEND`; of all recipes: `python -m zoo validate --all data.root=FOLDER`.
 """
 COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from"]
+BLOCK = (
+    "# Validated versions, written by scripts/maintenance/recipes_page.py:\n",
+    "# End of the validated versions.\n",
+)
+CELLS = ("stack", "Python", "framework", "plug-in", "Keras", "NumPy", "platform", "device", "date", "result", "grade")
 
 
 def page() -> str:
     """Return the whole page."""
     models = config_files.options("model")
-    parts = [HEAD, _overview(models), *(_model(name) for name in models), _stacks(), _machines(), _reported()]
+    parts = [
+        HEAD,
+        _overview(recipe_status.trained_models()),
+        *(_model(name) for name in models),
+        _stacks(),
+        _machines(),
+        _reported(),
+    ]
     return "\n".join(part for part in parts if part)
 
 
+def _training() -> list[backends.Backend]:
+    return [row for row in backends.load_all() if row.trains and row.runnable]
+
+
 def _overview(models: list[str]) -> str:
-    """Return the table of all combinations that can train, with their grades."""
-    known = {(model, backend): evidence.read(model, backend) for model in models for backend in selection.names()}
-    rows = [
-        [backend.name, stack, *(_grades(known[model, backend.name], stack) for model in models)]
-        for backend in selection.load_all()
-        for stack in [*backend.stacks, *_others(known, backend)]
-        if backend.runnable and backend.trains and stack in stacks.names()
-    ]
-    return "## Overview\n\n" + _table(["backend", "stack", *models], rows)
+    """Return the table of models and backends: grade, newest framework and Keras, date."""
+    rows = [[model, *(_status(model, backend).words for backend in _training())] for model in models]
+    return "## Overview\n\n" + _table(["model", *(backend.name for backend in _training())], rows)
 
 
-def _others(known: dict[tuple[str, str], list[evidence.Row]], backend: selection.Backend) -> list[str]:
-    """Return stacks that have evidence on a backend without being on its list."""
-    names = {row["stack"] for (_, name), rows in known.items() if name == backend.name for row in rows}
-    return sorted(names - set(backend.stacks))
-
-
-def _grades(rows: list[evidence.Row], stack: str) -> str:
-    grades = [f"{row['grade']}{_less(row)} {row['platform']}" for row in rows if row["stack"] == stack]
-    return ", ".join(dict.fromkeys(grades)) or "-"
-
-
-def _less(row: evidence.Row) -> str:
-    """Return in which way a training was less than the whole recipe."""
-    if row["preset"] not in ("full", None):
-        return f" ({row['preset']})"
-    return " (changed settings)" if row.get("changed") and not evidence.verdict(row) else ""
+def _status(model: str, backend: backends.Backend) -> recipe_status.Status:
+    return recipe_status.status(model, backend, recipe_status.rows_of(model, backend, own=False))
 
 
 def _model(model: str) -> str:
-    rows = [_cells(backend, row) for backend in selection.names() for row in evidence.read(model, backend)]
+    rows = [_cells(model, name, row) for name in backends.names() for row in evidence.read(model, name)]
     table = _table(COLUMNS, rows) if rows else "No training is recorded.\n"
-    return f"## {model}\n\n{table}"
+    return f"## {model}\n\n{table}{_ranges(model)}"
 
 
-def _cells(backend: str, row: evidence.Row) -> list[str]:
+def _ranges(model: str) -> str:
+    """Return the proven ranges of a model with their measurements: seeds in columns."""
+    text = ""
+    for name, data, proven in measure_ranges.stated():
+        if name == model:
+            rows = [row for row in measure_ranges.read(model) if row["data"] == data]
+            target = ", ".join(f"{key} {bounds.words(bounds.of(key, value))}" for key, value in proven.target.items())
+            text += f"\nProven range on {data}: batch size {proven}. Target: {target}.\n\n" + _measured(rows)
+    return text
+
+
+def _measured(rows: list[dict[str, Any]]) -> str:
+    seeds = sorted({row["seed"] for row in rows})
+    points = sorted({(row["batch_size"], row["learning_rate"], row["precision"]) for row in rows})
+    lines = []
+    for point in points:
+        of_point = [row for row in rows if (row["batch_size"], row["learning_rate"], row["precision"]) == point]
+        values = {row["seed"]: f"{row['value']:.4f} ({row['stack']})" for row in of_point}
+        lines.append([*map(str, point), *(values.get(seed, "-") for seed in seeds)])
+    return _table(["batch size", "learning rate", "precision", *(f"seed {seed}" for seed in seeds)], lines)
+
+
+def recipes() -> dict[Path, str]:
+    """Return the text of every recipe of a model, with the versions that it was validated with at its top."""
+    texts = {}
+    for model in recipe_status.trained_models():
+        own = {backend.name for backend in _training() if len(config_files.recipe_files(model, backend.name)) > 1}
+        inherit = [backend for backend in _training() if backend.name not in own]
+        for path in config_files.recipe_files(model, ""):
+            texts[path] = _with_block(path, _block(model, inherit))
+        for backend in _training():
+            if backend.name in own:
+                path = config_files.recipe_files(model, backend.name)[1]
+                texts[path] = _with_block(path, _block(model, [backend]))
+    return texts
+
+
+def _with_block(path: Path, lines: list[str]) -> str:
+    begin, end = BLOCK
+    text = re.sub(f"^{re.escape(begin)}.*?^{re.escape(end)}", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    first, _, rest = text.partition("\n")
+    return f"{first}\n{begin}{''.join(f'#   {line}' + chr(10) for line in lines)}{end}{rest}"
+
+
+def _block(model: str, of: list[backends.Backend]) -> list[str]:
+    rows: list[list[str]] = []
+    others: list[str] = []
+    for backend in of:
+        counted = [row for row in recipe_status.rows_of(model, backend, own=False)
+                   if not recipe_status.discounted(model, backend.name, row)]  # fmt: skip
+        rows += [_line(backend.name, row) for row in counted]
+        if not counted:
+            found = _status(model, backend)
+            others.append(f"{backend.name}: {found.words.replace(': ', f', stack {found.stack}: ', 1)}")
+    table = [["backend", *CELLS], *rows] if rows else []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    shown = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return [*shown, *others]
+
+
+def _line(backend: str, row: evidence.Row) -> list[str]:
+    versions = row["versions"]
+    named = [recipe_status.version(versions, names) for names in (recipe_status.FRAMEWORKS, recipe_status.PLUGINS)]
+    keras = versions.get("keras") or versions.get("keras-nightly") or ""
+    cells = [
+        versions.get("python", ""),
+        *named,
+        keras,
+        versions.get("numpy", ""),
+        row["platform"],
+        evidence.place(row),
+    ]
+    target = evidence.expectation(row)
+    result = f"{row['metric']} {row['value']:.4f}" if row["value"] is not None else ""
+    result += f" ({target})" if target else ""
+    return [backend, row["stack"], *(cell or "-" for cell in [*cells, row["date"], result, row["grade"]])]
+
+
+def _cells(model: str, backend: str, row: evidence.Row) -> list[str]:
     changed = f", with `{' '.join(row['changed'])}`" if row.get("changed") else ""
     preset = f", preset {row['preset']}" if row["preset"] not in ("full", None) else ""
     note = f"; {row['note']}" if row.get("note") and row["note"] not in evidence.figure(row) else ""
     source = f"`{row['command']}` at {_short(row['commit'])}" if row["source"] is None else row["source"]
     where = f"{row['platform']}, {evidence.place(row)}"
     result = f"{evidence.figure(row)}{changed}{note}"
-    return [backend, row["stack"], row["grade"], where, row["data"]["name"] + preset, result, row["date"], source]
+    reason = recipe_status.discounted(model, backend, row)
+    grade = row["grade"] + (f" ({reason})" if reason else "")
+    return [backend, row["stack"], grade, where, row["data"]["name"] + preset, result, row["date"], source]
 
 
 def _short(commit: str) -> str:
@@ -132,7 +215,7 @@ def pages() -> dict[Path, str]:
     if not has_begin or not has_end:
         raise ZooError(f"{MACHINES} has lost the marks {begin} and {end}", "Put them back.")
     table = _machines().partition("\n\n")[2]
-    return {PAGE: page(), MACHINES: f"{head}{begin}\n{table}{end}{tail}"}
+    return {PAGE: page(), MACHINES: f"{head}{begin}\n{table}{end}{tail}", **recipes()}
 
 
 def _reported() -> str:

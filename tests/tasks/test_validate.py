@@ -13,8 +13,9 @@ from zoo.cli.main import main
 from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.environments import backends
 from zoo.runs import evidence, lifecycle, records, result
-from zoo.tasks import registry, validate
+from zoo.tasks import recipe_status, registry, validate
 
 COMMIT = "0123456789" * 4
 Check = Callable[..., validate.Verdict]
@@ -30,9 +31,9 @@ def check(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     monkeypatch.setattr(records, "git_commit", lambda: COMMIT)
     monkeypatch.setattr(validate, "_load", lambda: 0.0)
 
-    def run(*overrides: str, script: str = "ok") -> validate.Verdict:
+    def run(*overrides: str, script: str = "ok", write: bool = True) -> validate.Verdict:
         monkeypatch.setenv("FAKE_WORKER", script)
-        return validate.validate(Overrides.parse(["model=mnist", "backend=cpu", "data=digits", *overrides]))
+        return validate.validate(Overrides.parse(["model=mnist", "backend=cpu", "data=digits", *overrides]), write)
 
     return run
 
@@ -202,13 +203,23 @@ def test_an_unknown_zoo_is_refused_before_anything_is_trained(
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_installed_zoo_keeps_the_row_with_the_run(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validate, "_is_checkout", lambda: False)
-    verdict = check("preset=smoke")
-    assert verdict.folder is not None
-    assert verdict.written == verdict.folder / "validated.json"
-    assert any("not a checkout" in text for text in verdict.remarks)
+def test_the_checkout_is_left_alone_unless_it_is_to_be_written(check: Check) -> None:
+    verdict = check("preset=smoke", write=False)
+    assert verdict.written == evidence.own_file("mnist", "cpu")
     assert evidence.recorded() == []
+    (kept,) = evidence.read_file(evidence.own_file("mnist", "cpu"))
+    assert kept == row(verdict)
+    assert recipe_status.rows_of("mnist", backends.load("cpu")) == [kept]
+    assert recipe_status.rows_of("mnist", backends.load("cpu"), own=False) == []
+
+
+def test_an_installed_zoo_is_not_written_and_nothing_is_trained_for_it(
+    check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(validate, "_is_checkout", lambda: False)
+    with pytest.raises(ZooError, match="this zoo is installed"):
+        check("preset=smoke")
+    assert not (tmp_path / "runs").exists()
 
 
 def finished(**changes: Any) -> dict[str, Any]:
@@ -271,7 +282,7 @@ def test_one_table_of_all_with_the_failed_one_in_it(
     check: Check, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER", "ok")
-    common = ["model=mnist", "backend=cpu", "data=digits", "preset=smoke"]
+    common = ["--write", "model=mnist", "backend=cpu", "data=digits", "preset=smoke"]
     assert main(["validate", "-m", *common, "stack=tf-2.21,tf-1.8"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("0.9300") == 2
@@ -282,6 +293,24 @@ def test_one_table_of_all_with_the_failed_one_in_it(
     assert "tf-9" in printed.err
     assert main(["validate", *common, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["passed"] is True
+
+
+def test_all_recipes_are_validated_and_the_second_start_skips_them(
+    check: Check, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged(monkeypatch, 0.9)
+    monkeypatch.setenv("FAKE_WORKER", "ok")
+    monkeypatch.setattr(recipe_status, "promised", lambda *_: {"digits": {"test_accuracy": 0.9}})
+    monkeypatch.setattr(recipe_status, "_lock", lambda *_: "0" * 64)  # of the environment that pretends
+    words = ["validate", "--all", "model=mnist", "backend=cpu", "stack=tf-2.21,torch"]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert "[1/2, time left unknown] model=mnist backend=cpu stack=tf-2.21 data=digits" in shown.err
+    assert "[2/2, about 0 min left]" in shown.err
+    kept = evidence.read_file(evidence.own_file("mnist", "cpu"))
+    assert [row["stack"] for row in kept if row["recipe_sha256"]] == ["tf-2.21", "torch"]
+    assert main(words) == 0
+    assert "Nothing to do" in capsys.readouterr().err
 
 
 def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:

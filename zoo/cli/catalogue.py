@@ -6,8 +6,9 @@ from typing import Any
 from zoo.config import arguments, config_files, references
 from zoo.core import paths
 from zoo.core import schema as row_files
+from zoo.environments import backends as all_backends
 from zoo.environments import stacks
-from zoo.runs import evidence
+from zoo.tasks import recipe_status
 from zoo.weights import zoo_networks
 
 Rows = list[dict[str, str]]
@@ -60,17 +61,13 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """Return one row per recipe, and per recorded training without a recipe, with the evidence that it works."""
-    files = {path for path in paths.RECIPES.glob("*/**/*.yaml") if not path.is_relative_to(paths.STACKS)}
-    named = {(path.parent.relative_to(paths.RECIPES).as_posix(), path.stem) for path in files}
-    rows = []
-    for model, backend in sorted(named | set(evidence.recorded())):
-        path = paths.RECIPES / model / f"{backend}.yaml"
-        trainer = read_yaml(path).get("trainer", {}) if path in files else {}
-        settings = ", ".join(f"{key}={value}" for key, value in trainer.items()) or "the defaults"
-        shown = "; ".join(evidence.words(row) for row in evidence.read(model, backend))
-        rows.append({"model": model, "backend": backend, "settings": settings, "evidence": shown or "none yet"})
-    return rows
+    """Return one row for each model: the grade, newest versions and date of its validation on each backend."""
+    trains = [row for row in all_backends.load_all() if row.trains]
+    return [
+        {"model": model}
+        | {each.name: recipe_status.status(model, each, recipe_status.rows_of(model, each)).words for each in trains}
+        for model in recipe_status.trained_models()
+    ]
 
 
 def weights() -> Rows:

@@ -34,6 +34,13 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("zoo", appauthor=False))
 
 
+def user_dir() -> Path:
+    """Return the folder of what belongs to the user and is made by no command again, such as evidence."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("zoo", appauthor=False))
+
+
 def cache_in_use() -> Path:
     """Return the lock that every command holds while it may read the cache."""
     return cache_dir() / ".used"

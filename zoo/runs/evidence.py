@@ -64,6 +64,7 @@ class EvidenceRow:
         source: address or publication of a reported figure.
         changed: settings that differ from the recipe.
         differences: of a user's own environment from the lock.
+        recipe_sha256: of everything that the recipe computes on the data.
         probes: outcome of each numeric probe.
     """
 
@@ -88,6 +89,7 @@ class EvidenceRow:
     changed: list[str] = dataclasses.field(default_factory=list)
     differences: list[str] = dataclasses.field(default_factory=list)
     lock_sha256: str | None = None
+    recipe_sha256: str | None = None
     note: str = ""
     hardware: str = ""
     probes: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
@@ -101,6 +103,11 @@ _MACHINE_PATH = re.compile(
 def file(model: str, backend: str) -> Path:
     """Return the file of the rows of a recipe; it need not exist."""
     return paths.RECIPES / model / f"{backend}{SUFFIX}"
+
+
+def own_file(model: str, backend: str) -> Path:
+    """Return the file of the rows of a recipe that only this user has; it need not exist."""
+    return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 
 def recorded() -> list[tuple[str, str]]:

@@ -11,9 +11,9 @@ from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
-from zoo.runs import evidence, lifecycle, promises, records, result
+from zoo.runs import evidence, lifecycle, promises, records
 from zoo.runs.records import Json
-from zoo.tasks import discovery, registry
+from zoo.tasks import discovery, recipe_status, registry
 
 BUSY = "other work ran on the machine, so the seconds are too long"
 
@@ -46,16 +46,19 @@ class Verdict:
         return self.row is not None and not self.problems
 
 
-def validate(overrides: Overrides) -> Verdict:
+def validate(overrides: Overrides, write: bool = False) -> Verdict:
     """Train a recipe, check the outcome, and write it down as evidence.
 
-    A row that passes goes to ``recipes/MODEL/BACKEND.validated.json``. One that does not, and every row of an
-    installed zoo without a checkout, goes to ``validated.json`` in the run folder, and leaves the recipe's alone.
+    A row that passes goes to the user's own evidence, :func:`zoo.runs.evidence.own_file`, or to that of the checkout,
+    ``recipes/MODEL/BACKEND.validated.json``. One that does not goes to ``validated.json`` in the run folder.
 
     Args:
         overrides: as for ``train``.
+        write: change the files of the checkout.
     """
     _check_identity()
+    if write:
+        check_writable()
     _check_task(overrides)
     load = _load()
     run = registry.dispatch("train", overrides)
@@ -66,10 +69,13 @@ def validate(overrides: Overrides) -> Verdict:
         row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
     problems = problems_of(run.record)
     remarks = _remarks(run.record, row)
-    target, why = _target(run, passed=not problems)
+    model, backend = str(run.record["model"]), str(run.record["backend"])
+    target = evidence.file(model, backend) if write else evidence.own_file(model, backend)
+    if problems:
+        target = run.folder / "validated.json"
+        remarks.append("The recipe's own evidence was left as it is.")
     evidence.add(target, row)
-    recipe = f"{run.record['model']}/{run.record['backend']}"
-    return Verdict(overrides, recipe, row, problems, [*remarks, *why], run.folder, target)
+    return Verdict(overrides, f"{model}/{backend}", row, problems, remarks, run.folder, target)
 
 
 def _check_task(overrides: Overrides) -> None:
@@ -125,6 +131,7 @@ def row_of(record: Json) -> evidence.Row:
         "preset": settings["preset"],
         "changed": _changed(settings),
         "lock_sha256": stack.get("lock_sha256"),
+        "recipe_sha256": _recipe(record),
     }
     more = {
         "direction": direction,
@@ -136,6 +143,12 @@ def row_of(record: Json) -> evidence.Row:
 
 
 _DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
+
+
+def _recipe(record: Json) -> str | None:
+    model, data = str(record["model"]), record["data"]["name"]
+    known = model in config_files.options("model") and data in config_files.options("data")
+    return recipe_status.recipe_sha256(model, str(record["backend"]), data) if known else None
 
 
 def _stands_in(stack: Json) -> str:
@@ -252,18 +265,13 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
     return remarks
 
 
-def _target(run: result.Run, passed: bool) -> tuple[Path, list[str]]:
-    """Where the row goes, and why not to the recipes."""
-    own = run.folder / "validated.json"
-    file = evidence.file(str(run.record["model"]), str(run.record["backend"]))
-    if not passed:
-        return own, ["The recipe's own evidence was left as it is."]
+def check_writable() -> None:
+    """Refuse to change the recipes of an installed zoo, or of a folder that cannot be written."""
+    remedy = "Leave out --write: the evidence then goes to your own data folder."
     if not _is_checkout():
-        return own, ["This zoo is installed, not a checkout: the row stays with the run."]
-    folder = next(place for place in file.parents if place.exists())
-    if not os.access(folder, os.W_OK):
-        return own, [f"{folder} cannot be written: the row stays with the run."]
-    return file, []
+        raise ZooError("--write changes the files of a checkout, and this zoo is installed", remedy)
+    if not os.access(paths.RECIPES, os.W_OK):
+        raise ZooError(f"{paths.RECIPES} cannot be written", remedy)
 
 
 def _load() -> float:

@@ -1,6 +1,7 @@
 """`zoo validate`: train recipes, check them against their expected result, and record the evidence."""
 
 import argparse
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,15 @@ COLUMNS = (
 def add_parser(verbs: "Verbs") -> None:
     parser = add_verb(verbs, "validate", run, "train a recipe, check its expected result, record the evidence")
     execution.add_overrides(parser, ("model", "backend", "data", "preset"))
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="train every recipe that is not validated on this machine yet, on every stack that runs here; model=, "
+        "backend= and stack= restrict it, data.root=FOLDER holds the data sets",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write the evidence into the checkout, not into your own data folder"
+    )
     add_json(parser)
 
 
@@ -35,11 +45,11 @@ def run(parsed: argparse.Namespace) -> int:
     from zoo.config.overrides import Overrides
 
     given = Overrides.parse(parsed.overrides)
-    combinations = _announced(given) if parsed.multirun else [given]
+    combinations = _remaining(given) if parsed.all else _announced(given) if parsed.multirun else [given]
     verdicts: list[Verdict] = []
     for overrides in combinations:
         try:
-            verdicts.append(_validate(overrides))
+            verdicts.append(_validate(overrides, parsed.write))
         except ZooError as error:
             console.fail(error.message, error.remedy)
             if error.exit_code == INTERRUPTED:
@@ -57,10 +67,28 @@ def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
         yield combination
 
 
-def _validate(overrides: "Overrides") -> "Verdict":
+def _remaining(given: "Overrides") -> "Iterator[Overrides]":
+    """Yield what is not validated on this machine yet, after saying how long all of it will take."""
+    from zoo.environments import machine
+    from zoo.tasks import recipe_status
+
+    trainings = list(recipe_status.planned(given, machine.probe()))
+    took: list[float] = []
+    for number, each in enumerate(trainings):
+        left = recipe_status.seconds_left(trainings[number:], took)
+        shown = f"about {left / 60:.0f} min left" if left is not None else "time left unknown"
+        console.say(f"\n[{number + 1}/{len(trainings)}, {shown}] {' '.join(each.overrides.words)}")
+        start = time.monotonic()
+        yield each.overrides
+        took.append(time.monotonic() - start)
+    if not trainings:
+        console.say("Nothing to do: every recipe that can run here is validated")
+
+
+def _validate(overrides: "Overrides", write: bool) -> "Verdict":
     from zoo.tasks import validate
 
-    verdict = validate.validate(overrides)
+    verdict = validate.validate(overrides, write)
     for text in validate.lines(verdict):
         console.say(text)
     return verdict

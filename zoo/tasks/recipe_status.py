@@ -1,0 +1,248 @@
+"""What is known of each recipe on each backend, which recorded trainings count, and which are to be made here."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from zoo.config import compose, config_files, setting
+from zoo.config.overrides import Overrides, leaves
+from zoo.core import paths
+from zoo.core.files import file_sha256
+from zoo.environments import backends, selection, stacks
+from zoo.environments import machine as machines
+from zoo.runs import evidence
+from zoo.tasks import discovery
+
+# From best to least; the last two say nothing of a training.
+GRADES = ("measured", "stand-in", "reported", "linked", "resolved")
+# Packages that a version is named by, the one below Keras first.
+FRAMEWORKS = ("tensorflow", "tensorflow-macos", "torch", "mlx", "plaidml", "jax")
+PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """The best that is known of a recipe on a backend.
+
+    Attributes:
+        grade: one of :data:`GRADES`; empty where nothing can run it.
+        stack: that it is known of.
+        versions: of that stack, by package.
+        date: of the training; of a lock without one, the day it was resolved for.
+        result: the figure, and whether the target was reached.
+        stale: number of trainings that do not count any more.
+    """
+
+    model: str
+    backend: str
+    grade: str = ""
+    stack: str = ""
+    versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    date: str = ""
+    result: str = ""
+    stale: int = 0
+
+    @property
+    def words(self) -> str:
+        """Return grade, framework, Keras and date: ``measured: torch 2.13.0, keras 3.15.1, 2026-11-26``."""
+        named = [version(self.versions, FRAMEWORKS), version(self.versions, ("keras", "keras-nightly")), self.date]
+        known = f"{self.grade}: {', '.join(filter(None, named))}" if self.grade else "-"
+        return f"{known} ({self.stale} stale)" if self.stale else known
+
+
+def version(versions: dict[str, str], packages: tuple[str, ...]) -> str:
+    """Return name and version of the first of some packages; empty where there is none."""
+    return next((f"{name} {versions[name]}" for name in packages if name in versions), "")
+
+
+def trained_models() -> list[str]:
+    """Return the models that have recipes."""
+    return [name for name in config_files.options("model") if config_files.recipe_files(name, "")]
+
+
+def promised(model: str, backend: str) -> dict[str, dict[str, float | str]]:
+    """Return what a recipe promises, by data set."""
+    command = discovery.command("train", config_files.task_of(model))
+    settings = compose.compose(command, Overrides.of({"model": model, "backend": backend}))
+    return {data: row for data, row in getattr(settings, "expect", {}).items() if row}
+
+
+def recipe_sha256(model: str, backend: str, data: str) -> str:
+    """Return the checksum of all that a recipe computes on a data set, and of what it promises of it."""
+    command = discovery.command("train", config_files.task_of(model))
+    settings = compose.compose(command, Overrides.of({"model": model, "backend": backend, "data": data}))
+    values = dict(leaves(dataclasses.asdict(settings)))
+    kept = {key: value for key, value in values.items()
+            if setting.of(command.schema, key).affects is setting.NUMBERS and key != "model.about"}  # fmt: skip
+    promise = getattr(settings, "expect", {}).get(data)
+    return hashlib.sha256(json.dumps([kept, promise], sort_keys=True).encode()).hexdigest()
+
+
+def discounted(model: str, backend: str, row: evidence.Row) -> str:
+    """Return why a recorded training does not count as validation, or an empty string."""
+    if row["grade"] == "reported":
+        return ""
+    if row["preset"] != "full" or row.get("changed"):
+        return "not the whole recipe"
+    if str(row["commit"]).endswith("-dirty"):
+        return "of a checkout with uncommitted changes"
+    if row.get("recipe_sha256") != recipe_sha256(model, backend, row["data"]["name"]):
+        return "stale: the recipe has changed"
+    stack = stacks.load(row["stack"]) if row["stack"] in stacks.names() else None
+    same = stack and row["platform"] in stack.platforms and _lock(stack, row["platform"]) == row.get("lock_sha256")
+    return "" if same else "stale: the lock has changed"
+
+
+def _lock(stack: stacks.Stack, platform: str) -> str:
+    return file_sha256(stacks.lock_file(stack, platform))
+
+
+def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:
+    """Return the recorded trainings of a recipe, those of builds for the processor that stand in for it included.
+
+    Args:
+        model: name of the model.
+        backend: that the recipe is for.
+        own: include those that only this user has.
+    """
+    files = (evidence.file, evidence.own_file)[: 1 + own]
+    rows = [row for file in files for row in evidence.read_file(file(model, backend.name))]
+    if backend.name != "cpu":
+        others = [row for file in files for row in evidence.read_file(file(model, "cpu"))]
+        rows += [row for row in others if row["grade"] == "stand-in" and row["stack"] in backend.stacks]
+    return rows
+
+
+def status(model: str, backend: backends.Backend, rows: list[evidence.Row]) -> Status:
+    """Return the best that is known of a recipe on a backend.
+
+    Args:
+        model: name of the model.
+        backend: that the recipe is for.
+        rows: recorded trainings.
+    """
+    reasons = [discounted(model, backend.name, row) for row in rows]
+    counted = [row for row, reason in zip(rows, reasons, strict=True) if not reason]
+    stale = sum(reason.startswith("stale") for reason in reasons)
+    if not counted:
+        return dataclasses.replace(_untrained(model, backend), stale=stale)
+    best = min(GRADES.index(row["grade"]) for row in counted)
+    row = max((row for row in counted if row["grade"] == GRADES[best]), key=_newness)
+    result = evidence.figure(row)
+    return Status(model, backend.name, row["grade"], row["stack"], row["versions"], row["date"], result, stale)
+
+
+def _newness(row: evidence.Row) -> tuple[list[int], str]:
+    keras = str(row["versions"].get("keras", "0"))
+    return [int(part) for part in keras.split(".") if part.isdecimal()], row["date"]
+
+
+def _untrained(model: str, backend: backends.Backend) -> Status:
+    """Return what the locks say, and what was found in their files: the best stack, the first of equal ones."""
+    named = set(stacks.names())
+    devices = {entry.device for entry in backend.serves}
+    places = [
+        (stack, platform)
+        for stack in map(stacks.load, filter(named.__contains__, backend.stacks))
+        for platform, row in stack.platforms.items()
+        if not row.stand_in_for and ("any" in devices or devices & set(row.devices))
+    ]
+    found = [
+        Status(model, backend.name, _grade(stack, platform), stack.name, _pins(stack, platform), stack.exclude_newer)
+        for stack, platform in places
+    ]
+    return min(found, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
+
+
+def _pins(stack: stacks.Stack, platform: str) -> dict[str, str]:
+    return stacks.pins(stacks.lock_file(stack, platform))
+
+
+def _grade(stack: stacks.Stack, platform: str) -> str:
+    linked = any(entry.grade == "linked" and entry.platform == platform for entry in stack.evidence)
+    return "linked" if linked else "resolved"
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned:
+    """A training that would validate a recipe here; ``seconds`` as an earlier one took, or None."""
+
+    overrides: Overrides
+    seconds: float | None
+
+
+def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
+    """Yield the trainings of all recipes that this machine can run and that are not validated on it yet.
+
+    Args:
+        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict which, and ``data.root`` is a
+            folder with a folder named as each data set, or with files that have the promised checksums anywhere.
+        machine: this one.
+    """
+    named = {entry.key: [text.partition("=")[2] for text in entry.choices or (entry.text,)] for entry in given}
+    places = list(_places(machine))
+    for model in trained_models():
+        for backend, stack in places:
+            choice = {"model": model, "backend": backend.name, "stack": stack}
+            if all(value in named.get(key, [value]) for key, value in choice.items()):
+                yield from _missing(choice, backend, given, machine)
+
+
+def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]:
+    """Yield every stack that can train here, once, with its backend: that of its device before the processor's."""
+    available = {stack.name: stack for stack in stacks.load_all() if stack.trains}
+    seen: set[str] = set()
+    for backend in sorted(backends.load_all(), key=lambda row: row.name == "cpu"):
+        for name, stack in available.items():
+            platform = stack.platforms.get(machine.platform)
+            computes = platform and (name in backend.stacks or "cpu" in platform.devices)
+            if not backend.trains or not computes or name in seen:
+                continue
+            if selection.evaluate(backend, machine, available, name).stack:
+                seen.add(name)
+                yield backend, name
+
+
+def seconds_left(trainings: list[Planned], took: list[float]) -> float | None:
+    """Estimate how long trainings take: as earlier ones did, else as those that are done; None without either."""
+    known = [each.seconds for each in trainings if each.seconds is not None] + took
+    usual = sum(known) / len(known) if known else None
+    if usual is None:
+        return None
+    return sum(usual if each.seconds is None else each.seconds for each in trainings)
+
+
+def _missing(
+    choice: dict[str, str], backend: backends.Backend, given: Overrides, machine: machines.Machine
+) -> Iterator[Planned]:
+    model, stack = choice["model"], choice["stack"]
+    promises = promised(model, backend.name)
+    data = next(iter(promises), None)  # the first is the one that the recipe was made for
+    if data is None:
+        return
+    known = [row for row in rows_of(model, backend) if row["data"]["name"] == data and row["stack"] == stack]
+    here = [row for row in known if row.get("hardware") == machines.hardware(machine)]
+    if any(not discounted(model, backend.name, row) for row in here):
+        return
+    root = given.get("data.root")
+    place = data_root(paths.user_path(root), data, promises[data].get("sha256")) if root else None
+    settings = {**choice, "data": data, **({"data.root": str(place)} if place else {})}
+    seconds = [sum(row["seconds"].values()) for row in known]
+    yield Planned(given.without("data.root", *choice).with_("user", settings), seconds[0] if seconds else None)
+
+
+def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
+    """Return where a data set is below a folder: a folder of its name, else the file with its checksum.
+
+    Args:
+        folder: with several data sets.
+        data: name of the data set.
+        sha256: of its one file, where a recipe promises something of it.
+    """
+    own = folder / data
+    if own.is_dir() or sha256 is None:
+        return own
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return next((path for path in files if file_sha256(path) == sha256), own)
