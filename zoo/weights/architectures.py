@@ -1,4 +1,4 @@
-"""Define the layers with weights of the zoo's MobileNets, as far as files of weights are held against them."""
+"""The layers with weights of the zoo's MobileNets, for comparison with files of weights."""
 
 from dataclasses import dataclass
 
@@ -45,11 +45,10 @@ def _v2_steps() -> list[Step]:
 
 
 def alpha(name: str, outputs: list[int]) -> float | None:
-    """Return the share of the filters that every layer of a network has; None where they have no common one.
+    """Return the common share of filters of a network's layers, or None.
 
     Args:
-        name: of the model.
-        outputs: of each of its steps, of which only those of convolutions are looked at.
+        outputs: of each of its steps; only those of convolutions are used.
     """
     steps, wanted = STEPS[name]
     pairs = [(step.outputs, filters) for step, filters in zip(steps, outputs, strict=True) if step.outputs]

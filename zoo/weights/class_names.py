@@ -1,4 +1,4 @@
-"""Name the classes that weights tell apart: by a file of the user's, by one beside the weights, or as ImageNet."""
+"""Name the classes of weights: from the user's file, a file next to the weights, or ImageNet."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from zoo.core.files import storage_error
 from zoo.core.paths import existing_input
 
 CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
-# Files that are looked for beside weights, in this order.
+# Files to search for next to weights, in this order.
 BESIDE = (
     "class_names.txt", "class_names.json", "labels.txt", "labels.json", "classes.txt", "classes.json",
     "class_indices.json",
@@ -25,8 +25,8 @@ def choose(source: str | None, weights: Path, count: int, published: bool = Fals
 
     Args:
         source: the file that ``classes=`` names, or None.
-        weights: the file of its weights, beside which names are looked for.
-        count: how many classes it has.
+        weights: names are searched for next to this file.
+        count: number of classes.
         published: the weights are those of ImageNet.
     """
     if source:
@@ -80,7 +80,7 @@ def read(path: Path) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a name a line; numbers before all of them, as in ``0 cat``, are left out."""
+    """Return one name per line, without numbers before all of them, as in ``0 cat``."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     parts = [re.fullmatch(r"(\d+)[\s:,]+(.+)", line) for line in lines]
     numbered = [int(part[1]) for part in parts if part] == list(range(len(lines)))
@@ -101,15 +101,15 @@ def _of_json(content: Any) -> list[str] | None:
 
 
 def labels_of(words: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
-    """Find the class that each word means: its name, ImageNet's synset of it, or its number.
+    """Find the class that each word means: its name, its ImageNet synset, or its number.
 
-    Classes without names are taken in the order of the words.
+    Classes without names are assigned in the order of the words.
 
     Args:
-        words: names of folders, or of the classes of a data set, in their order.
+        words: names of folders, or of the classes of a data set, in order.
         classes: names of the classes of a network.
-        what: where the words stand, for the message.
-        by_number: whether words that are numbers may mean the numbers of classes with names.
+        what: origin of the words, for the error.
+        by_number: whether numeric words may mean the numbers of classes with names.
     """
     for table, keys in _readings(words, classes):
         if all(len(table.get(key, ())) == 1 for key in keys):
@@ -125,7 +125,7 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
 
 
 def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
-    """Return the names of classes; those without names get the words that were found to mean them."""
+    """Return the names of classes; unnamed ones get the words that mean them."""
     if not _is_unnamed(classes):
         return classes
     words_by_label = dict(zip(labels, words, strict=True))

@@ -1,4 +1,4 @@
-"""Convert files of weights from one format to another, and list what they hold."""
+"""Convert files of weights from one format to another, and list their content."""
 
 import os
 from pathlib import Path
@@ -10,16 +10,15 @@ from zoo.weights.formats import Weights
 
 
 def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = False) -> list[str]:
-    """Read weights of any kind and write them as the kind that the target's name ends in.
+    """Read weights in any format and write them in the format of the target's suffix.
 
     Args:
-        source: the file to read. Weights of ``torch.nn.TransformerEncoder`` are known by their names.
-        target: the file to write.
+        source: weights of ``torch.nn.TransformerEncoder`` are recognized by their names.
         names: ``zoo``, the names of the zoo's own encoder, or ``torch``, those of PyTorch's.
-        overwrite: replace the target where it is there already.
+        overwrite: replace an existing target.
 
     Returns:
-        What was read and written, in lines for people.
+        A description in lines.
     """
     io.writer_for(target)
     if target.exists() and source.exists() and target.samefile(source):
@@ -37,7 +36,7 @@ def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = Fa
 
 
 def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
-    """Return weights in an order that Keras can read, as far as the target needs one and the network is known."""
+    """Order the weights for Keras if the target needs it and the network is known."""
     network = recognition.recognize(weights) if weights.order_problems and target.suffix == ".h5" else None
     if network is None:
         return weights, []
@@ -46,7 +45,7 @@ def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
 
 
 def show(path: Path) -> list[str]:
-    """List what a file of weights holds, in lines for people."""
+    """List the content of a weights file in lines."""
     weights = io.read(path)
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]
@@ -60,7 +59,7 @@ def show(path: Path) -> list[str]:
 
 
 def _scaling(network: recognition.Network) -> list[str]:
-    """Say how a network wants its pixels where that is not from -1 to 1, which a file of weights cannot hold."""
+    """Describe a pixel scaling other than -1 to 1, which a file of weights cannot store."""
     if network.scaling is None:
         return []
     mean, scale = ([f"{value:g}" for value in dict.fromkeys(values)] for values in network.scaling)

@@ -1,6 +1,6 @@
-"""Choose the feature network that judges pictures, and get its weights: the user's own or published ones.
+"""Choose the feature network that compares images, and get its weights: the user's own or published ones.
 
-Published files are downloaded once, and checked then and ever after.
+Published files are downloaded once, and verified then and on every use.
 """
 
 from dataclasses import dataclass
@@ -18,20 +18,18 @@ if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "features.yaml"
-# A weight of each network that tells it from others.
+# A weight that identifies each network.
 FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """One row of ``configs/weights/features.yaml``: where a file is published, and how it is recognized.
+    """A row of ``configs/weights/features.yaml``: a published file, and its checksum.
 
     Attributes:
         address: URL of its folder.
-        file: its name.
-        bytes: its size.
-        checksum: by algorithm: ``sha256``, or ``md5`` where no other is published.
-        source: where the checksum comes from.
+        checksum: by algorithm: ``sha256``, or ``md5`` if no other is published.
+        source: of the checksum.
         licence: of the weights.
     """
 
@@ -45,7 +43,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class FeatureNetwork:
-    """A network and its weights; ``arrays`` is None where it needs none. ``source`` says where they come from."""
+    """A network and its weights; ``arrays`` is None if it needs none. ``source`` is their origin."""
 
     network: str
     source: str
@@ -56,9 +54,9 @@ def choose(wanted: str, weights: str | None) -> FeatureNetwork:
     """Choose a network.
 
     Args:
-        wanted: its name, or ``auto``: that of the weights at hand, else ``random``, with a warning.
-        weights: path of its weights, or None: what was once downloaded; if nothing was, a network that is named is
-            downloaded, and for ``auto`` nothing is.
+        wanted: its name, or ``auto``: that of available weights, or ``random`` with a warning.
+        weights: path of its weights; None means earlier downloads. If there are none, a named network is downloaded,
+            but not for ``auto``.
     """
     if wanted == "random":
         if weights:
@@ -96,7 +94,7 @@ def _read(wanted: str, path: Path) -> FeatureNetwork:
 
 
 def _network(arrays: "Arrays") -> str | None:
-    """Return whose weights these are. VGG16 and VGG19 differ in the last convolution of block 3."""
+    """Return the network of these weights. VGG16 and VGG19 differ in the last convolution of block 3."""
     if FIRST["squeezenet"] in arrays:
         return "squeezenet"
     if FIRST["vgg"] not in arrays:
@@ -106,7 +104,7 @@ def _network(arrays: "Arrays") -> str | None:
 
 def write(path: Path, features: FeatureNetwork) -> None:
     """Write the weights of a network that has some, for the worker."""
-    assert features.arrays is not None  # noqa: S101  (callers ask before)
+    assert features.arrays is not None  # noqa: S101  (checked by callers)
     feature_weights.write(path, features.arrays)
 
 
@@ -114,12 +112,12 @@ def write(path: Path, features: FeatureNetwork) -> None:
 
 
 def published() -> dict[str, PublishedFile]:
-    """Return what is published, by network."""
+    """Return the published files by network."""
     return {network: PublishedFile(**row) for network, row in schema.read_yaml(TABLE).items()}
 
 
 def available(network: str) -> Path | None:
-    """Return the file of a network where it is at hand: downloaded by the zoo, else by Keras; else None."""
+    """Return the file of a network downloaded by the zoo or by Keras, or None."""
     name = published()[network].file
     if (_folder() / name).is_file():
         return download(network)
@@ -128,7 +126,7 @@ def available(network: str) -> Path | None:
 
 
 def download(network: str) -> Path:
-    """Return the file of a network, downloaded if it is not there."""
+    """Return the file of a network, downloaded if missing."""
     row = published()[network]
     checksum = row.checksum.get("sha256") or row.checksum["md5"]
     try:
@@ -148,9 +146,9 @@ def _folder() -> Path:
 
 
 def _check_unchanged(path: Path, row: PublishedFile) -> None:
-    """Refuse a file that is no longer what it was when it came.
+    """Raise an error for a file that has changed since its download.
 
-    Where only an md5 was published, which a forger can meet, the sha256 at the first sight is noted beside the file.
+    If only an MD5 is published, which can be forged, the SHA-256 of the first download is stored next to the file.
     """
     note, sha256 = path.with_name(path.name + ".sha256"), file_sha256(path)
     expected = row.checksum.get("sha256") or _noted(note)

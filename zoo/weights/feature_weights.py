@@ -1,7 +1,7 @@
-"""Read published weights of the feature networks, whatever file they came in.
+"""Read published weights of the feature networks from any format.
 
 A path may be a Keras HDF5, ``.npz`` or ``.safetensors`` file, or a folder with the ``model.json`` and the shards of
-TensorFlow.js. It may hold the first layers of a network only.
+TensorFlow.js. It may contain only the first layers of a network.
 """
 
 import json
@@ -29,15 +29,15 @@ def read(path: Path) -> "Arrays":
 
 
 def _plain(name: str) -> str:
-    """``fire2/squeeze1x1/kernel`` -> ``fire2_squeeze1x1/kernel``: Keras 3 takes no slash in the name of a layer."""
+    """Convert ``fire2/squeeze1x1/kernel`` to ``fire2_squeeze1x1/kernel``: Keras 3 allows no slash in layer names."""
     layer, _, weight = name.rpartition("/")
     return f"{layer.replace('/', '_')}/{weight}"
 
 
 def read_shards(folder: Path) -> "Arrays":
-    """Read the weights of a TensorFlow.js layers model: ``model.json`` and float32 shards beside it.
+    """Read the weights of a TensorFlow.js layers model: ``model.json`` and its float32 shards.
 
-    Groups of shards that are not there are skipped: the first layers of a network are of use without the last.
+    Groups of missing shards are skipped, because the first layers of a network are usable without the last.
     """
     path = folder / "model.json"
     try:
@@ -84,6 +84,6 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
 
 
 def write(path: Path, arrays: "Arrays") -> None:
-    """Write what the worker reads, ``layer/weight`` -> float32."""
+    """Write ``layer/weight`` -> float32 for the worker."""
     with atomic_file(path) as part:
         formats.write_npz(part, formats.Weights(arrays, "features"))

@@ -1,6 +1,6 @@
 """Read and write files of plain arrays, ``.npz`` and ``.safetensors``; define the limits for every format.
 
-Sizes that a file declares are checked before memory is set aside for them, and nothing is ever unpickled.
+Sizes declared in a file are checked before memory is allocated, and nothing is unpickled.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[np.float32]]
 
 MOST_BYTES = 4 << 30
-# Trained weights hardly shrink; what unpacks to a hundred times its size was made to hurt. Small files may be full
-# of zeros, so the rule starts above a size that hurts nobody.
+# Trained weights hardly compress; a ratio of a hundred is an attack. Small files may consist of zeros, so the rule
+# applies above a harmless size.
 MOST_EXPANSION = 100
 HARMLESS_BYTES = 64 << 20
 MOST_ENTRIES = 100_000
 MOST_JSON_BYTES = 64 << 20
-# What damaged and hostile files make zipfile, zlib, numpy, h5py and json raise.
+# Exceptions of zipfile, zlib, numpy, h5py and json for damaged and malicious files.
 _BROKEN = (
     ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, NotImplementedError, MemoryError,
     OverflowError, RecursionError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -45,10 +45,10 @@ class Weights:
 
     Attributes:
         arrays: ``layer/weight`` -> float32, convolution kernels as (height, width, in, out).
-        kind: what the file was, in words.
-        classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), where the file tells it.
-        order_problems: why the order of the layers is unknown; empty where it is known.
-        config: the model's configuration as Keras wrote it, where the file has one.
+        kind: description of the file.
+        classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), if the file has it.
+        order_problems: why the order of the layers is unknown; empty if it is known.
+        config: the model's configuration in Keras's form, if the file has one.
     """
 
     arrays: "Arrays"
@@ -59,12 +59,7 @@ class Weights:
 
 
 class RejectedFileError(ZooError):
-    """A file whose content is not what it should be.
-
-    Args:
-        path: the file.
-        reason: why it is rejected, to follow its name.
-    """
+    """A file with invalid content; ``reason`` follows its name."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -75,7 +70,7 @@ class RejectedFileError(ZooError):
 
 @contextlib.contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what reading a file raises into errors that name the file."""
+    """Convert exceptions of reading a file to errors that name it."""
     try:
         yield
     except OSError as error:
@@ -85,12 +80,11 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def check_size(path: Path, declared: int, stored: int) -> None:
-    """Refuse what would take more memory than its file can mean.
+    """Raise an error if content would take more memory than its file can justify.
 
     Args:
-        path: for the message.
-        declared: bytes that the content says it takes.
-        stored: bytes of the file.
+        declared: size of the content in bytes.
+        stored: size of the file in bytes.
     """
     if declared > MOST_BYTES:
         raise RejectedFileError(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
@@ -99,7 +93,7 @@ def check_size(path: Path, declared: int, stored: int) -> None:
 
 
 def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[np.float32]":
-    """Turn floating-point numbers of any width and byte order into float32."""
+    """Convert floating-point numbers of any width and byte order to float32."""
     if array.dtype.kind != "f":
         raise RejectedFileError(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
     return np.ascontiguousarray(array, np.float32).reshape(array.shape)
@@ -111,14 +105,14 @@ def from_bfloat16(raw: bytes, shape: tuple[int, ...]) -> "NDArray[np.float32]":
 
 
 def check_names(path: Path, names: Iterable[str]) -> None:
-    """Refuse names that no layer has: empty, endless, or with characters that cannot be printed."""
+    """Raise an error for names that no layer has: empty, very long, or with unprintable characters."""
     for name in names:
         if not name.isprintable() or not 0 < len(name) <= 500 or "" in name.split("/"):
             raise RejectedFileError(path, f"it holds an entry with the name {name[:100]!r}")
 
 
 def check_finite(path: Path, arrays: "Arrays") -> None:
-    """Refuse weights with NaN or infinity: what a network computes from them means nothing."""
+    """Raise an error for weights with NaN or infinity."""
     for name, array in arrays.items():
         wrong = array.size - int(np.count_nonzero(np.isfinite(array)))
         if wrong:
@@ -129,7 +123,6 @@ def check_finite(path: Path, arrays: "Arrays") -> None:
 
 
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
-    """Read an opened ``.npz``."""
     members = archive.infolist()
     check_members(path, members)
     check_size(path, sum(member.file_size for member in members), path.stat().st_size)
@@ -146,7 +139,7 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Refuse archives with too many members, or two of one name."""
+    """Raise an error for archives with too many members, or two of the same name."""
     if len(members) > MOST_ENTRIES:
         raise RejectedFileError(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
     if len({member.filename for member in members}) != len(members):
@@ -154,7 +147,7 @@ def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArray[np.generic]":
-    """Read one array whose header says no more than what follows it."""
+    """Read one array whose header declares no more than the data that follows."""
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise RejectedFileError(path, f"{member.filename!r} is written in version {version} of numpy's format")
@@ -175,14 +168,14 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
 
 
 def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
-    """Kernels come before biases in a network and after them in the alphabet: order that was sorted away shows."""
+    """Detect alphabetical order, which replaced that of the layers: in layers, kernels come before biases."""
     names = list(arrays)
     sorted_away = len(names) > 1 and names == sorted(names)
     return ("its entries are in the order of the alphabet, not of the layers",) if sorted_away else ()
 
 
 def write_npz(path: Path, weights: Weights) -> None:
-    """Write an ``.npz``, the same bytes for the same weights."""
+    """Write an ``.npz``, with the same bytes for the same weights."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in weights.arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
@@ -190,7 +183,7 @@ def write_npz(path: Path, weights: Weights) -> None:
 
 
 def read_safetensors(path: Path) -> Weights:
-    """Read a ``.safetensors`` file; files of the zoo's own also tell the order of the layers."""
+    """Read a ``.safetensors`` file; the zoo's own files also store the order of the layers."""
     import safetensors
 
     check_size(path, path.stat().st_size, path.stat().st_size)
@@ -215,7 +208,7 @@ _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 
 def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.float32]":
     kind, raw, sizes = entry["dtype"], entry["data"], entry["shape"]
-    assert isinstance(raw, bytes | bytearray)  # noqa: S101  (what safetensors returns)
+    assert isinstance(raw, bytes | bytearray)  # noqa: S101  (the return type of safetensors)
     assert isinstance(sizes, list)  # noqa: S101
     if kind == "BF16":
         return from_bfloat16(bytes(raw), tuple(sizes))
@@ -225,7 +218,7 @@ def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.floa
 
 
 def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
-    """Return the names in the order that the zoo's own files note, or None."""
+    """Return the names in the order stored in the zoo's own files, or None."""
     note = metadata.get("order") if isinstance(metadata, dict) else None
     try:
         order = json.loads(note) if isinstance(note, str) else None
@@ -237,7 +230,7 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
 
 
 def write_safetensors(path: Path, weights: Weights) -> None:
-    """Write a ``.safetensors`` file; the library sorts the entries, so their order is kept as a note."""
+    """Write a ``.safetensors`` file with the order of its entries, which the library sorts."""
     from safetensors.numpy import save_file
 
     note = {} if weights.order_problems else {"order": json.dumps(list(weights.arrays))}

@@ -1,7 +1,7 @@
-"""Read and write the HDF5 files of every Keras: the only door to h5py.
+"""Read and write the HDF5 files of every Keras; only this module uses h5py.
 
-Files may come from strangers: no link is followed, no filter is loaded, and no size is believed that the file cannot
-hold. The library itself can be made to hang, so :mod:`zoo.weights.sandbox` reads in a process of its own.
+Files may come from third parties: no link is followed, no filter is loaded, and no size beyond the file is accepted.
+Since the library itself can hang, :mod:`zoo.weights.sandbox` reads in a separate process.
 """
 
 import io
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
-# deflate, shuffle, fletcher32 and lzf; any other filter would be code that HDF5 goes and loads.
+# deflate, shuffle, fletcher32 and lzf; HDF5 would load the code of any other filter.
 _FILTERS = {1, 2, 3, 32000}
 _ATTRIBUTES = {"layer_names", "weight_names", "keras_version", "backend", "model_config", "name", "dtype"}
 _OPTIMIZERS = {"optimizer", "optimizer_weights"}
@@ -32,7 +32,7 @@ _DEEPEST = 32
 
 
 def read(path: Path) -> Weights:
-    """Read a Keras file that is HDF5, or a ``.keras`` archive that holds one."""
+    """Read a Keras file that is HDF5, or a ``.keras`` archive that contains one."""
     with formats.readable(path):
         with path.open("rb") as stream:
             is_hdf5 = stream.read(len(MAGIC)) == MAGIC
@@ -54,7 +54,7 @@ def _read_keras(path: Path) -> Weights:
 
 
 def read_model(path: Path) -> KerasConfig:
-    """Read what a saved Keras model tells of itself, once all of the file is known to be harmless.
+    """Read the description of a saved Keras model, after checking that the whole file is harmless.
 
     Returns:
         ``version`` of the Keras that wrote it, its ``config``, and how it was ``compiled``, None if it was not.
@@ -131,7 +131,7 @@ def _read_hdf5(path: Path) -> Weights:
 
 
 def _tree(path: Path, file: Any, stored: int) -> Tree:
-    """Read everything in an HDF5 file but the state of optimizers, once all of it is known to be harmless."""
+    """Read an HDF5 file except the state of optimizers, after checking that all of it is harmless."""
     tree, datasets, seen = Tree(), dict[str, Any](), set[int]()
     pending: list[tuple[str, Any]] = [("", file)]
     while pending:
@@ -159,7 +159,7 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
 
 
 def _member(path: Path, group: Any, name: str, where: str) -> Any:
-    """Open a member of a group; links that lead elsewhere are not followed."""
+    """Open a member of a group; links elsewhere are not followed."""
     link = group.get(name, getclass=True, getlink=True)
     if link is not h5py.HardLink:
         raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which could lead anywhere")
@@ -170,7 +170,7 @@ def _member(path: Path, group: Any, name: str, where: str) -> Any:
 
 
 def _declared(path: Path, name: str, item: Any, stored: int) -> int:
-    """Return the bytes that an array takes in memory; refuse arrays whose numbers lie elsewhere, or nowhere."""
+    """Return the size of an array in memory; reject arrays whose data is elsewhere, or nowhere."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
     if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item) or _is_count(item)):
@@ -188,12 +188,12 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
 
 
 def _is_count(item: Any) -> bool:
-    """Recognize how many batches a Normalization layer has seen, which is one whole number among its weights."""
+    """Recognize the batch count of a Normalization layer, a single integer among its weights."""
     return item.shape == () and item.dtype.kind in "iu"
 
 
 def _is_bfloat16(item: Any) -> bool:
-    """Recognize bfloat16, which Keras 3 stores as two bytes without a type and an attribute that names it."""
+    """Recognize bfloat16, which Keras 3 stores as two untyped bytes with an attribute."""
     return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
 
 
@@ -226,12 +226,11 @@ def _decoded(value: Any) -> str:
 
 
 def write(path: Path, tree: Tree) -> None:
-    """Write the content of a file."""
     with h5py.File(path, "w") as file:
         for group, attributes in tree.attributes.items():
             target = file.require_group(group) if group else file
             for name, text in attributes.items():
-                # Bytes of fixed length are what Keras 2 wrote and decodes.
+                # Keras 2 wrote and decodes bytes of fixed length.
                 target.attrs[name] = np.array(
                     [each.encode() for each in text] if isinstance(text, list) else text.encode()
                 )

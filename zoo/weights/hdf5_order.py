@@ -1,8 +1,8 @@
 """Find the order in which the members of an HDF5 group were created.
 
-Keras 3 writes its layers in their order, and HDF5 lists them by name. But the names themselves are kept, one
-after the other as they were added, in the group's local heap: HDF5 File Format Specification 3.0, sections III.D
-(local heaps), IV.A.1.a (version 1 object headers) and IV.A.2.r (symbol table message).
+Keras 3 writes its layers in order, but HDF5 lists them by name. The group's local heap keeps the names in the order
+of their addition: HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1 object
+headers) and IV.A.2.r (symbol table message).
 """
 
 import mmap
@@ -15,11 +15,11 @@ _OPEN_END = 0xFFFFFFFFFFFFFFFF
 
 
 def creation_order(content: Content, address: int) -> list[str] | None:
-    """Return the names of a group's members, the first created first, or None where the file does not tell.
+    """Return the names of a group's members in the order of their creation, or None if unknown.
 
     Args:
         content: of the whole file.
-        address: where the group's object header begins.
+        address: of the group's object header.
     """
     try:
         heap = _heap_address(content, address)
@@ -46,7 +46,7 @@ def _names(content: Content, heap: int) -> list[str] | None:
     signature, size, free, data = struct.unpack_from("<4s4xQQQ", content, heap)
     if signature != b"HEAP" or data + size > len(content):
         return None
-    # The unused end of the heap is its first free block; names were never taken out, so there is no other.
+    # The unused end of the heap is its first free block, and the only one, because names are never removed.
     end = size if free in (1, _OPEN_END) else free
     names, position = [], 8
     while position < end:

@@ -1,8 +1,8 @@
-"""Get the weights that Keras publishes for ImageNet's classes: downloaded over TLS, and trusted on first use.
+"""Get the ImageNet weights published by Keras: downloaded over TLS, and trusted on first use.
 
-Keras publishes no checksum of most of them. A file of which none is known is judged when it first comes: it must be
-the network that was asked for, whole and finite, and see what a picture shows. Then its sha256 is noted, outside of
-what ``zoo cache remove`` removes, and every later download is held against it.
+Keras publishes no checksum for most of them. A file without one is checked at its first download: it must be the
+requested network, complete and finite, and classify a test image correctly. Its SHA-256 is then stored where ``zoo
+cache remove`` does not remove it, and every later download must match it.
 """
 
 import importlib.util
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 NAMES = paths.CONFIGS / "weights" / "imagenet_class_index.json"
-# The picture comes with scikit-learn, which the host needs anyway; its licence lies beside it there.
+# scikit-learn, which the host requires, includes the image and its license.
 PICTURE = "china.jpg"
-# Share of the probability that those classes must have together. Numbers that are no network of this kind give each
-# class a thousandth, or all to one of a thousand.
+# Smallest total probability of those classes. Other weights give each class a thousandth, or one of the thousand
+# everything.
 PLAUSIBLE = 0.3
 NEAR = 0.03
 
@@ -63,7 +63,7 @@ def _check(setting: str, value: object, valid: "list[float] | list[int]") -> Non
 
 
 def table() -> dict[str, Architecture]:
-    """Return what Keras publishes, by the name of the model."""
+    """Return the published architectures by model."""
     return {name: Architecture(**row) for name, row in schema.read_yaml(TABLE).items()}
 
 
@@ -77,11 +77,11 @@ def _row(model: Mapping[str, Any]) -> Architecture:
 
 
 def published(model: Mapping[str, Any], checksum: str | None) -> Path:
-    """Return the published file for a model: from the cache, or downloaded into it, or as Keras has it.
+    """Return the published file for a model: from the cache, downloaded, or from Keras's cache.
 
     Args:
-        model: the model's settings: ``name``, ``alpha`` and ``input_size``.
-        checksum: the sha256 that the user demands, or None.
+        model: settings ``name``, ``alpha`` and ``input_size``.
+        checksum: the SHA-256 that the user requires, or None.
     """
     row = _row(model)
     file = row.file_of(model)
@@ -109,7 +109,7 @@ def _note(file: str) -> Path:
 
 
 def noted(file: str) -> str | None:
-    """Return the sha256 that a published file had when it first came, or None."""
+    """Return the stored SHA-256 of a published file's first download, or None."""
     note = _note(file)
     try:
         return note.read_text(encoding="ascii").strip() if note.exists() else None
@@ -118,19 +118,17 @@ def noted(file: str) -> str | None:
 
 
 def reject(path: Path) -> None:
-    """Remove a download of which no checksum is known, so that it is not taken for the published file."""
+    """Remove a download without a known checksum, so that it is not used as the published file."""
     if path.parent == _downloads() and noted(path.name) is None:
         remove(path)
 
 
 def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str | None) -> None:
-    """Judge a file that comes for the first time by what it answers, and note its sha256.
+    """Check the predictions of a file at its first download, and store its SHA-256.
 
     Args:
-        path: the file.
-        model: the model's settings.
-        arrays: its weights, known to be of that network.
-        checksum: the sha256 that the user demands: such a file is not judged.
+        arrays: its weights, verified as those of the network.
+        checksum: the SHA-256 that the user requires; such a file is not checked.
     """
     row, sha256 = _row(model), file_sha256(path)
     if checksum or row.checksums.get(path.name, {}).get("sha256") or noted(path.name) == sha256:
@@ -165,7 +163,7 @@ def _picture(edge: int) -> "NDArray[Any]":
     from PIL import Image
 
     package = importlib.util.find_spec("sklearn")
-    assert package is not None  # noqa: S101  (a requirement of the host)
+    assert package is not None  # noqa: S101  (required by the host)
     assert package.origin is not None  # noqa: S101
     with Image.open(Path(package.origin).parent / "datasets" / "images" / PICTURE) as image:
         return np.asarray(image.convert("RGB").resize((edge, edge)))

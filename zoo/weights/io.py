@@ -1,8 +1,8 @@
 """Read and write weights: files of every Keras, numpy's and safetensors.
 
-All of them become ``layer/weight`` -> float32, the content of the zoo's own ``weights.npz``. Files may come from
-strangers: nothing is unpickled, no link is followed, and no size is believed that the file cannot hold. HDF5 is read
-in a process of its own, since its library can be made to hang.
+All become ``layer/weight`` -> float32, the content of the zoo's own ``weights.npz``. Files may come from third
+parties: nothing is unpickled, no link is followed, and no size beyond the file is accepted. HDF5 is read in a
+separate process, because its library can hang.
 """
 
 import zipfile
@@ -24,10 +24,10 @@ MISTAKEN = {
 
 
 def read(path: Path) -> Weights:
-    """Read a file of weights; its content decides what kind it is, not its name.
+    """Read a file of weights; its content decides the format, not its name.
 
-    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``,
-    the folder of a ``manifest.json``, or that of the published files for style in one pass.
+    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``, the
+    folder of a ``manifest.json``, or the published files for style in one pass.
     """
     with formats.readable(path):
         weights = _read(path)
@@ -89,7 +89,7 @@ def _read_rest(path: Path, head: bytes) -> Weights:
 
 
 def write(path: Path, weights: Weights) -> None:
-    """Write weights in the format that the end of the name says.
+    """Write weights in the format of the suffix.
 
     ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5`` (Keras 2). Keras reads the last two by the order
     of the layers.
@@ -100,7 +100,6 @@ def write(path: Path, weights: Weights) -> None:
 
 
 def writer_for(path: Path) -> Callable[[Path, Weights], None]:
-    """Return the function that writes the format of a name."""
     writers: dict[str, Callable[[Path, Weights], None]] = {
         ".npz": formats.write_npz,
         ".safetensors": formats.write_safetensors,

@@ -1,4 +1,4 @@
-"""Read and write the layout of Keras 1 and 2: a group for every layer, listed with its weights in attributes."""
+"""Read and write the layout of Keras 1 and 2: a group per layer, listed with its weights in attributes."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from zoo.weights.keras_layout import NESTED, Text, Tree, by_layer, join, layers_
 if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
-# An attribute must fit into an object header, 64 KiB; longer lists Keras spreads over ``name0``, ``name1``, ...
+# An attribute must fit into an object header, 64 KiB; Keras splits longer lists into ``name0``, ``name1``, ...
 MOST_ATTRIBUTE_BYTES = 64_512
 
 
@@ -20,9 +20,8 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
 
     Args:
         path: for messages.
-        tree: content of the file.
         root: path of the group with the layers: "" or ``model_weights``.
-        config: the model's configuration where the file has one; it tells the classes of the layers.
+        config: the model's configuration, if any, for the classes of the layers.
     """
     attributes = tree.attributes[root]
     version = str(attributes.get("keras_version", "1"))
@@ -66,7 +65,7 @@ def _texts(attributes: dict[str, Text], name: str) -> list[str]:
 
 
 def _plain(stored: str) -> str:
-    """``conv1_3/kernel:0`` -> ``conv1_3/kernel``."""
+    """Convert ``conv1_3/kernel:0`` to ``conv1_3/kernel``."""
     return stored.partition(":")[0]
 
 
@@ -75,7 +74,7 @@ _KERAS1_NAMES = {"W": "kernel", "b": "bias", "running_mean": "moving_mean", "run
 
 
 def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]:
-    """Return today's names of the weights of a layer, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
+    """Return the current names of a layer's weights, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
         matches = [_KERAS1.fullmatch(name) for name in short]
@@ -83,12 +82,12 @@ def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]
             _KERAS1_NAMES.get(match[1], match[1]) if match else name
             for name, match in zip(short, matches, strict=True)
         ]
-    depthwise = layer_class.startswith("depthwise_conv")  # Keras 3 says kernel, all others depthwise_kernel
+    depthwise = layer_class.startswith("depthwise_conv")  # only Keras 3 uses kernel instead of depthwise_kernel
     return ["depthwise_kernel" if depthwise and name == "kernel" else name for name in short]
 
 
 def make_keras2(weights: Weights) -> Tree:
-    """Lay weights out as a Keras 2 weights file; Keras 1 to 3 read it, by order or by name."""
+    """Return weights as the tree of a Keras 2 file; Keras 1 to 3 read it, by order or by name."""
     tree = Tree()
     layers = by_layer(weights, ".h5")
     tree.attributes[""] = {
@@ -104,7 +103,7 @@ def make_keras2(weights: Weights) -> Tree:
 
 
 def _attribute(name: str, texts: list[str]) -> dict[str, Text]:
-    """Return a list as one attribute, or as numbered ones where it would not fit."""
+    """Return a list as one attribute, or as numbered ones if it is too long."""
     longest = max((len(text.encode()) for text in texts), default=1)
     room = max(1, MOST_ATTRIBUTE_BYTES // longest)
     if len(texts) <= room:

@@ -1,4 +1,4 @@
-"""Read and write the layout of Keras 3: groups named after classes of layers, in them the weights by number."""
+"""Read and write the layout of Keras 3: groups named after classes of layers, with numbered weights."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from zoo.weights.keras_layout import NESTED, KerasConfig, Tree, by_layer, join, 
 if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
-# Weights of a layer in the order in which Keras 3 numbers them.
+# Weights of a layer in the order of their numbers in Keras 3.
 _KERNEL = ("kernel", "bias")
 _SCALE = ("gamma", "beta")
 NUMBERED: dict[str, tuple[str, ...]] = {
@@ -26,11 +26,11 @@ NUMBERED: dict[str, tuple[str, ...]] = {
     "p_re_lu": ("alpha",),
 }
 _UNORDERED = "it does not tell the order of the layers"
-CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the latter is what Keras 2.12 to 2.15 write
+CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the second from Keras 2.12 to 2.15
 
 
 class _Reading:
-    """A Keras 3 file and what has been collected from it so far."""
+    """A Keras 3 file and the content collected so far."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -51,13 +51,12 @@ class _Reading:
 def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
     """Read the layout of ``.weights.h5`` and of ``model.weights.h5`` inside a ``.keras``.
 
-    Weights are numbered there: their names follow from the class of the layer. Where that is ambiguous, as for a
-    batch normalization without scale, the number stays.
+    Weights are numbered there; their names follow from the class of the layer. Ambiguous ones, such as those of a
+    batch normalization without scale, keep their number.
 
     Args:
-        tree: content of the file.
         config: the model's configuration from the ``.keras``, or None.
-        kind: what to call the file.
+        kind: description of the file.
     """
     reading = _Reading(tree)
     _collect(reading, "", "", "", config)
@@ -105,7 +104,7 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
 
 
 def _numbered_names(layer_class: str, count: int, config: KerasConfig | None) -> list[str]:
-    """Return the names of the weights 0, 1, 2, ... of a layer, or the numbers where they cannot be known."""
+    """Return the names of the weights 0, 1, 2, ... of a layer, or the numbers if unknown."""
     names = list(NUMBERED.get(layer_class, ()))
     if config:
         left_out = {"gamma": "scale", "beta": "center", "bias": "use_bias"}
@@ -116,14 +115,14 @@ def _numbered_names(layer_class: str, count: int, config: KerasConfig | None) ->
 
 
 def make_keras3(weights: Weights) -> Tree:
-    """Lay weights out as Keras 3's ``.weights.h5``, for Sequential and functional models without models inside.
+    """Return weights as the tree of a ``.weights.h5``, for models without nested models.
 
-    Groups are called after the class of their layer, counted in order. Where the source does not tell the classes,
-    they are deduced from the weights: a kernel of two axes is taken for Dense, of four for Conv2D.
+    Groups are named after the class of their layer and counted. Unknown classes are deduced from the weights: a
+    kernel with two axes means Dense, with four Conv2D.
     """
     tree = Tree()
     seen: dict[str, int] = {}
-    tree.attributes |= {"vars": {}, "layers": {}}  # Keras 3.0 wants the first, which is empty
+    tree.attributes |= {"vars": {}, "layers": {}}  # Keras 3.0 requires an empty "vars"
     for layer, arrays in by_layer(weights, ".weights.h5").items():
         kind = weights.classes.get(layer) or _deduced_class(arrays)
         if set(arrays) - set(NUMBERED.get(kind, ())):

@@ -1,7 +1,7 @@
-"""Share what the layouts of Keras 2 and Keras 3 have in common.
+"""Code shared by the layouts of Keras 2 and Keras 3.
 
-Both become ``layer/weight`` -> float32 and are made from it. Here the content of a file is a :class:`Tree` of plain
-values; :mod:`zoo.weights.hdf5` reads and writes it.
+Both are converted from and to ``layer/weight`` -> float32. A :class:`Tree` is the content of a file as plain values;
+:mod:`zoo.weights.hdf5` reads and writes it.
 """
 
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
 Text = str | list[str]
-# What Keras writes down of a model or a layer, as JSON has it.
+# Keras's configuration of a model or a layer, as in JSON.
 KerasConfig = dict[str, Any]
 
 NESTED = "it holds layers inside of layers, or a model of one's own class"
@@ -27,8 +27,8 @@ class Tree:
 
     Attributes:
         values: path of a dataset -> its numbers.
-        attributes: path of a group ("" is the root) -> its attributes; every group is there.
-        order: path of a group -> names of its members in the order of their creation, where the file tells.
+        attributes: path of every group ("" is the root) -> its attributes.
+        order: path of a group -> names of its members in the order of their creation, if known.
     """
 
     values: "Arrays" = field(default_factory=dict)
@@ -42,7 +42,7 @@ def join(*parts: str) -> str:
 
 
 def snake_case(class_name: str) -> str:
-    """Spell a class as Keras 3 does: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
+    """Spell a class like Keras 3: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
     split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W", "", class_name))
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
 

@@ -1,8 +1,8 @@
-"""Read weights from a ``manifest.json`` and raw float32 files beside it, as style networks were published.
+"""Read weights from a ``manifest.json`` and raw float32 files, the published format of style networks.
 
-The manifest has a row for every weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is
-little-endian float32 and nothing else. It may come from a stranger: only plain files in the same folder are opened,
-and none that is not exactly as long as its shape says.
+The manifest has a row per weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is pure
+little-endian float32. It may come from a third party: only regular files in the same folder are opened, and only
+those whose length matches their shape.
 """
 
 import json
@@ -24,15 +24,15 @@ _KIND = "manifest of raw float32"
 
 
 def describes(path: Path) -> bool:
-    """Return True for such a manifest, or a folder that has one."""
+    """Return True for such a manifest, or a folder that contains one."""
     return path.name == NAME or (path / NAME).is_file()
 
 
 def read(path: Path) -> Weights:
-    """Read a manifest, or the folder it is in.
+    """Read a manifest, or its folder.
 
-    Weights that were called ``Variable``, ``Variable_1``, ... and have the shapes of a feed-forward style network are
-    named after its layers; all others keep their names.
+    Weights with the names ``Variable``, ``Variable_1``, ... and the shapes of a feed-forward style network get the
+    names of its layers; all others keep their names.
 
     Raises:
         OSError: the manifest cannot be opened.
@@ -57,7 +57,7 @@ def read(path: Path) -> Weights:
 
 
 def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]]:
-    """Return the file of a weight and its shape, once they are known to be harmless."""
+    """Return the file of a weight and its shape, after checking that they are harmless."""
     file, shape = (row.get("filename"), row.get("shape")) if isinstance(row, dict) else (None, None)
     if not isinstance(file, str) or not isinstance(shape, list):
         raise RejectedFileError(manifest, f"{name!r} has no filename and shape")
@@ -78,10 +78,10 @@ def as_style_network(arrays: "Arrays") -> "Arrays | None":
     """Name the weights of a feed-forward style network by its layers.
 
     Args:
-        arrays: name -> array, in order: for each convolution its kernel, and shift and scale of its normalisation.
+        arrays: for each convolution in order its kernel, and shift and scale of its normalization.
 
     Returns:
-        ``layer/weight`` -> array, or None where these are no such network.
+        ``layer/weight`` -> array, or None for another network.
     """
     parts, blocks = list(arrays.values()), (len(arrays) // 3 - 6) // 2
     if len(parts) != 18 + 6 * blocks or blocks < 0 or not all(name.startswith("Variable") for name in arrays):
@@ -100,9 +100,9 @@ def layers(blocks: int) -> list[str]:
 
 
 def size_of(arrays: "Arrays") -> Arguments | None:
-    """Return the builder's arguments for the style network that has exactly these weights, or None.
+    """Return the builder's arguments for the style network with exactly these weights, or None.
 
-    ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` where it is not by transposed convolutions.
+    ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` if it is not by transposed convolutions.
     """
     first = arrays.get("conv1/kernel")
     blocks = (len(arrays) // 3 - 6) // 2

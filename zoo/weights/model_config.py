@@ -1,4 +1,4 @@
-"""Read from a Keras model's configuration what its weights alone do not tell: sizes, scaling, activations."""
+"""Read properties of a network from its Keras configuration that its weights lack: sizes, scaling, activations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zoo.weights.keras_layout import KerasConfig, snake_case
 # (mean, scale) by channel: pixels from 0 to 255 become (pixel - mean) / scale.
 Scaling = tuple[list[float], list[float]]
 _UNCHANGED: tuple[list[float], list[float]] = ([1.0] * 3, [0.0] * 3)
-# Layers that leave pixels as they are when a network predicts.
+# Layers that do not change pixels during prediction.
 _NEUTRAL = ("input_layer", "dropout", "identity", "gaussian_noise", "zero_padding2d", "resizing", "center_crop",
             "flatten", "reshape", "permute", "spatial_dropout2d")  # fmt: skip
 _OPERATIONS = {
@@ -18,13 +18,13 @@ _OPERATIONS = {
 }  # fmt: skip
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 _WEIGHTED = (*_CONVOLUTIONS, "separable_conv2d", "conv2d_transpose", "conv1d", "dense", "batch_normalization")
-# Inputs of networks lie within this distance of 0; pixels from 0 to 255 do not.
+# Inputs of networks are within this distance of 0; pixels from 0 to 255 are not.
 _MOST = 20.0
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a configuration: Keras 3's name of its class, its settings, and what it is called with."""
+    """A layer of a configuration: Keras 3's name of its class, its settings, and its inputs."""
 
     kind: str
     settings: KerasConfig
@@ -32,7 +32,7 @@ class Layer:
 
 
 def layers(config: Any) -> list[Layer]:
-    """List the layers of a model's configuration in order, those of models inside it in their place."""
+    """List the layers of a model's configuration in order, including nested models."""
     return list(_walk(config))
 
 
@@ -49,13 +49,13 @@ def _walk(config: Any) -> Iterator[Layer]:
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:
-    """Return the layers before the first that has weights."""
+    """Return the layers before the first with weights."""
     first = next((index for index, row in enumerate(rows) if row.kind in _WEIGHTED), 0)
     return rows[:first]
 
 
 def input_shape(rows: list[Layer]) -> list[int] | None:
-    """Return (height, width, channels) of the pictures, as far as the configuration tells; None where it does not."""
+    """Return (height, width, channels) of the images, or None if the configuration lacks it."""
     for row in rows:
         if row.kind == "resizing":
             return [int(row.settings["height"]), int(row.settings["width"]), 3]
@@ -67,7 +67,7 @@ def input_shape(rows: list[Layer]) -> list[int] | None:
 
 
 def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
-    """Return how layers before the network scale pixels, None where none does, and the layers that are not known."""
+    """Return the pixel scaling of layers before the network (None without any), and unknown layers."""
     factor, offset, strange = [1.0] * 3, [0.0] * 3, list[str]()
     for row in before_network(rows):
         step = _step(row)
@@ -84,11 +84,11 @@ def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
 
 
 def wanted_scale(rows: list[Layer]) -> tuple[str | None, str]:
-    """Return what ``scale=`` must be for a network that scales pixels inside, and the layer that does.
+    """Return ``scale=`` for a network that scales pixels itself, and the layer that does.
 
     Returns:
-        ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if it
-        is not known how a layer scales, with the name of that layer.
+        ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if the
+        scaling of a layer is unknown, with its name.
     """
     steps = [(str(row.settings.get("name", row.kind)), _step(row)) for row in before_network(rows)]
     changing = [name for name, step in steps if step != _UNCHANGED]
@@ -105,7 +105,7 @@ def wanted_scale(rows: list[Layer]) -> tuple[str | None, str]:
 
 
 def _step(row: Layer) -> tuple[list[float], list[float]] | None:
-    """Return what a layer multiplies by and then adds, by channel; None where that is not known."""
+    """Return a layer's factor and offset by channel, or None if unknown."""
     if row.kind in _NEUTRAL or row.kind.startswith("random_"):
         return _UNCHANGED
     if row.kind == "normalization":
@@ -138,7 +138,7 @@ def _channels(value: Any) -> list[float] | None:
 
 
 def _constant(inbound: Any) -> Any:
-    """Return the second operand of a layer that is an operation of Keras 2 or Keras 3; None where it is no number."""
+    """Return the second operand of an operation layer of Keras 2 or Keras 3, or None if it is not a number."""
     node = inbound[0] if isinstance(inbound, list) and inbound else None
     if isinstance(node, dict):
         arguments, named = node.get("args", []), node.get("kwargs", {})
@@ -176,19 +176,19 @@ def _activation(row: Layer) -> str | None:
 
 
 def output_activation(rows: list[Layer]) -> str | None:
-    """Return the activation of the outputs; None where the configuration does not tell."""
+    """Return the activation of the outputs, or None if the configuration lacks it."""
     last = next((index for index in reversed(range(len(rows))) if rows[index].kind in ("dense", "conv2d")), None)
     names = [] if last is None else [_activation(row) for row in rows[last:]]
     return next((name for name in reversed(names) if name not in (None, "linear")), names[0] if names else None)
 
 
 def head(rows: list[Layer]) -> list[str]:
-    """Name the layers around the outputs, from the pooling on, that compute what a top of one layer does not."""
+    """Name the layers around the outputs, from the pooling on, that a top of one layer cannot represent."""
     pools = [index for index, row in enumerate(rows) if "pooling" in row.kind]
     behind = rows[pools[-1] + 1 :] if pools else []
     ends = [index for index, row in enumerate(behind) if row.kind in ("dense", "conv2d")]
     plain = (*_NEUTRAL, "flatten", "reshape", "spatial_dropout2d", "dense", "conv2d")
-    after = ("activation", "softmax")  # whose activation the outputs have
+    after = ("activation", "softmax")  # the layer before determines the activation of the outputs
     return [
         str(row.settings.get("name", row.kind))
         for index, row in enumerate(behind)
@@ -209,11 +209,11 @@ def epsilons(rows: list[Layer]) -> list[float]:
 
 
 def strides(rows: list[Layer]) -> list[int]:
-    """Return the stride of every convolution in order, 0 where it is not the same in both directions."""
+    """Return the stride of every convolution in order, 0 if it differs between directions."""
     pairs = [row.settings.get("strides", [1, 1]) for row in rows if row.kind in _CONVOLUTIONS]
     return [int(both[0]) if isinstance(both, list) and both[0] == both[-1] else 0 for both in pairs]
 
 
 def pads_both_sides(rows: list[Layer]) -> bool:
-    """Return whether maps are padded on all sides before a stride, as some old versions of MobileNet do."""
+    """Return True if maps are padded on all sides before a stride, as in some old versions of MobileNet."""
     return any(row.settings.get("padding") in ([1, 1], [[1, 1], [1, 1]]) for row in rows if "padding" in row.kind)

@@ -1,4 +1,4 @@
-"""MobileNet v1 and v2 in numpy, to see what weights answer before any framework gets them. Slow and plain."""
+"""MobileNet v1 and v2 in numpy, to check the predictions of weights before any framework loads them. Slow."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from zoo.weights.formats import Arrays
 
-    # Products of numpy's arrays are of no type that it tells.
+    # Products of numpy's arrays have no declared type.
     Array = Any
 
 EPSILON = 1e-3
@@ -73,7 +73,7 @@ def _norm(arrays: "Arrays", layer: str, x: "Array") -> "Array":
 
 
 def _windows(x: "Array", stride: int) -> "list[Array]":
-    """Return what the nine weights of a 3x3 kernel see, row by row; edges are even, so stride 2 pads the far side."""
+    """Return the inputs of a 3x3 kernel's nine weights; edges are even, so stride 2 pads the far side."""
     near = 1 if stride == 1 else 0
     padded = np.pad(x, ((near, 1), (near, 1), (0, 0)))
     rows, columns = (-(-edge // stride) for edge in x.shape[:2])

@@ -1,7 +1,7 @@
-"""Read what ``weights=`` names: published weights, a file of the user's own, or none.
+"""Read what ``weights=`` names: published weights, a user's file, or none.
 
-Whatever the file, the worker gets ``layer/weight`` -> float32 in an ``.npz`` of the zoo's own, kept in the cache by
-the checksum of its source, beside what the file tells of its network.
+From any file, the worker gets ``layer/weight`` -> float32 in a cached ``.npz`` named by the checksum of its source,
+and the properties of its network.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from zoo.weights.recognition import Network
 
 WORDS = ("imagenet", "zoo", "none")
-# Not worth a word: every published network has it.
+# Not worth mentioning: every published network has it.
 ONE_OUTPUT = ("depth_multiplier", 1)
-# Part of the name of every kept file: raise it when what is made of the same source changes.
+# Part of the name of every cached file: increase it when the result from the same source changes.
 CACHE_VERSION = 2
 
 
@@ -39,8 +39,8 @@ class PretrainedWeights:
         path: the file.
         npz: for the worker, ``layer/weight`` -> float32.
         record: for ``run.json``: ``source``, ``file``, ``sha256``, ``parameters``.
-        network: what the file tells of its network; None for models that are not recognized in files.
-        arguments: of the model, taken from the file since the user gave none.
+        network: properties of the network; None for models that are not recognized in files.
+        arguments: of the model, from the file, if the user gave none.
     """
 
     path: Path
@@ -51,20 +51,20 @@ class PretrainedWeights:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments as settings, by dotted key."""
+        """Return the arguments as settings, by dotted key."""
         return {f"model.{key}": value for key, value in self.arguments.items()}
 
 
 def choose(
     source: str | None, model: Mapping[str, Any], given: Collection[str] = (), checksum: str | None = None
 ) -> PretrainedWeights | None:
-    """Get the weights that ``weights=`` names; None where it names none.
+    """Get the weights that ``weights=`` names, or None.
 
     Args:
         source: ``imagenet``, ``zoo``, ``zoo/NAME``, the path of a file, ``none`` or None.
-        model: the model's settings: ``name``, and its arguments such as ``alpha`` and ``input_size``.
+        model: settings ``name``, and arguments such as ``alpha`` and ``input_size``.
         given: names of the arguments that the user chose; all others are taken from the file.
-        checksum: the sha256 that the file must have, or None.
+        checksum: the SHA-256 that the file must have, or None.
     """
     if source is None or source == "none":
         return None
@@ -134,7 +134,7 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
 
 
 def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, Any], given: Collection[str]) -> None:
-    """Stop where an argument that the user gave is another than that of the weights; pictures may have any size."""
+    """Raise an error if a user's argument differs from that of the weights, except the image size."""
     wrong = [key for key in network.arguments if key in given and key != "input_size"]
     wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
     if wrong:
@@ -144,8 +144,8 @@ def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, A
 
 
 def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
-    """Say in one line what was taken from the file, and the size that is assumed where it tells none."""
-    assert chosen.network is not None  # noqa: S101  (only called with one)
+    """Print what was taken from the file, and the assumed size if the file has none."""
+    assert chosen.network is not None  # noqa: S101  (only called with a network)
     words = [*chosen.network.notes]
     if assumed_size:
         words.append(f"it does not tell the size of its images: model.input_size={assumed_size} is assumed")
@@ -156,7 +156,7 @@ def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> No
 
 
 def describe(network: "Network") -> str:
-    """Say what a network is: ``mobilenet (alpha=0.25 input_size=96) with 2 classes``."""
+    """Describe a network: ``mobilenet (alpha=0.25 input_size=96) with 2 classes``."""
     arguments = " ".join(f"{key}={value}" for key, value in network.arguments.items() if (key, value) != ONE_OUTPUT)
     top = f" with {network.classes:,} classes" if network.classes else ""
     return f"{network.name} ({arguments}){top}"
@@ -188,7 +188,7 @@ def _own(source: str) -> Path:
 
 
 def _cached(path: Path, sha256: str) -> tuple[Path, int, "Network | None"]:
-    """Return the zoo's own form of a file of weights, how many numbers it has, and its network; written once."""
+    """Return the zoo's own form of a weights file, written once, its number of parameters, and its network."""
     folder = paths.cache_dir() / "weights"
     npz = folder / f"{sha256[:32]}-{CACHE_VERSION}.npz"
     with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):

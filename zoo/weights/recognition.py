@@ -1,8 +1,8 @@
-"""Recognize the zoo's MobileNets in files of weights by anybody, and give their weights the zoo's names.
+"""Recognize the zoo's MobileNets in weights files of any origin, and rename their weights.
 
-A network is known by its layers, in order: by their kinds and shapes, whatever their names. What a network does by
-other means is carried over exactly: biases before a batch normalization, other epsilons, a dense layer in place of a
-1x1 convolution, one output with a sigmoid in place of two with a softmax.
+A network is recognized by the kinds and shapes of its layers, in order, whatever their names. Equivalent
+constructions are converted exactly: biases before a batch normalization, other epsilons, a dense layer instead of a
+1x1 convolution, one output with a sigmoid instead of two with a softmax.
 """
 
 import re
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 EPSILON = 1e-3
 SYMMETRIC: model_config.Scaling = ([127.5] * 3, [127.5] * 3)
 _WORDS = {"unit": ([0.0] * 3, [255.0] * 3), "raw": ([0.0] * 3, [1.0] * 3)}
-# What a photo's pixels have for mean and deviation under each scaling, measured on photos of ImageNet.
+# Mean and standard deviation of photos' pixels under each scaling, measured on photos of ImageNet.
 _PHOTOS = {"unit": (0.45, 0.27), "symmetric": (-0.1, 0.54), "raw": (115.0, 69.0)}
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network that a file holds.
+    """A network in a file.
 
     Attributes:
         name: of the model in the zoo.
-        arguments: of its builder, as far as the file tells them.
-        classes: outputs of its top; None where there is no top that the zoo has.
+        arguments: of its builder, as far as the file has them.
+        classes: outputs of its top; None without a supported top.
         top_problem: why not, to follow "the file".
-        scaling: (mean, scale) by channel where it is not -1..1.
-        notes: what was assumed or carried over, in sentences.
-        channels: of the pictures.
+        scaling: (mean, scale) by channel if it is not -1..1.
+        notes: assumptions and conversions, in sentences.
+        channels: of the images.
         arrays: ``layer/weight`` by the zoo's names.
     """
 
@@ -57,7 +57,7 @@ class Network:
 
 
 def recognize(weights: Weights) -> Network | None:
-    """Return the network that weights are of; None where it is none of the zoo's MobileNets."""
+    """Return the network of weights, or None if it is not one of the zoo's MobileNets."""
     for name, (steps, _) in architectures.STEPS.items():
         trunk, top = _aligned(weights, steps)
         outputs = [layer["kernel"].shape[3] if "kernel" in layer else 0 for layer in trunk]
@@ -70,7 +70,7 @@ def recognize(weights: Weights) -> Network | None:
 
 
 def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[str, Arrays]]":
-    """Return the weights of each step, by names where the file has the zoo's, else in order; and those of the top."""
+    """Return the weights of each step, by the zoo's names if possible, else in order; and those of the top."""
     layers = _layers(weights)
     first = steps[0].name
     prefixes = [path.removesuffix(first) for path in layers if path == first or path.endswith(f"/{first}")]
@@ -95,7 +95,7 @@ def _layers(weights: Weights) -> "dict[str, Arrays]":
 
 
 def _with_depthwise(layer: "Arrays") -> "Arrays":
-    """Call a depthwise kernel so; Keras 3 calls it kernel, and only its shape tells it from that of other layers."""
+    """Rename a depthwise kernel, which Keras 3 calls kernel; only its shape distinguishes it."""
     kernel = layer.get("kernel")
     if kernel is None or kernel.ndim != 4 or kernel.shape[:2] != (3, 3) or kernel.shape[2] in (1, 3):
         return layer
@@ -126,7 +126,7 @@ def _connected(trunk: "list[Arrays]") -> bool:
     return True
 
 
-# -- carrying a network over
+# -- converting a network
 
 
 def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: Any, weights: Weights) -> Network:
@@ -156,13 +156,13 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
 
 
 def _named_size(weights: Weights) -> int | None:
-    """Return the size that Keras writes into the name of a network inside another: ``mobilenet_0.25_96``."""
+    """Return the size that Keras writes into the name of a nested network: ``mobilenet_0.25_96``."""
     named = re.match(r"mobilenet(?:v2)?_\d\.\d\d_(\d+)/", next(iter(weights.arrays)))
     return int(named[1]) if named else None
 
 
 def _carried(pairs: "list[tuple[Step, Arrays]]", epsilons: list[float]) -> "Arrays":
-    """Return the weights by the zoo's names, biases and epsilons moved into the batch normalizations."""
+    """Return the weights by the zoo's names, with biases and epsilons moved into the batch normalizations."""
     arrays: Arrays = {}
     norms = iter(epsilons)
     bias: NDArray[np.float32] | float = 0.0
@@ -181,7 +181,7 @@ def _carried(pairs: "list[tuple[Step, Arrays]]", epsilons: list[float]) -> "Arra
 
 
 def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[model_config.Layer]) -> Any:
-    """Add the top under the zoo's name; return the number of classes, what is wrong with it, and notes."""
+    """Add the top under the zoo's name; return the number of classes, its problem, and notes."""
     width = arrays[list(arrays)[-1]].shape[0]
     described = listed(f"{path} {next(iter(layer.values())).shape}" for path, layer in top.items())
     if not top:
@@ -199,7 +199,7 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
         what = ", ".join([*others, *([f"{outputs} outputs with {activation}"] if activation not in wanted else [])])
         return None, f"ends in another top: {what}", []
     bias, notes = layer.get("bias", np.zeros(outputs, np.float32)), []
-    if outputs == 1:  # a sigmoid of z is a softmax of (0, z)
+    if outputs == 1:  # sigmoid(z) equals softmax((0, z))
         kernel, bias = np.concatenate([0 * kernel, kernel], 1), np.concatenate([0 * bias, bias])
         notes.append("its one output, a sigmoid, is the probability of the second of two classes")
     elif activation == "linear":
@@ -245,7 +245,7 @@ def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]
 
 
 def _scaling_by_statistics(conv: "Arrays", norm: "Arrays") -> str:
-    """Return the scaling under which photos have the mean that the first normalization has seen; "" if none fits.
+    """Return the scaling under which photos match the moving mean of the first normalization, or "".
 
     A 3x3 convolution of pixels with the mean m has the mean m times the sum of its weights, plus its bias.
     """

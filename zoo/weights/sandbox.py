@@ -1,7 +1,7 @@
-"""Read HDF5 in a process of its own, which can be stopped.
+"""Read HDF5 in a separate process, which can be stopped.
 
-The HDF5 library trusts what it reads. Bytes changed at random have kept it in an endless loop and have made it ask
-for all memory there is; from Python neither can be interrupted.
+The HDF5 library does not validate its input. Random changes of bytes have caused endless loops and requests for all
+memory; Python can interrupt neither.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from zoo.weights import hdf5
 from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, RejectedFileError, Weights, write_npz
 from zoo.weights.keras_layout import KerasConfig
 
-# Processor time that starting Python and its libraries may take on a slow machine.
+# CPU time for starting Python and its libraries on a slow machine.
 SECONDS = 20.0
-# A process that waits, or has to share its processor, gets so many times that.
+# Multiple of that for a process that waits, or shares its CPU.
 PATIENCE = 60
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.weights import sandbox; sandbox.child(*sys.argv[2:])"
 _UNENDED = "the HDF5 library did not get to its end within {:.0f} seconds"
@@ -40,7 +40,7 @@ def read(path: Path) -> Weights:
 
 
 def read_model(path: Path) -> KerasConfig:
-    """As :func:`read`, of what a saved model tells of itself: see :func:`zoo.weights.hdf5.read_model`."""
+    """Read a saved model's description like :func:`read`; see :func:`zoo.weights.hdf5.read_model`."""
     model: KerasConfig = _answered(path, _checked, "model")
     return model
 
@@ -100,13 +100,10 @@ def _result(path: Path, folder: Path) -> Weights:
 
 
 def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
-    """Read the ``weights`` or the ``model`` of a file with little to waste; leave the answer in a folder.
+    """Read the ``weights`` or the ``model`` of a file under limits; write the answer into a folder.
 
     Args:
-        file: the file.
-        answer_folder: gets the answer.
-        what: to read.
-        seconds: of processor time after which the system ends this process.
+        seconds: of CPU time after which the system kills this process.
     """
     path, folder = Path(file), Path(answer_folder)
     _limit(path.stat().st_size, int(seconds))
@@ -124,7 +121,7 @@ def _write(weights: Weights, folder: Path) -> dict[str, object]:
 
 
 def _limit(stored: int, seconds: int) -> None:
-    """Allow twice what the file may unpack to, and room for Python; where the system knows such limits."""
+    """Limit memory to twice the largest unpacked size, plus Python's, on systems that support it."""
     most = (2 << 30) + 3 * min(MOST_BYTES, max(HARMLESS_BYTES, MOST_EXPANSION * stored))
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource

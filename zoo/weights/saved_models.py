@@ -1,7 +1,7 @@
-"""Saved Keras models of any origin: what the file tells, and a refusal of everything in it that would be code.
+"""Describe saved Keras models of any origin, and reject everything in them that would run code.
 
 Keras itself loads the file later, in a stack of the generation that wrote it. Its safe mode came late and has had
-holes, so a class is let through here only when it is one of Keras's own and runs nothing that the file brings.
+vulnerabilities, so only Keras's own classes that run nothing from the file are accepted.
 """
 
 import functools
@@ -21,21 +21,21 @@ from zoo.weights.formats import RejectedFileError
 from zoo.weights.keras_layout import KerasConfig
 
 FORM = "Give a model saved by Keras: FILE.keras or FILE.h5."
-# Layers of Keras that run code or read files which the configuration names.
+# Layers of Keras that run code or read files named in the configuration.
 CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "StringLookup", "IntegerLookup",
         "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty", "TensorFlowOpLayer")  # fmt: skip
-# Operations of TensorFlow that Keras 2 wraps as layers of these kinds, by the beginnings of their names.
+# Operations of TensorFlow that Keras 2 wraps as layers of these kinds, by name prefix.
 WRAPPERS = ("TFOpLambda", "SlicingOpLambda")
 OPERATIONS = (
     "math.", "nn.", "__operators__.", "cast", "clip_by_value", "concat", "expand_dims", "reshape", "squeeze", "stack",
     "transpose", "image.resize", "compat.v1.transpose", "split", "identity",
 )  # fmt: skip
-# Where Keras has what a network consists of, and the functions among that.
+# Keras's modules for the parts of networks, and for functions.
 PARTS = re.compile(
     r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
     r"|mixed_precision|random|ops|backend)(\.[\w.]+)?)?$"
 )
-# Losses for numbers as Keras spells them, without capitals and underscores.
+# Regression losses in Keras's spelling, without capitals and underscores.
 LOSSES_OF_NUMBERS = (
     "mse", "meansquarederror", "mae", "meanabsoluteerror", "mape", "meanabsolutepercentageerror", "msle",
     "meansquaredlogarithmicerror", "huber", "huberloss", "logcosh",
@@ -50,14 +50,12 @@ class SavedModel:
 
     Attributes:
         path: absolute.
-        sha256: of the file.
         version: of the Keras that wrote it.
-        input_shape: (height, width, channels) of one image; None for a size that is open.
-        outputs: numbers that it ends in, as far as the configuration tells.
-        wanted_scale: ``scale=`` as its own layers need it; None if they do not scale, or not in a known way.
-        scaled_by: the layer that scales pixels, or may; empty if there is none.
-        measures: the layer that a network ends in that was compiled to predict numbers, such as an age; empty if it
-            was not.
+        input_shape: (height, width, channels) of one image; None for a variable size.
+        outputs: number of outputs, if the configuration has it.
+        wanted_scale: ``scale=`` for its own layers; None if they do not scale, or not in a known way.
+        scaled_by: the layer that scales pixels, or may; empty without one.
+        measures: the last layer of a model compiled for regression, such as of an age; empty otherwise.
     """
 
     path: Path
@@ -71,12 +69,12 @@ class SavedModel:
 
     @property
     def generation(self) -> int:
-        """Return 3 for Keras 3, 2 for what came before."""
+        """Return 3 for Keras 3, 2 for older versions."""
         return int(self.version.partition(".")[0])
 
 
 def read(text: str) -> SavedModel:
-    """Read what a saved model tells of itself; Keras is not asked. A file that did not change is read once."""
+    """Read the description of a saved model without Keras. An unchanged file is read once."""
     path = existing_input(text, FORM).absolute()
     if not path.is_file():
         raise ZooError(f"{path} is a folder", FORM)
@@ -106,7 +104,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
 
 
 def _measures(compiled: Any, ordered: list[model_config.Layer]) -> str:
-    """Return the last layer of a model that was compiled with a loss for numbers and has no probabilities."""
+    """Return the last layer of a model compiled with a regression loss and without probabilities."""
     loss = compiled.get("loss") if isinstance(compiled, dict) else None
     if isinstance(loss, dict):
         inner = loss.get("config")
@@ -122,7 +120,7 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
         item = pending.pop()
         if isinstance(item, dict):
             yield item
-            # How the model was compiled is not loaded; how models within it were is.
+            # The compile settings of the model are not loaded, but those of nested models are.
             pending += reversed(
                 [value for key, value in item.items() if key != "compile_config" or item is not config]
             )
@@ -147,11 +145,11 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
 
 
 def _is_custom(row: KerasConfig) -> bool:
-    """Whether Keras would look for an object of somebody else's: a class, or a function by its name."""
+    """Return True if Keras would search for a third party's object: a class, or a function by name."""
     module, registered, kind = row.get("module"), row.get("registered_name"), str(row["class_name"])
     if ">" in kind or (isinstance(registered, str) and ">" in registered):
         return True
-    if module is None:  # without the key, as before Keras 3, that Keras itself refuses by name what it does not know
+    if module is None:  # without this key, Keras itself rejects unknown names
         return registered is not None
     if module == "builtins":
         return kind == "function"
@@ -170,7 +168,7 @@ def _inner(row: KerasConfig) -> KerasConfig:
 
 
 def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int | None, int]:
-    """Return the shape of the first layer that names one; (height, width) alone is gray."""
+    """Return the shape of the first layer that has one; (height, width) alone means gray."""
     keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
     for row, key in itertools.product(rows, keys):
         shape = row.get(key)

@@ -1,4 +1,4 @@
-"""Read the published networks for style in one pass: two files of TensorFlow Lite, or the zoo's ``.npz`` of both.
+"""Read the published networks for style in one pass: two TensorFlow Lite files, or the zoo's ``.npz`` of both.
 
 The names of the weights in the zoo's file are those of the layers in ``zoo.models.style_transfer.any``.
 """
@@ -26,12 +26,12 @@ _STYLE = "style_params/transformer/{place}/StyleNorm/"
 
 
 def describes(path: Path) -> bool:
-    """Return whether a folder holds the two files."""
+    """Return True if a folder contains the two files."""
     return path.is_dir() and any(path.glob("*.tflite"))
 
 
 def require_both(path: Path, weights: Weights) -> Weights:
-    """Return the weights that were read from a path if they are those of both networks, else stop."""
+    """Return weights read from a path if they are those of both networks; raise an error otherwise."""
     if set(weights.arrays) != set(_names()):
         raise ZooError(
             f"{path} ({weights.kind}, {len(weights.arrays)} weights) holds no networks for style in one pass",
@@ -41,7 +41,7 @@ def require_both(path: Path, weights: Weights) -> Weights:
 
 
 def read(folder: Path) -> Weights:
-    """Read the folder of the two files; whatever they are called.
+    """Read the folder of the two files, with any names.
 
     Raises:
         OSError: one cannot be opened.
@@ -58,7 +58,7 @@ def read(folder: Path) -> Weights:
 
 
 def published() -> Path:
-    """Return the folder of the published files, which are downloaded once and checked by sha256."""
+    """Return the folder of the published files, downloaded once and verified by SHA-256."""
     table, folder = schema.read_yaml(TABLE), paths.cache_dir() / "downloads" / "style_any"
     for row in table["files"]:
         try:
@@ -111,11 +111,11 @@ def _pair(ours: str, theirs: str) -> dict[str, str]:
 
 
 def _as_keras(name: str, array: "NDArray[np.float32]") -> "NDArray[np.float32]":
-    """Lay out a weight as Keras does: kernels as (height, width, in, out), those of single numbers as (in, out)."""
+    """Convert a weight to Keras's layout: kernels as (height, width, in, out), 1x1 ones as (in, out)."""
     if array.ndim != 4:
         return array
     if name == "conv1/kernel":
-        array = np.asarray(array / 255, np.float32)  # ours takes pixels from 0 to 255
+        array = np.asarray(array / 255, np.float32)  # our network takes pixels from 0 to 255
     kernel: NDArray[np.float32] = np.ascontiguousarray(array.transpose(1, 2, 3, 0))
     single = name.startswith("predict_style/") or "_style/" in name
     return kernel.reshape(kernel.shape[2:]) if single else kernel

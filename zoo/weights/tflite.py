@@ -1,9 +1,9 @@
 """Read the constants of a TensorFlow Lite model: its weights by name, as float32.
 
 The file is a FlatBuffer: tables that refer to each other by offsets (https://flatbuffers.dev/internals/; the fields
-are those of tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package reads such a file
-without checking that an offset lies inside of it, and needs the generated code of the schema besides; of the four
-kinds of table that hold weights this small reader checks every number.
+are those of tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package does not check that
+offsets are inside of the file, and needs generated code of the schema; this small reader of the four kinds of table
+with weights checks every number.
 """
 
 import struct
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from zoo.weights.formats import Arrays
 
 MAGIC = b"TFL3"
-# The types of tensors that hold weights, as the schema numbers them.
+# The types of weight tensors by their number in the schema.
 _TYPES = {0: "<f4", 1: "<f2", 2: "<i4", 9: "<i1"}
-# Numbers of the fields of the tables.
+# Field numbers of the tables.
 _SUBGRAPHS, _BUFFERS, _TENSORS, _DATA = 2, 4, 0, 0
 _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION = 0, 1, 2, 3, 4
 _SCALE, _ZERO_POINT, _AXIS = 2, 3, 6
 
 
 def read(path: Path) -> "Arrays":
-    """Read every constant of a model, quantized ones as the numbers that they stand for.
+    """Read every constant of a model, with quantized ones converted to their values.
 
     Returns:
         Name -> float32, in the layout of TensorFlow Lite: kernels are (filters, height, width, channels).
@@ -59,7 +59,7 @@ def _constants(model: "_Table") -> "Arrays":
         data = buffers[index].content(_DATA) if index < len(buffers) else b""
         if data:
             stored += len(data)
-            if stored > len(model.data):  # tensors may share a buffer, and a few bytes could stand for gigabytes
+            if stored > len(model.data):  # tensors may share a buffer, so a few bytes could stand for gigabytes
                 raise ValueError("its tensors hold more than the file")
             arrays[tensor.content(_NAME).decode("utf-8")] = _array(tensor, data)
     return arrays
@@ -83,7 +83,7 @@ def _array(tensor: "_Table", data: bytes) -> "NDArray[np.float32]":
 
 
 class _Table:
-    """A table of a FlatBuffer; a field that is not there has the value zero, or is empty."""
+    """A table of a FlatBuffer; a missing field has the value zero, or is empty."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self._place = data, place
@@ -98,17 +98,17 @@ class _Table:
         return self._place + offset if offset else 0
 
     def number(self, field: int, kind: str) -> int:
-        """Return a number of a field, of a kind that ``struct`` knows."""
+        """Return a numeric field, of a type of ``struct``."""
         place = self._field(field)
         value: int = struct.unpack_from(kind, self.data, _inside(self.data, place))[0] if place else 0
         return value
 
     def vector(self, field: int, kind: str) -> "NDArray[Any]":
-        """Return a field that is a list of numbers, of a kind that numpy knows."""
+        """Return a field that is a list of numbers, of a type of numpy."""
         return np.frombuffer(self.content(field, np.dtype(kind).itemsize), kind)
 
     def content(self, field: int, size: int = 1) -> bytes:
-        """Return the bytes of a field that is a list of things of ``size`` bytes."""
+        """Return the bytes of a field that is a list of items of ``size`` bytes."""
         place = self._field(field)
         if not place:
             return b""
@@ -139,7 +139,7 @@ def _unsigned(data: bytes, place: int) -> int:
 
 
 def _inside(data: bytes, place: int) -> int:
-    """Return a place, which ``struct`` would count from the end where it is negative."""
+    """Return a position inside of the data; ``struct`` would count a negative one from the end."""
     if not 0 <= place < len(data):
         raise ValueError(f"an offset leads to byte {place:,} of {len(data):,}")
     return place

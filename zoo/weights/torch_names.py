@@ -1,7 +1,6 @@
 """Rename weights of ``torch.nn.TransformerEncoder`` to the zoo's names and layout, and back.
 
-PyTorch keeps a product's weight as (out, in), the zoo as (in, out); queries, keys and values stand side by side in
-both.
+PyTorch stores the weight of a product as (out, in), the zoo as (in, out); both concatenate queries, keys and values.
 """
 
 import re
@@ -34,7 +33,7 @@ _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_wei
 
 
 def to_zoo(weights: Weights) -> Weights:
-    """Give an encoder's weights the zoo's names; others, and all that is around the encoder, stay as they are."""
+    """Rename an encoder's weights to the zoo's names; keep all others."""
     first = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
     if first is None:
         return weights
@@ -68,7 +67,7 @@ def _ours(name: str, prefix: str) -> str | None:
 
 
 def to_torch(weights: Weights) -> Weights:
-    """Give an encoder's weights the names of ``torch.nn.TransformerEncoder``; others stay as they are."""
+    """Rename an encoder's weights to those of ``torch.nn.TransformerEncoder``; keep all others."""
     arrays: Arrays = {}
     for name, array in weights.arrays.items():
         inside = re.fullmatch(r"layer(\d+)/(.+)", name)

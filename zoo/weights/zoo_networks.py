@@ -1,8 +1,8 @@
-"""The zoo's own trained networks, ``weights=zoo``: they come with the package and need neither data nor a network.
+"""The zoo's own trained networks, ``weights=zoo``, included in the package: they need no data and no internet.
 
-Each lies in ``assets/weights/MODEL/NAME``, in the form of a run folder (``run.json``, ``request.json``,
-``weights.npz``, a vocabulary), so that whatever takes ``run=`` takes it, with ``card.yaml`` for people beside it.
-``scripts/maintenance/zoo_weights.py`` makes them.
+Each is in ``assets/weights/MODEL/NAME``, in the form of a run folder (``run.json``, ``request.json``,
+``weights.npz``, a vocabulary), so that ``run=`` accepts it, with a ``card.yaml``.
+``scripts/maintenance/zoo_weights.py`` creates them.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ FOLDER = paths.ROOT / "assets" / "weights"
 
 @dataclass(frozen=True)
 class Data:
-    """What a network was trained with: name, checksum as ``run.json`` has it, source, and licence."""
+    """The training data of a network: name, checksum as in ``run.json``, source, and license."""
 
     name: str
     about: str
@@ -36,7 +36,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Check:
-    """What anybody can hold the card against in seconds: a figure on the first items of the test set."""
+    """A metric on the first items of the test set, to verify the card in seconds."""
 
     items: int
     metric: str
@@ -45,27 +45,25 @@ class Check:
 
 @dataclass(frozen=True)
 class Card:
-    """What a ``card.yaml`` says.
+    """The content of a ``card.yaml``.
 
     Attributes:
-        model: as ``model=`` names it.
-        name: as ``weights=zoo/NAME`` names it.
-        about: what it tells, or makes, of what.
-        parameters: how many numbers.
+        model: for ``model=``.
+        name: for ``weights=zoo/NAME``.
+        about: what it predicts, or creates.
+        parameters: their number.
         precision: of the stored numbers, ``float16`` or ``float32``.
-        in_training: the figure at the end of the training, of the numbers before they were stored in ``precision``.
-        default: whether ``weights=zoo`` means this one where a model has several.
-        data: that it was trained with.
-        recipe: the command that trained it.
+        in_training: the metric at the end of the training, before storing in ``precision``.
+        default: whether ``weights=zoo`` selects this one of several for a model.
+        recipe: the training command.
         commit: of the zoo that trained it.
         seed: of that training.
-        stack: that it was trained on.
-        versions: of the libraries then.
-        licence: of the weights.
+        stack: of that training.
+        versions: of its libraries.
         limits: what it cannot do, one sentence each.
-        figures: of these very files: metric -> stack -> value.
+        figures: of these files: metric -> stack -> value.
         files: every other file of the folder -> sha256.
-        check: a quick figure; None where there is no test set.
+        check: a quick metric; None without a test set.
         painting: whose style a style network learned.
     """
 
@@ -99,12 +97,11 @@ class ZooNetwork:
 
     @property
     def source(self) -> str:
-        """Return what ``weights=`` calls it."""
+        """Return its name for ``weights=``."""
         return f"{WORD}/{self.card.name}"
 
     @property
     def weights(self) -> Path:
-        """Return the file of its weights."""
         return self.folder / WEIGHTS
 
     @property
@@ -120,17 +117,16 @@ class ZooNetwork:
 
 
 def is_named(source: str | None) -> bool:
-    """Return whether ``weights=`` names a network of the zoo's own."""
+    """Return True if ``weights=`` names one of the zoo's own networks."""
     return source == WORD or bool(source and source.startswith(f"{WORD}/"))
 
 
 def load_all(folder: Path | None = None) -> list[ZooNetwork]:
-    """Read all cards, in the order of their models and names."""
+    """Read all cards, sorted by model and name."""
     return [ZooNetwork(path.parent, read_card(path)) for path in sorted((folder or FOLDER).rglob(CARD))]
 
 
 def read_card(path: Path) -> Card:
-    """Read a card."""
     row = schema.read_yaml(path)
     schema.refuse("card", path, schema.violations(row, Card))
     check = Check(**row["check"]) if row.get("check") else None
@@ -139,7 +135,7 @@ def read_card(path: Path) -> Card:
 
 
 def of_model(model: str) -> list[ZooNetwork]:
-    """Return the networks that the zoo has of a model, the one that ``weights=zoo`` means first."""
+    """Return the zoo's networks of a model, the one for ``weights=zoo`` first."""
     return sorted((row for row in load_all() if row.card.model == model), key=lambda row: not row.card.default)
 
 
@@ -169,12 +165,12 @@ def _verify(network: ZooNetwork) -> None:
 
 
 def as_run(overrides: Overrides) -> Overrides:
-    """Replace ``model=`` and ``weights=zoo`` by the folder of that network as ``run=``."""
+    """Replace ``model=`` and ``weights=zoo`` by ``run=`` with the folder of that network."""
     source, model = overrides.get("weights"), overrides.get("model")
     if not is_named(source):
         _refuse_model_alone(model, overrides)
         return overrides
-    assert source is not None  # noqa: S101  (has a name)
+    assert source is not None  # noqa: S101  (is_named requires a name)
     _refuse_contradictions(source, model, overrides)
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
@@ -182,7 +178,7 @@ def as_run(overrides: Overrides) -> Overrides:
 
 
 def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
-    """Stop where a model of texts is named without weights: it is used by ``run=``, or by those of the zoo's own."""
+    """Raise an error for a text model without ``run=`` or weights of the zoo."""
     of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
     if model and of_texts and not overrides.get("run"):
         known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
@@ -200,15 +196,15 @@ def _refuse_contradictions(source: str, model: str | None, overrides: Overrides)
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:
-    """Return the network to start a training from, and its arguments, dropout and the like left out.
+    """Return the network to start a training from, and its arguments, without dropout and the like.
 
     Args:
-        model: its name.
-        source: what ``weights=`` says.
+        source: value of ``weights=``.
         given: the arguments that the user chose.
     """
     network = find(model, source)
-    # What came later than the network has the value that leaves it as it was; a recipe may have another one.
+    # Arguments added since the network was trained have the default that does not change it; a recipe may set
+    # another.
     arguments = config_files.default_arguments(model) | network.arguments
     fixed = {key: value for key, value in arguments.items() if not _is_of_training(key)}
     wrong = {key: value for key, value in given.items() if fixed.get(key, value) != value}
@@ -227,5 +223,5 @@ def _is_of_training(argument: str) -> bool:
 
 
 def as_dict(card: Card) -> dict[str, Any]:
-    """Return a card as plain values; what is not told is left out."""
+    """Return a card as plain values, without missing ones."""
     return {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}
