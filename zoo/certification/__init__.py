@@ -1,1 +1,1 @@
-"""Certify a machine: let it do all that the zoo promises, and turn what happened into evidence."""
+"""Certify a machine: try everything that the zoo promises, and record the results as evidence."""

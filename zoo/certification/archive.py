@@ -46,30 +46,23 @@ ROW_FIELDS = (
     "device_kind", "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak",
     "largest_error", "correct", "error", "grade",
 )  # fmt: skip
-# The time that members bear: that of the writing would tell nothing, and differ for the same content.
+# A fixed time of all members, so that the same content gives the same bytes.
 TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def name_of(state: Certification) -> str:
-    """Return the name of the archive."""
     return f"evidence-{state.hardware or 'machine'}-{state.finished or state.date}.zip"
 
 
 def free_path(folder: Path, state: Certification) -> Path:
-    """Return where the archive goes: under its name, with a number added where another has that."""
+    """Return the path of the archive, with a number if that name exists."""
     path = folder / name_of(state)
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
     return next(each for each in itertools.chain([path], numbered) if not each.exists())
 
 
 def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, bytes]:
-    """Return the content of every member.
-
-    Args:
-        folder: of the certification.
-        state: the certification.
-        cleaner: takes out what tells of this machine.
-    """
+    """Return the content of every member; ``cleaner`` removes what identifies this machine."""
     cleaned = cleaner.value(dataclasses.asdict(state))
     content = {CERTIFICATION: _json(cleaned), PAGE: page.page(results.of(cleaned, CERTIFICATION)).encode()}
     for step in state.steps:
@@ -84,7 +77,7 @@ def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, b
 
 
 def run_record(run: Path, cleaner: Cleaner) -> Json:
-    """Return what is taken of a run folder, for ``runs/NAME.json``."""
+    """Return the content of ``runs/NAME.json`` for a run folder."""
     kept = cleaner.record(records.read(run))
     epochs = [
         {name: value for name, value in row.to_json().items() if name in EPOCH_FIELDS}
@@ -103,13 +96,13 @@ def _locks(state: Certification) -> dict[str, str]:
     for place in state.places:
         try:
             locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
-        except ZooError:  # without a lock, the step of the environment tells why
+        except ZooError:  # without a lock, the step of the environment has the reason
             continue
     return locks
 
 
 def write(path: Path, content: dict[str, bytes]) -> Path:
-    """Write an archive whole or not at all; the same content gives the same bytes."""
+    """Write an archive atomically; the same content gives the same bytes."""
     sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in sorted(content))
     with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in [*sorted(content.items()), (SUMS, sums.encode())]:

@@ -1,4 +1,4 @@
-"""The steps in which a training is killed, and in which it must not take more and more memory."""
+"""The steps that kill a training, and that check the growth of its memory."""
 
 import os
 import signal
@@ -14,17 +14,17 @@ from zoo.core.errors import ZooError
 from zoo.runs import event_log
 from zoo.tasks import registry
 
-# What starts a training that is to be killed, in a process of its own.
+# Starts the training to be killed as a separate process.
 ZOO = [sys.executable, "-m", "zoo"]
-# Of the training that is killed in its third epoch; enough that even a fast device has not finished by then.
+# Of the training that is killed in its third epoch; enough that even a fast device is not finished by then.
 KILLED_EPOCHS = 61
-# A worker whose memory grows by more than this from the third epoch to the last leaks: what frameworks still take
-# for themselves by then stays below.
+# A worker whose memory grows by more than this from the third epoch to the last leaks; frameworks' own later
+# allocations are smaller.
 GROWTH_SHARE, GROWTH_BYTES = 0.05, 30_000_000
 
 
 def memory(work: Work) -> Findings:
-    """Train for many epochs and see whether the worker's memory grows."""
+    """Train for many epochs and check whether the worker's memory grows."""
     run = train(
         work, "model=mnist_dense", "data=digits", f"trainer.epochs={20 if work.quick else 80}", "backend.probes=false"
     )
@@ -41,7 +41,7 @@ def memory(work: Work) -> Findings:
 
 
 def resume(work: Work) -> Findings:
-    """Kill a training in the middle, and go on with it to its end."""
+    """Kill a training, and resume it."""
     folder = work.folder / f"{work.place.backend}-{work.place.stack}-killed-{time.time_ns() // 10**6}"
     settings = [*work.place.words, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
                 "backend.probes=false", f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip
@@ -61,14 +61,14 @@ def _killed_in_epoch(folder: Path, command: list[str]) -> int:
         if process.poll() is not None:
             said = process.stderr.read()[-600:] if process.stderr else ""
             raise ZooError(f"The training that was to be killed ended by itself: {said.strip()}")
-        os.killpg(process.pid, signal.SIGKILL)  # nothing of the training is told that it ends
+        os.killpg(process.pid, signal.SIGKILL)  # without notice
         process.wait()
     _wait_for_worker(log)
     return _epochs(log)
 
 
 def _wait_for_worker(log: Path) -> None:
-    """Wait until the worker, which sees that its host is gone, has written its last."""
+    """Wait until the orphaned worker has stopped writing."""
     size = -1
     while log.stat().st_size != size:
         size = log.stat().st_size

@@ -1,4 +1,4 @@
-"""The page about a certification, for people: what was done on which device, what came out, what failed and why."""
+"""The page about a certification: the steps on each device, their results, failures and reasons."""
 
 from zoo.certification import reference
 from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
@@ -8,7 +8,7 @@ from zoo.reports.page import document
 from zoo.reports.units import seconds
 
 BADGES = {PASSED: "completed", FAILED: "failed"}
-# Figures that are shown large, where a step has them: name, title, unit, step.
+# Highlighted metrics, if a step has them: name, title, unit, step.
 CARDS = (
     ("device", "device_gflop_per_s", "product of 1024 x 1024", "GFLOP/s"),
     ("train mnist", "test_accuracy", "mnist, test accuracy", ""),
@@ -20,7 +20,7 @@ CARDS = (
 
 
 def page(state: Certification) -> str:
-    """Return the page as HTML: one file, nothing is loaded and no script runs."""
+    """Return the page as HTML: one file without scripts and external resources."""
     said = [
         state.counts(),
         f"{state.mode} certification",

@@ -1,4 +1,4 @@
-"""Which backends a machine has, and which steps are taken on each."""
+"""The backends of a machine, and the steps for each."""
 
 import dataclasses
 
@@ -18,12 +18,10 @@ class Step:
     """One step.
 
     Attributes:
-        name: for people, files and ``steps=``.
-        about: what it does.
-        expected_s: seconds that it took on two cores of a Xeon with stack tf-2.21; what is left is estimated by them.
-        do: the function.
-        needed: whether the steps after it make no sense where it fails.
-        recorded: whether the record of a run belongs to it where it passed.
+        name: for display, files and ``steps=``.
+        expected_s: seconds on two cores of a Xeon with stack tf-2.21, for estimating the remaining time.
+        needed: whether later steps make no sense after its failure.
+        recorded: whether a run's record belongs to it if it passes.
     """
 
     name: str
@@ -38,7 +36,7 @@ def places(backend: str | None, stack: str) -> list[Place]:
     """Return the backends of this machine, GPUs and the best ones first, each with its best stack.
 
     Args:
-        backend: only this one; None: all that work here.
+        backend: only this one; None means all that work here.
         stack: ``best``; ``all``: every stack that works; or the name of one.
     """
     here = machine.probe()
@@ -60,21 +58,21 @@ def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
     available = {row.name: row for row in stacks.load_all()}
     row = next((each for each in selection.load_all() if each.name == backend), None)
     if row is None:
-        selection.select(backend, here)  # raises, with the names that there are
+        selection.select(backend, here)  # raises, with the valid names
         return []
     names = row.stacks if wanted == ALL else [wanted]
     return [name for name in names if selection.evaluate(row, here, available, name).stack]
 
 
 def place(choice: Selection) -> Place:
-    """Return the place that a selected backend is."""
+    """Return the place of a selected backend."""
     stack = choice.stack
     trains = choice.backend.trains and stack.trains
     return Place(choice.backend.name, stack.name, choice.device_kind, stack.framework, trains)
 
 
 def steps_of(place: Place, mode: str) -> list[Step]:
-    """Return the steps of a place, in their order; a stack that cannot train has fewer."""
+    """Return the steps of a place, in order; a stack that cannot train has fewer."""
     begin = [
         Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, True, False),
         Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),

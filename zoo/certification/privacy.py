@@ -1,8 +1,8 @@
-"""Take out of records what tells of a person or of one machine: names, paths, addresses, serial numbers.
+"""Remove what identifies a person or a machine from records: names, paths, addresses, serial numbers.
 
-Two things do it. Of a run record only the fields of :data:`FIELDS` are taken at all. And in every text that is taken,
-what this machine says of itself (user, full name, host, serial number, folders) is replaced, and so is whatever has
-the form of a path, an address or an identifier.
+Only the fields in :data:`FIELDS` are taken from a run record. In all texts taken, this machine's identifiers (user,
+full name, host, serial number, folders) are replaced, and so is whatever looks like a path, an address or an
+identifier.
 """
 
 import getpass
@@ -21,7 +21,7 @@ from zoo.core import paths
 from zoo.environments import machine
 from zoo.runs.records import Json
 
-# What is taken of a run record; fields of fields where only some are taken.
+# Fields taken from a run record, and nested fields if only some are taken.
 FIELDS: dict[str, tuple[str, ...]] = {
     "adjusted": (), "attempts": ("failed",), "backend": (), "bench": (), "command": (), "config": (),
     "data": ("name", "sha256", "train_items", "validation_items", "test_items", "reason"),
@@ -34,7 +34,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "stack": ("name", "framework", "keras", "platform", "stand_in_for", "lock_sha256", "python", "differences"),
     "stopped": (), "verb": (), "versions": (), "zoo_version": (),
 }  # fmt: skip
-# Names that many machines have: they tell nothing of anybody, and mean other things in a log.
+# Common names, which identify nobody and mean other things in a log.
 COMMON = {
     "root",
     "user",
@@ -55,21 +55,21 @@ _IDENTIFIERS = (
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),
     (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "UUID"),
     (r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b", "MAC"),
-    # No host has an address that begins with 0; versions such as 0.12.0.1 do.
+    # No host's address begins with 0, but versions such as 0.12.0.1 do.
     (r"(?<![\d.])(?!(?:127|0)\.)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "IP"),
     (r"(?i)(serial(?:[ _-]?(?:number|no))?\"?\s*[:=]?\s*\"?)[A-Z0-9]{8,}", r"\1SERIAL"),
 )
 _ROOTS = (
     "home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes|usr|Library|Applications|System|data|export|nix"
 )
-# A path ends where a quote, a bracket or a blank does; "/job:localhost/replica:0" of TensorFlow is none.
+# A path ends at a quote, bracket or blank; TensorFlow's "/job:localhost/replica:0" is not a path.
 _PATH = re.compile(rf"(?<![\w.:/-])(?:/(?:{_ROOTS})(?=[/\s]|$)|~[\w-]*/|[A-Za-z]:\\)[^\s'\"`<>()\[\]{{}},;]*")
 
 _VERSION = re.compile(r"\d{1,6}(?:\.\w{1,12}){1,5}(?:\+[\w.]{1,40})?")
 
 
 def secrets() -> list[tuple[str, str]]:
-    """Return what this machine and its user are called, and what stands for it, longest first."""
+    """Return identifiers of this machine and its user with their replacements, longest first."""
     named = {str(place): "FOLDER" for place in _folders()}
     named |= dict.fromkeys(_user_names(), "USER") | dict.fromkeys(_host_names(), "HOST")
     named |= dict.fromkeys(_serials(), "SERIAL")
@@ -99,22 +99,22 @@ def _host_names() -> set[str]:
 
 
 def _serials() -> set[str]:
-    """Return serial numbers and identifiers of this machine, read only to be taken out."""
+    """Return serial numbers and identifiers of this machine, which are only read for their removal."""
     listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
     serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
     for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
         try:
             serials.add(Path(name).read_text(encoding="utf-8", errors="replace").strip())
-        except OSError:  # it is not there, or only for root
+        except OSError:  # missing, or readable by root only
             continue
     return {text for text in serials if len(text) >= 8}
 
 
 class Cleaner:
-    """Replaces what tells of this machine and its user.
+    """Replaces what identifies this machine and its user.
 
     Args:
-        named: text -> what stands for it, in the order in which they are replaced; None: those of this machine.
+        named: text -> replacement, in order; None means those of this machine.
     """
 
     def __init__(self, named: Iterable[tuple[str, str]] | None = None) -> None:
@@ -132,7 +132,7 @@ class Cleaner:
         return text
 
     def value(self, value: Any) -> Any:
-        """Return a value of JSON with every text in it cleaned, keys included."""
+        """Return a JSON value with all texts cleaned, including keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -142,11 +142,11 @@ class Cleaner:
         return value
 
     def _version(self, version: Any) -> Any:
-        """Return a version as it is: four numbers are no address there."""
+        """Return a version unchanged, although four numbers look like an address."""
         return version if _VERSION.fullmatch(str(version)) else self.value(version)
 
     def record(self, record: Json) -> Json:
-        """Return what is taken of a run record."""
+        """Return the public fields of a run record."""
         kept: Json = {}
         for name, parts in FIELDS.items():
             value = record.get(name)
@@ -158,7 +158,7 @@ class Cleaner:
                 self.text(str(name)): self._version(part) for name, part in record["versions"].items()
             }
         if "finished" in kept:
-            kept["finished"] = str(kept["finished"])[:10]  # the day tells enough
+            kept["finished"] = str(kept["finished"])[:10]  # the day is sufficient
         for name in ("config", "adjusted"):
             if isinstance(kept.get(name), dict):
                 kept[name] = _public(kept[name])
@@ -168,7 +168,7 @@ class Cleaner:
 
 
 def _public(settings: Json, prefix: str = "") -> Json:
-    """Return nested settings without those that tell of this machine."""
+    """Return nested settings without those that describe this machine."""
     kept = {name: part for name, part in settings.items() if not declared.is_private(f"{prefix}{name}")}
     return {
         name: _public(part, f"{prefix}{name}.") if isinstance(part, dict) else part for name, part in kept.items()
@@ -184,7 +184,7 @@ def _parts(value: Any, parts: tuple[str, ...]) -> Any:
 
 
 def _bounded(text: str) -> str:
-    """Return a pattern of a text that is no part of a longer word."""
+    """Return a pattern that matches a text, but not inside of a longer word."""
     begin = r"(?<![A-Za-z0-9])" if text[0].isalnum() else ""
     end = r"(?![A-Za-z0-9])" if text[-1].isalnum() else ""
     return f"{begin}{re.escape(text)}{end}"

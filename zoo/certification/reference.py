@@ -1,10 +1,10 @@
-"""A fixed piece of work between the steps, by whose time a machine shows that it has become slower.
+"""A fixed computation between the steps whose time reveals that a machine has become slower.
 
-It is numpy's product of two matrices on the processor: the same before and after, whatever the steps do. Chips that
-keep processor and GPU in one package throttle both.
+It is numpy's product of two matrices on the CPU, independent of the steps. Chips with CPU and GPU in one package
+throttle both.
 
-It is computed by one thread, in a process of its own: the threads of OpenBLAS wait for each other, on some machines
-for 16 ms where the product takes 2.
+It runs in one thread in a separate process: threads of OpenBLAS wait for each other, on some machines for 16 ms when
+the product takes 2.
 """
 
 import os
@@ -23,15 +23,15 @@ ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 EDGE, COUNT = 512, 15
-# Of the speed at the beginning; on an idle machine the median of fifteen products stays well above it.
+# Share of the initial speed; on an idle machine the median of fifteen products stays well above it.
 THROTTLED = 0.8
-# A last speed above so many times the first says that the first was taken while the machine did other work.
+# A last speed above this multiple of the first shows that the machine was busy during the first.
 FASTER = 1.25
 
 
 def gflop_per_s() -> float:
     """Return the speed of the product of two 512 x 512 matrices in float32, the median of fifteen, in GFLOP/s."""
-    # The search path of this process, since numpy may lie anywhere on it.
+    # The search path of this process, because numpy may be anywhere on it.
     path = {"PYTHONPATH": os.pathsep.join([str(paths.PACKAGE.parent), *filter(None, sys.path)])}
     command = [sys.executable, "-P", "-B", "-c", CODE]
     answer = subprocess.run(command, env=os.environ | ONE_THREAD | path, capture_output=True, text=True, check=True)
@@ -52,10 +52,10 @@ def timed() -> float:
 
 
 def drift(speeds: Sequence[float]) -> float | None:
-    """Return the last speed as a share of the best among the first three; None where there is only one."""
+    """Return the last speed as a share of the best among the first three, or None for a single one."""
     return speeds[-1] / max(speeds[:3]) if len(speeds) > 1 else None
 
 
 def is_throttled(share: float | None) -> bool:
-    """Whether such a share of the first speed shows a machine that is throttled; None shows nothing."""
+    """Return True if this share of the first speed means throttling."""
     return share is not None and share < THROTTLED

@@ -1,4 +1,4 @@
-"""What a certification consists of and what became of it; kept in ``certify.json`` and carried in the archive."""
+"""The content and results of a certification, stored in ``certify.json`` and in the archive."""
 
 import dataclasses
 import re
@@ -12,7 +12,7 @@ from zoo.runs.records import Json
 
 FORMAT = 1
 STATE = "certify.json"
-# Skipped: a step before it failed, without which it makes no sense. Not run: the certification was ended before it.
+# Skipped: a required earlier step failed. Not run: the certification ended before it.
 PASSED, FAILED, SKIPPED, NOT_RUN = STATES = ("passed", "failed", "skipped", "not run")
 QUICK, WHOLE = "quick", "whole"
 # "tune MODEL DATA TRIALS" searches the recipe of one model instead.
@@ -21,7 +21,7 @@ _TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A backend with a stack, on which all steps are taken; ``device_kind`` is what it needs, cpu or gpu."""
+    """A backend with a stack, on which all steps run; ``device_kind`` is cpu or gpu."""
 
     backend: str
     stack: str
@@ -31,34 +31,29 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Return a name for people and files: ``mps with torch``."""
+        """Return a name for display and files: ``mps with torch``."""
         return f"{self.backend} with {self.stack}"
 
     @property
     def words(self) -> list[str]:
-        """Return the settings that choose it."""
+        """Return the settings that select it."""
         return [f"backend={self.backend}", f"stack={self.stack}"]
 
 
 @dataclasses.dataclass
 class StepResult:
-    """What became of one step.
+    """The result of one step.
 
     Attributes:
-        backend: where it was taken; so is ``stack``.
-        step: its name.
-        about: what it does, in words.
         state: passed, failed, skipped or not run.
-        seconds: that it took.
-        words: what came out, a line each.
+        words: the result in lines.
         figures: numbers by name.
-        problem: why it failed or was skipped; empty where it passed.
-        remedy: what to do about that.
+        problem: why it failed or was skipped; empty if it passed.
         issues: ids of the known issues that explain it.
-        record: name of the run record that belongs to it; empty without one.
+        record: name of its run record; empty without one.
         reference_gflop_per_s: speed of the reference product after it.
-        busy: other work kept the machine busy meanwhile.
-        proposal: settings of a recipe that a search found, with their evidence, as ``tune`` writes it.
+        busy: the machine was busy with other work.
+        proposal: settings of a recipe that a search found, with their evidence, in the form of ``tune``.
     """
 
     backend: str
@@ -83,18 +78,18 @@ class Certification:
     """A whole certification.
 
     Attributes:
-        format: number of this format.
+        format: version of this format.
         mode: quick, whole, or ``tune MODEL DATA TRIALS``.
-        hardware: chip and GPU, as the archive is named.
+        hardware: chip and GPU, for the name of the archive.
         machine: in one line.
         platform: such as ``macos-arm64``.
-        commit: of the zoo, with ``-dirty`` where files were changed, or its version.
+        commit: of the zoo, with ``-dirty`` for changed files, or its version.
         date: UTC day on which it began.
-        finished: UTC day on which the last step ended; empty before that.
-        power: what fed the machine at the beginning.
+        finished: UTC day on which the last step ended, or empty.
+        power: power source at the beginning.
         reference_gflop_per_s: speed of the reference product before the first step.
         places: backends with their stacks.
-        steps: what became of the steps so far.
+        steps: results so far.
     """
 
     mode: str
@@ -111,38 +106,36 @@ class Certification:
     format: int = FORMAT
 
     def result(self, place: Place, step: str) -> StepResult | None:
-        """Return what became of a step of a place, None where it was not taken yet."""
+        """Return the result of a step, or None."""
         return next((row for row in self.taken(place) if row.step == step), None)
 
     def place_of(self, row: StepResult) -> Place | None:
-        """Return the place of a step; None where the certification has no such place."""
+        """Return the place of a step, or None."""
         return next((each for each in self.places if (each.backend, each.stack) == (row.backend, row.stack)), None)
 
     def taken(self, place: Place) -> list[StepResult]:
-        """Return what became of the steps of a place so far."""
+        """Return the results of a place so far."""
         return [row for row in self.steps if (row.backend, row.stack) == (place.backend, place.stack)]
 
     def count(self, state: str) -> int:
-        """Return how many steps ended so."""
         return sum(row.state == state for row in self.steps)
 
     def counts(self) -> str:
-        """Say how many steps ended how: ``12 passed, 1 failed``."""
+        """Return the number of steps by state: ``12 passed, 1 failed``."""
         return ", ".join(f"{self.count(name)} {name}" for name in STATES if self.count(name)) or "nothing done"
 
     def write(self, folder: Path) -> None:
-        """Write it into its folder."""
         write_json(folder / STATE, dataclasses.asdict(self))
 
 
 def tuning(mode: str) -> tuple[str, str, int] | None:
-    """Return model, data set and number of trials where the mode is a search, else None."""
+    """Return model, data set and number of trials if the mode is a search, or None."""
     match = _TUNING.fullmatch(mode)
     return (match[1], match[2], int(match[3])) if match else None
 
 
 def problems(content: Any) -> list[str]:
-    """Return everything that is wrong with the form of a certification, which may be a stranger's."""
+    """Return all problems with the form of a certification, which may come from a third party."""
     wrong = schema.violations(content, Certification)
     if wrong:
         return wrong
@@ -157,7 +150,6 @@ def problems(content: Any) -> list[str]:
 
 
 def of(content: Any, where: str) -> Certification:
-    """Return a certification from the content of its file."""
     wrong = problems(content)
     if wrong:
         raise ZooError(f"{where} is no certification:\n{bulleted(wrong)}", "Certify again.")

@@ -1,6 +1,6 @@
-"""Draw data to train on, the same bytes on every machine: pictures of shapes, texts of two kinds, one long text.
+"""Draw training data, the same bytes on every machine: images of shapes, texts of two classes, one long text.
 
-No download is needed, and the checksum of the data tells that two machines trained on the same.
+No download is needed, and the checksum of the data proves that two machines trained on the same.
 """
 
 from pathlib import Path
@@ -24,13 +24,9 @@ _BAD = ("a dull evening", "grey and cold", "I fell asleep", "the worst of the ye
 
 
 def draw(folder: Path) -> Path:
-    """Draw all samples into a folder where they are not there yet; whole or not at all.
+    """Draw all missing samples into a folder atomically, and return it.
 
-    Args:
-        folder: gets ``shapes/CLASS/*.bmp`` (64 x 64 pixels, RGB), ``texts/{good,bad}.txt`` and ``sentences.txt``.
-
-    Returns:
-        The folder.
+    It contains ``shapes/CLASS/*.bmp`` (64 x 64 pixels, RGB), ``texts/{good,bad}.txt`` and ``sentences.txt``.
     """
     if not folder.is_dir():
         with atomic_folder(folder) as part:
@@ -48,12 +44,12 @@ def _draw_shapes(folder: Path, random: np.random.RandomState) -> None:
     for shape in SHAPES:
         (folder / shape).mkdir(parents=True)
         for number in range(PICTURES_OF_A_SHAPE):
-            # BMP: uncompressed, so the bytes depend on no version of a compressor.
+            # BMP is uncompressed, so the bytes do not depend on the version of a compressor.
             Image.fromarray(_picture(shape, random)).save(folder / shape / f"{number:03}.bmp")
 
 
 def _picture(shape: str, random: np.random.RandomState) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """Draw one picture, (64, 64, 3): a shape of one colour on another, at a random place and size, with noise."""
+    """Draw one image, (64, 64, 3): a shape of one color on another, at a random place and size, with noise."""
     y, x = np.mgrid[:EDGE, :EDGE]
     centre, radius = random.randint(20, 44, 2), random.randint(8, 18)
     inside = {

@@ -1,4 +1,4 @@
-"""Take the steps of a certification one after the other; what is done is kept, so that it can be stopped."""
+"""Run the steps of a certification in order; results are stored, so that it can be resumed."""
 
 import dataclasses
 import datetime
@@ -22,29 +22,29 @@ from zoo.runs import lifecycle, records
 
 PREFIX = "certify-"
 BATTERY_POLL_S = 20.0
-# Seconds to cool down at most, once the reference product shows that the machine is throttled.
+# Limit of seconds to cool down after the reference product shows throttling.
 COOL_S = 30.0
-# Seconds after which what a step left behind has ended, and heat has not.
+# Seconds after which a step's leftover processes have ended, but heat remains.
 SETTLE_S = 3.0
 
 
 class Session:
-    """A certification that goes on: its folder, and what has been done.
+    """A certification in progress.
 
     Args:
-        folder: holds the state, the run folders and the samples.
-        state: what has been done.
+        folder: contains the state, the run folders and the samples.
+        state: results so far.
     """
 
     def __init__(self, folder: Path, state: Certification) -> None:
         self.folder, self.state = folder, state
 
     def run(self, mnist: str | None, on_battery: bool) -> None:
-        """Take all steps that have not been taken.
+        """Run all remaining steps.
 
         Args:
             mnist: folder of the files of MNIST, or None.
-            on_battery: take steps on battery, too.
+            on_battery: do not wait for mains power.
         """
         try:
             with locked(self.folder / ".lock", "certifies this machine"):
@@ -75,16 +75,16 @@ class Session:
         self.state.write(self.folder)
 
     def left(self) -> Iterator[tuple[Place, Step]]:
-        """Yield the steps that have not been taken."""
+        """Yield the remaining steps."""
         for place in self.state.places:
             for step in plan.steps_of(place, self.state.mode):
                 if self.state.result(place, step.name) is None:
                     yield place, step
 
     def as_it_is(self) -> Certification:
-        """Return the certification as one that ends here: steps that were not taken are named as not run.
+        """Return the certification as if it ended here, with the remaining steps as not run.
 
-        What is kept in the folder stays as it is, so that the certification can still go on.
+        The folder is not changed, so that the certification can be resumed.
         """
         if not self.state.steps:
             raise ZooError(f"No step was taken yet in {self.folder}", "Certify first.")
@@ -93,7 +93,7 @@ class Session:
         return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=_today())
 
     def seconds_left(self) -> float:
-        """Estimate what is left: what was expected of these steps, times how much longer the others took."""
+        """Estimate the remaining time from expected times, scaled by the ratio of the past steps."""
         expected = {(place.backend, place.stack, step.name): step.expected_s
                     for place in self.state.places for step in plan.steps_of(place, self.state.mode)}  # fmt: skip
         taken = [row for row in self.state.steps if row.state == PASSED and row.step != "environment"]
@@ -110,7 +110,7 @@ class Session:
         console.say(f"All of it is in {self.folder}")
 
     def _heed_heat(self) -> None:
-        """Let a machine whose reference product is slower cool down, until it is as fast again or for a while."""
+        """Let a throttled machine cool down until its speed recovers, with a time limit."""
         share = self._drift()
         if share is None or not reference.is_throttled(share) or self.state.steps[-1].busy:
             return
@@ -147,7 +147,7 @@ class Session:
         return begin
 
     def _reference(self) -> float:
-        """Time the reference product; where it is slow, once more after a while: work passes, heat stays."""
+        """Time the reference product, again after a pause if it is slow: other work ends, heat remains."""
         speed = reference.gflop_per_s()
         if not reference.is_throttled(self._drift(speed)):
             return speed
@@ -155,7 +155,7 @@ class Session:
         return max(speed, reference.gflop_per_s())
 
     def _drift(self, *newest: float) -> float | None:
-        """Return the last speed of the reference product as a share of its first; None where there is only one."""
+        """Return the last speed of the reference product as a share of its first, or None for a single one."""
         speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
         return reference.drift([self.state.reference_gflop_per_s, *speeds, *newest])
 
@@ -168,7 +168,7 @@ class Session:
 
 
 def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
-    """Return the session that the same command left unfinished on this machine, None where there is none."""
+    """Return the session that the same command left unfinished on this machine, or None."""
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
         state = _unfinished(folder)
@@ -210,7 +210,7 @@ def _made(root: Path, name: str) -> Path:
 
 
 def _unfinished(folder: Path) -> Certification | None:
-    """Return the state in a folder; None where it is finished, missing or of another version."""
+    """Return the state in a folder; None if it is finished, missing or of another version."""
     try:
         state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
     except (OSError, ValueError, ZooError):
@@ -219,17 +219,17 @@ def _unfinished(folder: Path) -> Certification | None:
 
 
 def identity() -> str:
-    """Return which zoo this is: its commit, or its version."""
+    """Return the commit of this zoo, or its version."""
     return records.git_commit() or f"version {lifecycle.version()}"
 
 
 def words(seconds: float) -> str:
-    """Return a time as it is said: ``40 seconds``, ``12 minutes``."""
+    """Return a duration in words: ``40 seconds``, ``12 minutes``."""
     return f"{max(1, round(seconds))} seconds" if seconds < 90 else f"{round(seconds / 60)} minutes"
 
 
 def _wait_for_mains(on_battery: bool) -> None:
-    """Wait while the machine runs on its battery, unless it may: power saving slows it, and this takes long."""
+    """Wait for mains power unless ``on_battery``, because power saving slows the machine."""
     if on_battery or not power.read().on_battery:
         return
     console.warn("This machine is on battery: waiting until it is plugged in. --on-battery does not wait.")

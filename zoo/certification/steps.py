@@ -1,4 +1,4 @@
-"""The steps of a certification: each is a function that does something public of the zoo and says what came out."""
+"""The steps of a certification: functions that use a public feature of the zoo and return findings."""
 
 import json
 from pathlib import Path
@@ -13,12 +13,12 @@ from zoo.runs.records import Json
 from zoo.tasks import search_settings, tune, validate
 
 FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
-# A training that takes longer on slow hardware is cut off: all steps of a machine should end within an hour.
+# Limit of a training on slow hardware: all steps of a machine should end within an hour.
 LONGEST_MINUTES = 1.5
 
 
 def environment(work: Work) -> Findings:
-    """Build the environment of the stack, or find it."""
+    """Build or find the environment of the stack."""
     built = environment_of(work)
     names = [
         f"{name} {built.versions[name]}"
@@ -32,7 +32,7 @@ def environment(work: Work) -> Findings:
 
 
 def device(work: Work) -> Findings:
-    """Prove on which device matrix products run, probe operations, and time a product there."""
+    """Prove the device of matrix products, probe operations, and time a product."""
     if has_operations(work.place):
         run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", "count=5", "max_s=5")
     else:
@@ -78,9 +78,9 @@ def first_epoch(model: str) -> Do:
 
 
 def first_epoch_settings(model: str, samples: Path) -> list[str]:
-    """Return the settings of the short epoch of a model: nothing in it is drawn by the framework.
+    """Return the settings of the short epoch of a model, without any random draw by the framework.
 
-    Whatever a recipe sets is set here, to what every stack can do, so that each backend takes the same steps.
+    All settings of recipes are replaced by ones that every stack supports, so that all backends take the same steps.
     """
     digits = {"data": "digits", "data.train_limit": 512, "model.dropout": 0}
     texts = {"model.dropout": 0, "model.length": 32, "trainer.clip": "null", "trainer.weight_decay": 0}
@@ -93,7 +93,8 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
             "fine_tune.head_epochs": 0, "fine_tune.unfreeze_from": "null", "trainer.learning_rate": 0.0001,
             "trainer.label_smoothing": 0.1,
         },
-        # Adam of Keras 3 on TensorFlow moves only those rows of a table that a batch holds, Adam of the others all.
+        # Adam of Keras 3 on TensorFlow updates only the rows of a table in the batch, that of the other backends all
+        # rows.
         "transformer/classifier": {
             **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
             "model.heads": 2, "model.pooled_dropout": 0, "model.pair_buckets": 0, "model.spelling": False,
@@ -115,7 +116,7 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
 
 
 def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do:
-    """Return the step that trains a model by its recipe; one that takes longer than ``minutes`` is cut off then."""
+    """Return the step that trains a model by its recipe, limited to ``minutes``."""
 
     def do(work: Work) -> Findings:
         words = [text.format(samples=work.samples) for text in settings]
@@ -142,7 +143,7 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
 
 
 def mnist(work: Work) -> Findings:
-    """Train the small convolutional network by its recipe on MNIST; on scikit-learn's digits where it is not here."""
+    """Train the small convolutional network by its recipe on MNIST, or on scikit-learn's digits without it."""
     where = [] if work.mnist is None else [f"data.root={work.mnist}"]
     try:
         return training("mnist", "data=mnist", *where)(work)
@@ -155,7 +156,7 @@ def mnist(work: Work) -> Findings:
 
 
 def tuned(model: str, data: str, trials: int) -> Do:
-    """Return the step that searches the recipe's space for the settings that reach its target soonest here."""
+    """Return the step that searches the recipe's space for the settings that reach its target fastest here."""
 
     def do(work: Work) -> Findings:
         where = work.folder.parent / f"tune-{work.place.backend}-{work.place.stack}-{model.replace('/', '-')}-{data}"
@@ -179,7 +180,7 @@ def tuned(model: str, data: str, trials: int) -> Do:
 
 
 def space_file(model: str, backend: str) -> Path:
-    """Return the file of the search space of a recipe; the processor's where the backend has none."""
+    """Return the search space file of a recipe; that of the CPU if the backend has none."""
     folder = paths.CONFIGS / "tune" / model
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""The steps of a certification that take time: the benchmarks, and the golden answers that they compare with."""
+"""The timing steps of a certification: benchmarks, and their golden answers."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mobilenet")
 
 
 def golden(work: Work) -> Findings:
-    """Let networks with drawn weights answer, and compare with the golden answers."""
+    """Compare the outputs of networks with random weights to the golden answers."""
     sizes = "[1]" if work.quick else "[1,32]"
     names = GOLDEN[:1] + GOLDEN[-1:] if work.quick else GOLDEN
     run = _networks(work, names, sizes, "inference")
@@ -24,7 +24,7 @@ def golden(work: Work) -> Findings:
 
 
 def networks(work: Work) -> Findings:
-    """Time training steps of networks; processors leave out the largest, of which a step may take a minute there."""
+    """Time training steps of networks, on CPUs without the largest, whose step can take a minute."""
     names = GOLDEN[:1] if work.quick else GOLDEN if work.place.device_kind == "gpu" else GOLDEN[:-1]
     run = _networks(work, names, "[32]", "training")
     rows = rows_of(run)
@@ -33,9 +33,9 @@ def networks(work: Work) -> Findings:
 
 
 def matmul(work: Work) -> Findings:
-    """Time matrix products and convolutions, small to large, on processor and device."""
+    """Time matrix products and convolutions, small to large, on CPU and device."""
     small = ("square=[64,256,1024]", "row_column=[10000]", "convolution=[32]", "count=5", "max_s=2")
-    # Sums of ten million float32 numbers and more are off by thousandths on some healthy processors.
+    # Sums of ten million and more float32 numbers are off by thousandths on some healthy processors.
     long = ("row_column=[100,10000,1000000]", "max_s=3")
     run = bench(work, "matmul", *(small if work.quick else long))
     rows = rows_of(run)
@@ -62,7 +62,7 @@ def encoder(work: Work) -> Findings:
 
 
 def _precisions(work: Work) -> list[str]:
-    """Return what the encoder of a stack can compute in; Keras 2 has float32 alone."""
+    """Return the precisions of the encoder in a stack; Keras 2 has only float32."""
     keras = environment_of(work).versions.get("keras", "")
     return ["float32", "bfloat16"] if keras.startswith("3.") else ["float32"]
 

@@ -1,4 +1,4 @@
-"""What the steps of a certification share: what they work with, what they return, how they run the zoo."""
+"""Input and output of a certification's steps, and how they call the zoo."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from zoo.tasks.benchmarks import results
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What a step works with.
+    """The input of a step.
 
     Attributes:
         place: backend and stack.
         mode: quick or whole.
         folder: of the run folders.
         samples: drawn data, see :mod:`zoo.certification.samples`.
-        mnist: folder of the files of MNIST, None where the published ones are downloaded.
+        mnist: folder of the files of MNIST; None downloads them.
     """
 
     place: Place
@@ -38,13 +38,12 @@ class Work:
 
     @property
     def quick(self) -> bool:
-        """Whether short steps are wanted."""
         return self.mode == QUICK
 
 
 @dataclasses.dataclass
 class Findings:
-    """What came out of a step; ``problem`` is empty where all is well, ``run`` belongs to it."""
+    """The output of a step; ``problem`` is empty on success, ``run`` belongs to it."""
 
     words: list[str] = dataclasses.field(default_factory=list)
     figures: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -58,22 +57,22 @@ Do = Callable[[Work], Findings]
 
 
 def environment_of(work: Work) -> store.Environment:
-    """Return the environment of the place's stack; build it where it is not there."""
+    """Return the environment of the place's stack, built if missing."""
     return store.ensure(stacks.load(work.place.stack), machine.probe().platform)
 
 
 def train(work: Work, *settings: str) -> Run:
-    """Train as told, on the place of the work; raise as :func:`run_of`."""
+    """Train on the place of the work; raise the errors of :func:`run_of`."""
     return run_of("train", work, *settings)
 
 
 def bench(work: Work, name: str, *settings: str) -> Run:
-    """Run a benchmark, on the place of the work; raise as :func:`run_of`."""
+    """Run a benchmark on the place of the work; raise the errors of :func:`run_of`."""
     return run_of("bench", work, f"bench={name}", *settings)
 
 
 def run_of(verb: str, work: Work, *settings: str) -> Run:
-    """Run a verb as told, on the place of the work.
+    """Run a verb on the place of the work.
 
     Raises:
         KeyboardInterrupt: it was interrupted.
@@ -94,17 +93,16 @@ def finished(run: Run) -> Run:
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
-    """Return the rows of a benchmark."""
     return results.read(run.folder)
 
 
 def has_operations(place: Place) -> bool:
-    """Whether single operations of a place's framework can be timed."""
+    """Return True if single operations of a place's framework can be timed."""
     return place.framework in paths.worker_modules("devices/kernels")
 
 
 def explained(error: ZooError, backend: str) -> list[str]:
-    """Return the ids of the known issues in an error's text, or that its text names."""
+    """Return the ids of the known issues that explain an error, or that its text names."""
     text = str(error)
     known = [finding.id for finding in known_issues.explain(text, backend) if not finding.harmless]
     named = [issue.id for issue in known_issues.issues() if f"({issue.id})" in text or f"{issue.id}:" in text]
