@@ -10,11 +10,11 @@ Part = tuple[str, float]
 
 
 def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) -> Html:
-    """Draw one bar for each row, divided into its parts, all on one scale.
+    """Draw one bar per row, divided into its parts, all on one scale.
 
     Args:
-        rows: name and parts of each bar; parts that are not positive are left out.
-        caption: what the bars show; screen readers read the parts after it.
+        rows: name and parts of each bar; parts that are not positive are omitted.
+        caption: screen readers read the parts after it.
         unit: of the parts, such as ``s``.
     """
     kept = [(name, [(part, value) for part, value in parts if value > 0]) for name, parts in rows]
@@ -52,7 +52,7 @@ def _legend(parts: Sequence[str]) -> Html:
 
 
 def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
-    """Draw one bar for each value, starting at zero; values reported by others look different."""
+    """Draw one bar per value from zero; reported values of others look different."""
     kept = [(name, value, apart) for name, value, apart in rows if value > 0]
     if not kept:
         return Html("")

@@ -1,4 +1,4 @@
-"""Draw charts as inline SVG, in the colours of the page; series differ by dashes and markers as well."""
+"""Draw charts as inline SVG, in the colors of the page; series also differ by dashes and markers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from zoo.reports.units import short
 
 WIDTH, HEIGHT = 440, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 44
-DIGIT = 8.0  # no figure of the page's fonts is wider
+DIGIT = 8.0  # no digit of the page's fonts is wider
 MARKED = 48
 COLOURS = 8
 Point = tuple[float, float]
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis; ``whole`` is for values that are whole numbers."""
+    """One axis; ``whole`` is for whole numbers."""
 
     label: str
     log: bool = False
@@ -26,7 +26,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its name and its points from left to right; ``apart`` marks values reported by others."""
+    """A line: its name and its points from left to right; ``apart`` marks reported values of others."""
 
     name: str
     points: Sequence[Point]
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark: a ring at a point, or a vertical line at ``x`` where ``y`` is None."""
+    """A mark: a ring at a point, or a vertical line at ``x`` if ``y`` is None."""
 
     x: float
     y: float | None
@@ -57,13 +57,11 @@ class _Scale:
 
 
 def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Sequence[Mark] = ()) -> Html:
-    """Draw a chart of lines with legend and caption; return nothing where no point can be drawn.
+    """Draw a line chart with legend and caption; return nothing if no point can be drawn.
 
     Args:
-        series: the lines; colours repeat after eight, dashes and markers after four.
-        x: the horizontal axis.
-        y: the vertical one.
-        caption: what the chart shows; screen readers read it.
+        series: colors repeat after eight, dashes and markers after four.
+        caption: read by screen readers.
         marks: points and positions to mark.
     """
     drawable = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
@@ -108,7 +106,7 @@ def _spoken(series: Sequence[Series]) -> str:
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
-    """Return the points that the axes can show, thinned out to a few hundred."""
+    """Return the points that the axes can show, reduced to a few hundred."""
     kept = [point for point in points if (point[0] > 0 or not x.log) and (point[1] > 0 or not y.log)]
     step = max(1, len(kept) // 400)
     return [*kept[::step], *([kept[-1]] if step > 1 else [])]
@@ -119,7 +117,7 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     if axis.log:
         low, high = low / 1.15, high * 1.15
         ticks = _decades(low, high)
-        if len(ticks) < 3 and high - low > 1e-300:  # below that, its parts are no numbers
+        if len(ticks) < 3 and high - low > 1e-300:  # below that, its parts are not distinct numbers
             ticks = _steps(low, high, axis.whole, parts=7)
         return _Scale(axis, low, high, start, length, ticks)
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
@@ -128,7 +126,7 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
 
 
 def _left(up: _Scale) -> float:
-    """Return where the numbers of the vertical axis end: they stand right of its label."""
+    """Return the end of the vertical axis's numbers, which are right of its label."""
     longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
     return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
 
@@ -221,7 +219,7 @@ def _mark(mark: Mark, across: _Scale, up: _Scale) -> Html:
         return tag("g", upright, tag("text", mark.words, x=beside, y=TOP + 12, text_anchor=side, class_="said"))
     y = up(mark.y)
     ring = tag("circle", tag("title", mark.words), cx=x, cy=y, r=7, class_="ring")
-    # On the side with more room; a curve of losses falls towards its best epoch, one of accuracies rises.
+    # On the side with more room; a loss curve falls towards its best epoch, an accuracy curve rises.
     words = tag("text", mark.words, x=min(x, WIDTH - 40), y=y + 22 if y < HEIGHT / 2 else y - 14,
                 text_anchor="middle", class_="said")  # fmt: skip
     return tag("g", ring, words)

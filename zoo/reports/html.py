@@ -1,16 +1,16 @@
-"""Build HTML from Python; everything that is not markup already is escaped."""
+"""Build HTML from Python; everything except markup is escaped."""
 
 import html
 import re
 from collections.abc import Iterable
 
-# Control characters, halves of characters, and marks that turn the direction of the text around them.
+# Control characters, surrogates, and marks that change the text direction.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _VOID = {"br", "img", "meta"}
 
 
 class Html(str):
-    """A text that is markup already."""
+    """Text that is markup."""
 
     __slots__ = ()
 
@@ -19,7 +19,7 @@ Child = str | int | float | None | Iterable["Child"]
 
 
 def escape(text: str) -> Html:
-    """Escape text for use between tags and in attributes; characters that cannot be shown become U+FFFD."""
+    """Escape text for use between tags and in attributes; unprintable characters become U+FFFD."""
     return Html(html.escape(_UNSHOWN.sub("\ufffd", text), quote=True))
 
 
@@ -27,10 +27,9 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
     """Return an element.
 
     Args:
-        name: of the tag.
-        children: markup, text (escaped), or lists of them; None is left out.
-        attributes: ``class_`` is ``class``, ``aria_label`` is ``aria-label``; True stands alone, None and False are
-            left out.
+        children: markup, text (escaped), or lists of them; None is omitted.
+        attributes: ``class_`` means ``class``, ``aria_label`` means ``aria-label``; True has no value, None and False
+            are omitted.
     """
     given = {key: value for key, value in attributes.items() if value is not None and value is not False}
     shown = "".join(_attribute(key, value) for key, value in given.items())
@@ -45,7 +44,6 @@ def _attribute(key: str, value: object) -> str:
 
 
 def join(children: Iterable[Child]) -> Html:
-    """Concatenate children."""
     return Html("".join(_rendered(child) for child in children))
 
 
@@ -58,13 +56,11 @@ def _rendered(child: Child) -> str:
 
 
 def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figures: Iterable[int] = ()) -> Html:
-    """Return a table that scrolls where it is too wide; the first cell of each row is its heading.
+    """Return a scrollable table; the first cell of each row is its heading.
 
     Args:
         caption: describes the table.
-        headings: of the columns.
-        rows: cells, as many as there are headings.
-        figures: indices of the columns that hold numbers.
+        figures: indices of the numeric columns.
     """
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]
@@ -90,17 +86,17 @@ def _cell(cell: Child, kind: str | None) -> Html:
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Html:
-    """Return a list of names and values; empty values are left out."""
+    """Return a list of names and values, without empty values."""
     return tag("dl", [[tag("dt", name), tag("dd", value)] for name, value in rows if value not in ("", None)])
 
 
 def folded(summary: str, *children: Child) -> Html:
-    """Return content that opens on a click; print shows all of it."""
+    """Return content that opens on a click; printing shows all of it."""
     return tag("details", tag("summary", summary), *children)
 
 
 def link(address: str) -> Html:
-    """Return a link where the address is one of the web, else its text."""
+    """Return a link for a web address, or escaped text."""
     if re.fullmatch(r"https?://[^\s<>\"'\\]+", address):
         return tag("a", address, href=address, rel="noreferrer noopener")
     return escape(address)

@@ -1,4 +1,4 @@
-"""Embed images of the run folder in the page, after checking them."""
+"""Embed checked images of the run folder in the page."""
 
 import base64
 import io
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 MOST_BYTES = 8_000_000
-# Larger images are reduced, so that the page can be sent by mail.
+# Larger images are reduced, to keep the page small enough for mail.
 KEPT_BYTES, KEPT_SIDE = 1_500_000, 1_600
 MOST_FRAMES = 400
 THUMBNAIL = 64
@@ -27,7 +27,7 @@ THUMBNAIL = 64
 
 @dataclass(frozen=True)
 class EmbeddedImage:
-    """An image as a data address, and how it was changed."""
+    """An image as a data URL, with a note on changes."""
 
     address: str
     width: int
@@ -36,10 +36,10 @@ class EmbeddedImage:
 
 
 def read(path: Path) -> EmbeddedImage:
-    """Read an image file of a run folder, reduced where it is very large.
+    """Read an image file of a run folder, reduced if it is very large.
 
     Raises:
-        UnreadableError: it is no image, is damaged or is too large.
+        UnreadableError: it is not an image, damaged or too large.
     """
     from PIL import Image
 
@@ -47,7 +47,7 @@ def read(path: Path) -> EmbeddedImage:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=list(KINDS)) as image:
             kind, (width, height) = str(image.format), image.size
             frames = int(getattr(image, "n_frames", 1))
-    except Exception as error:  # decoders raise nearly any exception for damaged bytes
+    except Exception as error:  # damaged bytes raise nearly any exception
         raise decode.UnreadableError("it is damaged or in no format that a page can show") from error
     if width * height * min(frames, MOST_FRAMES) > decode.MOST_PIXELS or frames > MOST_FRAMES:
         raise decode.UnreadableError(f"it has {width:,} x {height:,} pixels and {frames:,} frames: too many")
@@ -78,9 +78,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
     """Return an image of the folder with its caption, or the reason why it cannot be shown.
 
     Args:
-        folder: the run folder.
-        name: of the file.
-        words: describes the image; becomes its caption and alternative text.
+        words: caption and alternative text.
     """
     path = untrusted.own_file(folder, name, MOST_BYTES)
     if path is None:
@@ -97,7 +95,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
 def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
     """Return thumbnails of the first arrays in a file of pixels, (n, height, width, 1 or 3) uint8.
 
-    The list is empty where the file is missing or contains something else.
+    The list is empty if the file is missing or has other content.
     """
     path = untrusted.own_file(folder, name, 8_000_000_000)
     array = _mapped(path) if path else None
@@ -121,6 +119,6 @@ def _mapped(path: Path) -> "NDArray[Any] | None":
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, MemoryError, RecursionError, TypeError):
-        return None  # a stranger's file may claim anything; the page is complete without thumbnails
+        return None  # a third party's file may declare anything; the page does not need thumbnails
     fits = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
     return array if fits and array.shape[3] in (1, 3) and 0 < max(array.shape[1:3]) <= 4096 else None

@@ -1,4 +1,4 @@
-"""Compose the page about one run, or a comparison of several. It is one file, runs no script and works offline."""
+"""Compose the page about one run, or a comparison of several: one file, without scripts, usable offline."""
 
 import base64
 import hashlib
@@ -18,8 +18,6 @@ GENERATOR = "zoo report"
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A run on the page: its folder, its record and its name."""
-
     folder: Path
     record: Untrusted
     name: str
@@ -37,7 +35,7 @@ def page(folders: list[Path]) -> str:
 
 
 def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
-    """Return a page of sections: the anchor, heading and body of each."""
+    """Return a page of sections, each with anchor, heading and body."""
     kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
     head = tag("header", kicker, tag("h1", title), words, _contents(parts))
     sections = [_section(2, *part) for part in parts]
@@ -45,7 +43,7 @@ def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]])
 
 
 def _names(folders: list[Path]) -> dict[Path, str]:
-    """Return as much of the end of each path as tells it from the others."""
+    """Return the shortest unique suffix of each path."""
     names: dict[Path, str] = {}
     left, count = set(folders), 1
     while left:
@@ -57,10 +55,10 @@ def _names(folders: list[Path]) -> dict[Path, str]:
 
 
 def document(title: str, body: Html) -> str:
-    """Return a whole page of a body; nothing is loaded from elsewhere, and no script runs."""
+    """Return a complete page with this body, without external resources or scripts."""
     style = STYLE.read_text(encoding="utf-8")
     seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    # Nothing is loaded and no script runs, whatever the run folder contains.
+    # Block all resources and scripts, whatever the run folder contains.
     policy = f"default-src 'none'; style-src 'sha256-{seal}'; img-src data:; base-uri 'none'; form-action 'none'"
     head = tag(
         "head",

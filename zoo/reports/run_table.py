@@ -1,4 +1,4 @@
-"""Summarize all runs for a table, and write the pages about some of them."""
+"""Summarize all runs for a table, and write pages about some of them."""
 
 import dataclasses
 import math
@@ -45,9 +45,9 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     """Write the page about one run or several.
 
     Args:
-        runs: folders, names of folders under the root, or ``last``; none means ``last``.
-        root: the folder with all run folders; None means the usual one.
-        output: the file to write; None means ``report.html`` in the folder of the run, or in the root for several.
+        runs: folders, names of folders under the root, or ``last``; empty means ``last``.
+        root: the folder of all run folders; None means the default.
+        output: None means ``report.html`` in the folder of the run, or in the root for several.
     """
     base = root_folder(root)
     named = [_folder(name, base) for name in runs or ["last"]]
@@ -71,7 +71,7 @@ def _runs_of(folder: Path) -> list[Path]:
 
 
 def root_folder(root: str | None) -> Path:
-    """Return the folder with all run folders; None means the usual one."""
+    """Return the folder of all run folders; None means the default."""
     return user_path(root or Output().root)
 
 
@@ -108,14 +108,14 @@ def _is_own(path: Path) -> bool:
 
 
 def summaries(root: Path, folders: list[Path]) -> list[RunSummary]:
-    """Return one row for each of some run folders under a root, damaged ones included."""
+    """Return one row per run folder, including damaged ones."""
     return [_summary(folder, folder.relative_to(root).as_posix()) for folder in folders]
 
 
 def _summary(folder: Path, name: str) -> RunSummary:
     try:
         record = read_record(folder)
-    except ZooError:  # one damaged folder hides no other; its own report says what is wrong
+    except ZooError:  # a damaged folder must not hide others; its own report has the error
         return RunSummary(name, "", exit="damaged")
     metric = next((name for name in HEADLINES if record.number("metrics", name) is not None), "")
     return RunSummary(
@@ -139,7 +139,6 @@ HEADINGS = ["run", "started", "model", "backend", "stack", "data", "exit", "resu
 
 
 def cells(row: RunSummary) -> list[str]:
-    """Return the cells of a row of the table."""
     result = f"{row.metric} {units.short(row.value)}" if row.metric else ""
     spent = "" if row.seconds is None else f"{math.ceil(row.seconds * 10) / 10:g}"
     shown = [row.run, row.started[:16].replace("T", " "), row.model or row.verb, row.backend, row.stack, row.data,

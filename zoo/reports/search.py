@@ -1,4 +1,4 @@
-"""The page about a search: its picture, the winner with its evidence, and all trials."""
+"""The page about a search: its plot, the winner with its evidence, and all trials."""
 
 from pathlib import Path
 
@@ -13,12 +13,11 @@ PICTURE = "trials.png"
 
 
 def is_search(folder: Path) -> bool:
-    """Whether a folder is that of a search."""
     return (folder / RESULT).is_file()
 
 
 def page(folder: Path) -> str:
-    """Return the page about the search in a folder, which may come from a stranger."""
+    """Return the page about the search in a folder, which may come from a third party."""
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")

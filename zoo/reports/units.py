@@ -1,4 +1,4 @@
-"""Format numbers for people, and keep the exact value in the markup."""
+"""Format numbers for display, with the exact value in the markup."""
 
 from zoo.reports.html import Html, tag
 
@@ -6,7 +6,7 @@ _BYTES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def short(value: float | None) -> str:
-    """Format with four significant digits; whole numbers in full; None as an empty text."""
+    """Format with four significant digits; whole numbers completely; None as an empty text."""
     if value is None:
         return ""
     if value == int(value) and abs(value) < 1e12:
@@ -40,7 +40,7 @@ _UNITS = (("_s", seconds), ("_bytes", size))
 
 
 def named(name: str, value: float | None) -> Html:
-    """Return a number whose name contains its unit: ``train_s``, ``peak_memory_bytes``."""
+    """Format a number whose name contains its unit: ``train_s``, ``peak_memory_bytes``."""
     spoken = next((words for suffix, words in _UNITS if name.endswith(suffix) and not name.endswith("per_s")), short)
     return data(value, spoken(value))
 
@@ -55,12 +55,11 @@ def label(name: str) -> str:
 
 
 def heading(name: str) -> str:
-    """Return the heading of a column, with its unit: ``Epoch, s``; sizes have their unit in every cell."""
+    """Return the heading of a column with its unit: ``Epoch, s``; sizes have their unit in every cell."""
     unit = next((unit for unit in ("ms", "s") if name.endswith(f"_{unit}") and not name.endswith("per_s")), "")
     words = f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)
     return capitalized(words)
 
 
 def capitalized(text: str) -> str:
-    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -13,10 +13,10 @@ from zoo.tasks.benchmarks import crossover, operations
 
 Row = dict[str, str]
 Place = tuple[str, str, str]
-# In comparisons: the column with the name of the run. No column of a file has this name.
+# For comparisons: the column with the name of the run, which no file can contain.
 RUN = "\x00run"
 MOST_COLUMNS = 16
-# Untrusted elsewhere on the page.
+# Columns shown elsewhere on the page.
 ELSEWHERE = {
     "machine",
     "zoo_version",
@@ -37,7 +37,7 @@ def rows(folder: Path) -> list[Row]:
 
 
 def section(record: Untrusted, folder: Path) -> Html | None:
-    """Show the results as charts and as a table, and figures that others reported."""
+    """Show the results as charts and as a table, and reported figures of others."""
     results = rows(folder)
     if not results:
         return None
@@ -50,7 +50,7 @@ def section(record: Untrusted, folder: Path) -> Html | None:
 
 
 def _table(results: list[Row]) -> Html:
-    """Show all rows; constant columns stand below the table, empty ones are left out."""
+    """Show all rows; constant columns are below the table, empty ones are omitted."""
     names = [name for name in results[0] if name not in ELSEWHERE and any(row.get(name) for row in results)]
     constant = [name for name in names if len({row.get(name) for row in results}) == 1] if len(results) > 1 else []
     various = [name for name in names if name not in constant]
@@ -111,9 +111,9 @@ def _called(place: Place) -> str:
 
 
 def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
-    """Mark the size from which the GPU is faster than the CPU; without a GPU, the CPU than NumPy."""
+    """Mark the size above which the GPU is faster than the CPU; without a GPU, the CPU than NumPy."""
     if len({run for run, _, _ in curves}) > 1:
-        return []  # several runs have several crossovers: their own sections show them
+        return []  # several runs have several crossovers, shown in their own sections
     plain = [place for place in curves if place[1] == operations.PLAIN]
     slow = [place for place in curves if place[2] == "cpu" and place not in plain]
     fast = [place for place in curves if place[2] == "gpu"]

@@ -1,4 +1,4 @@
-"""Compare several runs, and say in what they are not comparable."""
+"""Compare several runs, and list what makes them incomparable."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from zoo.runs.untrusted import Untrusted
 
 Runs = list[tuple[str, Untrusted]]
 MOST_FIGURES = 8
-# What has to be the same for a fair comparison.
+# Required to be equal for a fair comparison.
 SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("machine", provenance.machine_line, "their times are not comparable"),
     (
@@ -27,7 +27,7 @@ SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
 
 
 def figures(runs: Runs) -> Html:
-    """Show one row for each run; what all runs have in common stands above the table."""
+    """Show one row per run; common properties are above the table."""
     names = _names(runs)
     facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
     same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
@@ -55,7 +55,7 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
-    """Choose the columns: metrics of the test set, then times and memory, then what most runs have."""
+    """Choose the columns: metrics of the test set, then times and memory, then common metrics."""
     count: dict[tuple[str, str], int] = {}
     for _, record in runs:
         for name, row in record.items("metrics"):
@@ -105,7 +105,7 @@ def time(runs: Runs) -> Html | None:
 
 
 def differences(runs: Runs) -> Html | None:
-    """Show the settings that differ; those that only some runs have are folded away."""
+    """Show the settings that differ; those of only some runs are folded."""
     flat = [provenance.settings(record) for _, record in runs]
     keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
     shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]

@@ -1,4 +1,4 @@
-"""Where a result comes from: machine, software, device, probes, evidence, data, command line and files."""
+"""The origin of a result: machine, software, device, probes, evidence, data, command line and files."""
 
 import shlex
 from collections.abc import Iterator
@@ -30,7 +30,6 @@ def grade(record: Untrusted) -> str:
 
 
 def machine(record: Untrusted) -> Html:
-    """Describe the machine."""
     here = record.part("machine")
     gpus = [_gpu(gpu) for gpu in here.rows("gpus")]
     system = f"{here.text('os_version') or here.text('os')} ({here.text('os_build')})"
@@ -121,7 +120,7 @@ def _outcome(row: Untrusted) -> str:
 
 
 def recorded(record: Untrusted) -> Html:
-    """Show the grade of this run, the recorded evidence of its recipe, and what others reported."""
+    """Show the grade of this run, the recorded evidence of its recipe, and reported figures of others."""
     model, backend = record.text("model"), record.text("backend")
     meaning = {
         "": "The run did not complete, so it is no evidence",
@@ -135,12 +134,12 @@ def recorded(record: Untrusted) -> Html:
 
 
 def _rows(model: str, backend: str) -> list[evidence.Row]:
-    # The names may be a stranger's: only known ones become part of a path.
+    # The names may come from a third party: only known ones become part of a path.
     if model not in config_files.options("model") or backend not in backends.names():
         return []
     try:
         return evidence.read(model, backend)
-    except ZooError:  # a damaged file of the checkout: `zoo list` reports it, this page is about the run
+    except ZooError:  # `zoo list` reports a damaged file of the checkout; this page is about the run
         return []
 
 
@@ -157,7 +156,7 @@ def _own_rows(rows: list[evidence.Row], model: str, backend: str) -> Html | None
 
 
 def reported(model: str, rows: list[evidence.Row]) -> Html | None:
-    """Show figures about the same work that others published."""
+    """Show published figures of others about the same work."""
     cells = [*_reported_rows(rows), *_reported_figures(model)]
     if not cells:
         return None
@@ -183,7 +182,6 @@ def _reported_figures(model: str) -> Iterator[list[Child]]:
 
 
 def data_set(record: Untrusted) -> Html | None:
-    """Describe the data."""
     row = record.part("data")
     if not row.text("name"):
         return None
@@ -249,7 +247,7 @@ def settings(record: Untrusted) -> dict[str, str]:
 
 
 def files(record: Untrusted, folder: Path) -> Html:
-    """List the recorded files, and compare them with their checksums."""
+    """List the recorded files, and verify their checksums."""
     rows: list[list[Child]] = []
     left = HASHED_BYTES
     for row in record.rows("artifacts"):

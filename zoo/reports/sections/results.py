@@ -15,7 +15,7 @@ from zoo.runs.untrusted import Untrusted, number_in
 MOST_CARDS = 12
 MOST_PREDICTIONS = 20
 MOST_CLASSES = 40
-# Drawn anew by this page.
+# Redrawn by this page.
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
@@ -33,7 +33,7 @@ Row = dict[str, str]
 
 
 def headline(record: Untrusted) -> Html:
-    """Show the metrics of the run, and whether they reach what the recipe expects."""
+    """Show the metrics of the run, and whether they reach the recipe's expectation."""
     shown, training = _ordered(record), of_training(record)
     cards = [
         tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
@@ -57,10 +57,9 @@ def _linear_baseline(record: Untrusted) -> Html | None:
 
 
 def title(name: str, training: bool = False) -> str:
-    """Return the name of a metric, as cards and headings show it.
+    """Return the name of a metric for cards and headings.
 
     Args:
-        name: of the metric.
         training: whether ``loss`` and ``accuracy`` are those of the training data.
     """
     words = TITLES.get(name, label(name))
@@ -68,7 +67,7 @@ def title(name: str, training: bool = False) -> str:
 
 
 def of_training(record: Untrusted) -> bool:
-    """Return whether loss and accuracy are of the training data; style and scored texts have a loss alone."""
+    """Return True if loss and accuracy are of the training data; style and scored texts have only a loss."""
     return record.number("metrics", "accuracy") is not None
 
 
@@ -112,7 +111,7 @@ def _failure(record: Untrusted) -> list[Html]:
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
-    """Show the end of the worker's log of a run that did not complete."""
+    """Show the end of the worker's log of an incomplete run."""
     if record.text("exit") in ("completed", "") or not (text := _tail(folder)):
         return None
     return folded("Last lines of worker.log", tag("pre", text, tabindex=0))
@@ -134,7 +133,7 @@ def history(folder: Path) -> list[Row]:
 
 
 def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
-    """Return one metric by epoch, where both are numbers."""
+    """Return one metric by epoch, if both are numbers."""
     pairs = [(number_in(row.get("epoch")), number_in(row.get(name))) for row in rows]
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
@@ -154,7 +153,7 @@ def curves(folder: Path) -> Html | None:
     return join([tag("div", [panel for panel in drawn if panel], class_="pair"), _numbers(rows)])
 
 
-# Drawn in panels of their own, or not useful as a curve.
+# Drawn in separate panels, or not useful as a curve.
 KNOWN = {
     "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "learning_rate", "epoch_s",
     "items_per_s", "peak_memory_bytes", "best", "steps", "stage",
@@ -221,7 +220,7 @@ def predictions(folder: Path) -> Html | None:
 def confusion(folder: Path) -> Html | None:
     """Show the confusion matrix of ``confusion.csv``, with recall, precision and F1 of each class.
 
-    With very many classes it is shown as the image that the run drew of it.
+    With very many classes, show the image drawn by the run.
     """
     rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
@@ -262,16 +261,15 @@ def _mistakes(folder: Path) -> Html | None:
 
 
 def _share(value: float, total: float, right: bool) -> Html:
-    """Return a count, shaded by its share of the row; correct and wrong ones have different colours."""
+    """Return a count, shaded by its share of the row; correct and wrong ones have different colors."""
     share = min(1.0, max(0.0, value / total)) if total > 0 else 0.0
     strength = 0 if value <= 0 else max(1, round(10 * share**0.5))
     return tag("span", data(value), class_=f"{'hit' if right else 'miss'} s{strength}")
 
 
 def pictures(folder: Path) -> Html | None:
-    """Show the images in the run folder."""
     files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
-    files.sort(key=lambda name: name == "losses.png")  # the picture first
+    files.sort(key=lambda name: name == "losses.png")  # the result first
     return join(images.shown(folder, name, _words(name)) for name in files) if files else None
 
 
@@ -296,7 +294,6 @@ def phases(record: Untrusted) -> list[tuple[str, float]]:
 
 
 def time(record: Untrusted) -> Html | None:
-    """Show the time of each phase."""
     rows = phases(record)
     if not rows:
         return None
