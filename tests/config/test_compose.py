@@ -1,5 +1,6 @@
 """Composing settings: what is laid over what, and every mistake at once."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,37 @@ def test_a_recipe_that_is_edited_meanwhile_is_composed_anew(tmp_path: Path, monk
     assert train("model=mnist", "backend=cpu").trainer.schedule == "cosine"
     recipe.unlink()
     assert train("model=mnist", "backend=cpu").trainer == common.Trainer()
+
+
+@pytest.mark.parametrize(("verb", "words", "said"), [
+    ("train", "augment.magnitude=3",
+     "augment.magnitude has no effect with augment.randaugment=0: remove it, or set augment.randaugment"),
+    ("train", "trainer.optimizer=sgd trainer.beta_2=0.9",
+     "trainer.beta_2 has no effect with trainer.optimizer=sgd: remove it, or set trainer.optimizer=adam"),
+    ("train", "data=mnist data.size=32", "data.size has no effect with data=mnist: remove it, or set data=folder"),
+    ("train", "fine_tune.head_epochs=2", "fine_tune.head_epochs has no effect with weights=none"),
+    ("train", "launcher.minutes=3", "launcher.minutes has no effect with launcher=local: remove it, or set la"),
+    ("train", "distributed.port=2000", "distributed.port has no effect with distributed.processes=1: remove it"),
+    ("train", "model=transformer/lm data=text_file data.root=x trainer.word_dropout=0.1", "with data=text_file"),
+    ("train", "model=transformer/classifier data=text_lines data.root=x data.header=true", "with data=text_lines"),
+    ("bench", "bench=matmul operations=[square] row_column=[10]", "row_column has no effect with operations="),
+    ("export", "model=mobilenet weights=imagenet format=onnx calibration_items=3", "with quantize=none"),
+])  # fmt: skip
+def test_a_setting_that_has_no_effect_beside_the_others_is_refused(verb: str, words: str, said: str) -> None:
+    assert said in refusal(*words.split(), verb=verb)
+
+
+def test_what_a_recipe_sets_without_effect_is_left_alone() -> None:
+    assert train("model=mobilenet", "backend=cpu", "data=folder", "data.root=x").fine_tune.head_epochs
+
+
+def test_every_condition_names_settings_that_exist() -> None:
+    schemas_of = [command.schema for command in discovery.commands()]
+    known = {key for schema in schemas_of for key in setting.by_key(schema)}
+    conditions = {each for schema in schemas_of for row in setting.by_key(schema).values()
+                  for each in row.needs.split(" and ") if each}  # fmt: skip
+    assert {re.split("!?=", each)[0] for each in conditions} <= known
+    assert len(conditions) > 10
 
 
 def test_the_last_of_several_values_counts() -> None:

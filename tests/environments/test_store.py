@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import http.server
+import json
 import os
 import shutil
 import subprocess
@@ -129,6 +130,36 @@ def test_something_installed_into_it_later_is_noticed(
     (next(folder.glob("lib/*/site-packages")) / "other-2.0.dist-info").mkdir()
     assert store.ensure(stack, PLATFORM, well).build_s > 0
     assert "installed into it later (site-packages/other-2.0.dist-info)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["other.pth", "usercustomize.py", "fast.so"])
+def test_what_python_would_import_is_noticed(
+    stack: stacks.Stack, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    (next(folder.glob("lib/*/site-packages")) / name).write_text("import os\n")
+    assert store.ensure(stack, PLATFORM, well).build_s > 0
+    assert f"installed into it later (site-packages/{name})" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["tiny/deep.py", "tiny/new.py"])
+def test_a_replaced_or_added_module_is_found_by_its_hash(
+    stack: stacks.Stack, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    folder = store.ensure(stack, PLATFORM, well).folder
+    assert main(["env", "list", "--verify"]) == 0
+    path = next(folder.glob("lib/*/site-packages")) / place
+    kept = path.stat() if path.exists() else None
+    path.unlink(missing_ok=True)
+    path.write_text("ANSWER = 41\n")  # as long as before
+    for verify in ("new", "every"):
+        (row,) = store.list_environments(verify=verify)
+        assert row.state == f"changed: 1 file not from its packages, such as {place}"
+    if kept:
+        os.utime(path, ns=(kept.st_mtime_ns, kept.st_mtime_ns))
+    capsys.readouterr()
+    assert main(["env", "list", "--verify", "--json"]) == 1
+    assert place in json.loads(capsys.readouterr().out)[0]["state"]
 
 
 def test_byte_code_and_stray_files_are_no_damage(stack: stacks.Stack) -> None:

@@ -82,7 +82,12 @@ def finish(sweep: Sweep, name: str, how: str = "completed") -> None:
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(drive, "POLL_S", 0.0)
-    return record.create("train", Overrides.parse(["data=digits", "seed=1,2,3", "output.name=s", "launcher=slurm"]))
+    return created("train", ["data=digits", "seed=1,2,3", "output.name=s", "launcher=slurm"])
+
+
+def created(verb: str, words: list[str]) -> Sweep:
+    overrides = Overrides.parse(words)
+    return record.create(verb, overrides, record.elements_of(record.separate(overrides)[1]))
 
 
 def run(sweep: Sweep, engine: Engine, retries: int = 2) -> drive.Progress:
@@ -202,7 +207,7 @@ def test_other_verbs_begin_each_attempt_in_a_folder_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sweep = record.create("infer", Overrides.parse(["run=x", "batch_size=1,2", "output.name=s"]))
+    sweep = created("infer", ["run=x", "batch_size=1,2", "output.name=s"])
     element = sweep.elements[0]
     assert "output.name=001" in attempts.settings(sweep, element)
     finish(sweep, "001", "failed")

@@ -1,5 +1,6 @@
 """The straight line from the command line to the run folder, with a fake worker at its end."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -162,6 +163,20 @@ def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "taken").read_text() == "a file"
 
 
+def test_another_keras_than_the_lock_s_is_refused(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ready = store.ensure(Stack.__new__(Stack), "")
+    other = dataclasses.replace(ready, versions={"Keras": "3.15.1", "fake": "1.0+cpu"})
+    monkeypatch.setattr(store, "ensure", lambda *_: other)
+    assert zoo("train", "data=digits") == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "was changed: keras 0.0 was imported, its lock has 3.15.1" in said
+    assert record(only_run(tmp_path))["exit"] == "failed"
+    monkeypatch.setattr(store, "ensure", lambda *_: dataclasses.replace(ready, versions={"keras": "0.0+cpu"}))
+    assert zoo("train", "data=digits") == 0
+
+
 def test_a_bug_keeps_its_traceback_in_a_file(
     zoo: Zoo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,6 +226,43 @@ def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
     zoo("train", "data=digits")
     np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
     assert zoo("infer", "run=last", "input=x.npy") == 0
+
+
+def test_a_model_beside_a_run_that_has_its_own_is_refused(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert zoo("train", "data=digits", "output.name=a") == 0
+    (tmp_path / "my_net.py").write_text("def build(compat, input_shape, classes):\n    return None\n")
+    for verb, more in (("infer", "input=test"), ("evaluate", "batch_size=8"), ("export", "format=onnx")):
+        assert zoo(verb, "run=runs/a", "model=my_net.py", more) == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert "model=my_net.py has no effect: " in said
+        assert "has a model of its own, mnist" in said
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["infer", "run=runs/a", "input=test", "sheets=3"], "sheets has no effect on arrays"),
+    (["infer", "run=runs/a", "input=x.npy", "data.test_limit=3"], "data.test_limit has no effect with input=x.npy"),
+    (["evaluate", "run=runs/a", "resize=crop"], "resize has no effect on arrays"),
+    (["train", "data=digits", "data.validation=0", "trainer.patience=2"], "has no effect without images"),
+    (["train", "data=digits", "launcher.retries=3"], "launcher.retries=3 has no effect on one run"),
+])  # fmt: skip
+def test_what_data_make_useless_is_refused(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    if words[0] != "train":
+        assert zoo("train", "data=digits", "output.name=a") == 0
+    np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
+    assert zoo(*words) == 1
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_element_of_a_sweep_is_without_what_has_no_effect(zoo: Zoo, tmp_path: Path) -> None:
+    swept = ["augment.randaugment=0,2", "augment.magnitude=5", "output.name=s"]
+    assert zoo("train", "-m", "data=digits", *swept) == 0
+    sweep = json.loads((tmp_path / "runs" / "s" / "sweep.json").read_text())
+    assert ["augment.magnitude=5" in element["words"] for element in sweep["elements"]] == [False, True]
+    assert zoo("train", "-m", "data=digits", "augment.magnitude=5,9", "output.name=t") == 1
 
 
 @pytest.mark.parametrize(

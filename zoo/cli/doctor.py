@@ -103,7 +103,7 @@ def examine() -> Report:
         interpreters=working,
         broken=broken,
         backends=[_backend(candidate, here, available) for candidate in (*usable, *unusable)],
-        environments=store.list_environments(thorough=False),
+        environments=store.list_environments(thorough=False, verify="new"),
         data=_data(),
         cache=paths.cache_dir(),
         free_bytes=free,

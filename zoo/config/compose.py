@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
-from zoo.config import arguments, config_files, model_files
-from zoo.config.overrides import Override, Overrides, all_at_once, leaves
+from zoo.config import arguments, config_files, model_files, setting
+from zoo.config.overrides import USER, Override, Overrides, all_at_once, leaves
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
 from zoo.core import paths
@@ -46,6 +46,10 @@ class Composed(Generic[S]):
     def text(self) -> str:
         """Return the settings as YAML, with the origin of each value as a comment."""
         return _text_of(self.tree, self.set_by)
+
+    def needless(self, layer: str) -> dict[str, str]:
+        """Return the keys of a layer that have no effect with the other settings, and a sentence about each."""
+        return setting.needless(self.settings, (key for key, each in self.set_by.items() if each == layer))
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
         """Return the settings with other values on top; files are composed again only if a group changes.
@@ -86,10 +90,11 @@ def _checked(
     from omegaconf import OmegaConf
 
     settings: Any = OmegaConf.to_object(tree)
-    problems = [*problems, *settings.problems()]
+    result = Composed(command, overrides, settings, tree, set_by)
+    problems = [*problems, *settings.problems(), *result.needless(USER).values()]
     if problems:
         raise all_at_once(problems)
-    return Composed(command, overrides, settings, tree, set_by)
+    return result
 
 
 def _text_of(tree: Any, set_by: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,8 @@ class Setting:
         literal: whether the command line takes the value without quotes: a path, free text, or words with commas.
         placeholder: replaces the value in the command of evidence.
         names_stack: whether it names a stack, or needs one with a certain capability.
+        needs: the setting without which it has no effect: ``KEY``, which must be set; ``KEY=A|B``; or ``KEY!=A``;
+            several are joined by `` and ``. Keys that a schema lacks are ignored.
     """
 
     default: Any
@@ -63,6 +66,7 @@ class Setting:
     literal: bool = False
     placeholder: str = ""
     names_stack: bool = False
+    needs: str = ""
 
     @property
     def valid(self) -> list[str]:
@@ -169,6 +173,36 @@ def of(schema: type, key: str) -> Setting:
     while key not in known and "." in key:
         key = key.rpartition(".")[0]
     return known.get(key, UNDECLARED)
+
+
+def needless(settings: Any, given: Iterable[str]) -> dict[str, str]:
+    """Return which of some settings have no effect with the values of others, and a sentence about each.
+
+    Args:
+        settings: of a schema.
+        given: dotted keys.
+    """
+    values = {key: value for key, value, _ in walk(settings)}
+    result: dict[str, str] = {}
+    for key in given:
+        for condition in filter(None, of(type(settings), key).needs.split(" and ")):
+            name, words = re.split("!?=", condition)[0], condition.partition("=")[2]
+            if name in values and not _is_met(values[name], condition):
+                shown = name.removesuffix(".name")
+                value = "null" if values[name] is None else values[name]
+                more = "" if "!=" in condition else f", or set {shown}{'=' * bool(words)}{words.replace('|', ' or ')}"
+                now = str(value).lower() if isinstance(value, bool) else value
+                result.setdefault(key, f"{key} has no effect with {shown}={now}: remove it{more}")
+    return result
+
+
+def _is_met(value: Any, condition: str) -> bool:
+    """Return whether a value is one of a condition of :attr:`Setting.needs`."""
+    _, is_compared, words = condition.partition("=")
+    if not is_compared:
+        return value not in (None, 0, False, "", "none") and value != []
+    texts = {"null" if each is None else str(each) for each in (value if isinstance(value, list) else [value])}
+    return bool(texts & set(words.split("|"))) != ("!=" in condition)
 
 
 def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:

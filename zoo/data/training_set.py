@@ -35,6 +35,7 @@ class TrainingSet:
         skipped: (name, reason) of unusable files.
         record: for ``run.json``.
         known: for each test row, whether the image is also used for training; None if unknown.
+        given: parts besides training that the folder has: ``validation``, ``test``.
     """
 
     files: dict[str, Path]
@@ -47,6 +48,7 @@ class TrainingSet:
     skipped: list[tuple[str, str]]
     record: dict[str, Any]
     known: "NDArray[np.bool_] | None" = None
+    given: tuple[str, ...] = ()
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
@@ -128,6 +130,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "duplicates_in_two_classes": len(twice.contradictions),
         },
         known=twice.known,
+        given=tuple(sorted(set(folder.listing.parts) - {"train"})),
     )
 
 

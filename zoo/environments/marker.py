@@ -4,8 +4,10 @@ A folder without a marker is garbage. The marker also lists the contents of the 
 files is detected within milliseconds, before a worker fails.
 """
 
+import base64
 import csv
 import dataclasses
+import datetime
 import json
 import os
 import subprocess
@@ -13,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_write
+from zoo.core.files import atomic_write, file_sha256
 
 MARKER = "zoo-environment.json"
+# What Python reads or imports from the folder of the libraries.
+IMPORTED = (".pth", ".py", ".so", ".dist-info", ".egg-info", ".egg-link")
 
 # Runs on every Python from 3.6; reads the metadata folders of installed packages.
 INVENTORY = """
@@ -167,8 +171,50 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
             return f"{name} is gone from it"
         if present[name][0] < count or present[name][1] < size:
             return f"files are gone from its {name}"
-    added = sorted(name for name in present.keys() - recorded.keys() if name.endswith(".dist-info"))
+    added = sorted(name for name in present.keys() - recorded.keys() if name.endswith(IMPORTED))
     return f"something was installed into it later ({added[0]})" if added else None
+
+
+def changed(folder: Path, every: bool) -> list[str]:
+    """Return the files of a finished environment that are not those of its wheels: other content, or in no wheel.
+
+    Args:
+        folder: of the environment.
+        every: hash every file; else those of another size, or written after it was built.
+    """
+    site, marker = site_of(folder), read_marker(folder)
+    known = {name.partition("/")[2] for name in (marker.contents if marker else {})}
+    built = 0.0 if every or not marker else datetime.datetime.fromisoformat(marker.created).timestamp()
+    result = []
+    for name, checksum, size in _recorded(site):
+        known.add(name)
+        if checksum and _is_suspect(site / name, size, built) and _sha256(site / name) != checksum:
+            result.append(name)
+    files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
+    names = (os.path.relpath(file, site) for file in files if file.endswith((".pth", ".py", ".so")))
+    return result + [name for name in names if name not in known]
+
+
+def _is_suspect(path: Path, size: str, built: float) -> bool:
+    try:
+        now = path.stat()
+    except OSError:
+        return True
+    return now.st_mtime >= built or str(now.st_size) != size
+
+
+def _recorded(site: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield each file that wheels brought, relative to the libraries, its sha256 in Base64 or "", and its size."""
+    for record in sorted(site.glob("*.dist-info/RECORD")):
+        with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
+            yield from ((row[0], row[1].removeprefix("sha256="), row[2]) for row in csv.reader(rows) if len(row) > 2)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return base64.urlsafe_b64encode(bytes.fromhex(file_sha256(path))).decode().rstrip("=")
+    except OSError:
+        return ""
 
 
 def inventory(python: Path) -> Inventory:

@@ -20,7 +20,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from zoo.core import console, paths, planning, processes, uses
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, counted, unknown
 from zoo.core.files import file_sha256, folder_size, locked, write_json
 from zoo.core.files import remove as remove_path
 from zoo.environments import additions, build, stacks, uv_client, variables
@@ -226,18 +226,20 @@ def in_use(environment: Environment) -> Iterator[None]:
         yield
 
 
-def list_environments(thorough: bool = True) -> list[EnvironmentInfo]:
+def list_environments(thorough: bool = True, verify: str = "") -> list[EnvironmentInfo]:
     """List every environment in the cache, finished or not, sorted by name.
 
     Args:
         thorough: sum the sizes and check every file, which takes seconds.
+        verify: compare files with the hashes in their wheels: ``new``, those that seem to have changed since it
+            was built; or ``every``.
     """
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return [_listed(folder, thorough) for folder in folders]
+    return [_listed(folder, thorough, verify) for folder in folders]
 
 
-def _listed(folder: Path, thorough: bool) -> EnvironmentInfo:
+def _listed(folder: Path, thorough: bool, verify: str) -> EnvironmentInfo:
     marker = env_marker.read_marker(folder)
     created = used = ""
     if marker:
@@ -245,7 +247,11 @@ def _listed(folder: Path, thorough: bool) -> EnvironmentInfo:
         created, used = marker.created, stamp.isoformat(timespec="seconds")
     name = _final(folder).name.rpartition("-")[0]
     size = folder_size(folder) if thorough else 0
-    return EnvironmentInfo(folder, name, size, _state(folder, thorough), created, used)
+    state = _state(folder, thorough)
+    changed = env_marker.changed(folder, verify == "every") if verify and state == "ready" else []
+    if changed:
+        state = f"changed: {counted(len(changed), 'file')} not from its packages, such as {changed[0]}"
+    return EnvironmentInfo(folder, name, size, state, created, used)
 
 
 def damage(environment: Path) -> str | None:

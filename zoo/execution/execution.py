@@ -16,7 +16,7 @@ from zoo.execution import diagnosis, event_display, launchers, probe_cache, proc
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.explain import known_issues
-from zoo.protocol.events import ERROR_KINDS, Event
+from zoo.protocol.events import ERROR_KINDS, Event, StartEvent
 from zoo.protocol.request import ModelPart, Request
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
@@ -109,6 +109,8 @@ def run_worker(
     with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
 
         def handle(event: Event) -> None:
+            if isinstance(event, StartEvent) and context.settings.backend.python is None:
+                _refuse_other_versions(environment, event.versions)
             show(event)
             if watch is not None:
                 watch(event)
@@ -122,6 +124,19 @@ def run_worker(
 
         with store.in_use(environment), _other_machines(context, meeting) as others:
             return retry.run_with_retries(context.folder, context.record, request, once)
+
+
+def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:
+    """Stop where the worker imported another version of a library than the lock of its environment names."""
+    locked = {name.lower(): number.partition("+")[0] for name, number in environment.versions.items()}
+    for name, number in imported.items():
+        wanted = locked.get(name, number)
+        if number.partition("+")[0] != wanted:
+            raise ZooError(
+                f"The environment {environment.folder.name} was changed: {name} {number} was imported, its lock has "
+                f"{wanted}",
+                f"Build it again: python -m zoo env remove {environment.folder.name}",
+            )
 
 
 @contextlib.contextmanager

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zoo.config import compose, references
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import USER, Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.paths import user_path
 from zoo.environments import machine, selection
 from zoo.runs import folder as run_folder
@@ -60,6 +60,13 @@ class RunContext(Generic[S]):
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> None:
         """Apply settings on top of the run's; see :meth:`zoo.config.compose.Composed.overlay`."""
         self.composed = self.composed.overlay(layer, settings)
+
+    def refuse_needless(self, why: str, *keys: str) -> None:
+        """Stop where the user gave a setting that has no effect, for a reason that the settings do not tell."""
+        given = [key for key in keys if self.composed.set_by.get(key) == USER]
+        if given:
+            raise ZooError(f"{listed(given)} {'has' if len(given) == 1 else 'have'} no effect {why}",
+                           f"Remove {listed([f'{key}=' for key in given])}.")  # fmt: skip
 
     @property
     def verb(self) -> str:

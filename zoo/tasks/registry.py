@@ -26,6 +26,7 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
         complete = _complete(verb, overrides)
         if complete:
             return complete
+        sweeps.refuse_needless(overrides)
         overrides = expand(verb, overrides)
         run: Run = discovery.command_of(verb, overrides).run(overrides)
         if verb == "train":

@@ -4,11 +4,11 @@ import contextlib
 import shlex
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zoo.config import compose, declared
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import USER, Overrides, all_at_once
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError, listed
@@ -21,6 +21,8 @@ from zoo.runs.result import Run
 from zoo.tasks import discovery
 
 ENGINE = ".engine"
+# What sets the values of an element.
+SWEEP = "sweep"
 Execute = Callable[[Overrides], Run]
 
 
@@ -41,12 +43,18 @@ def is_elsewhere(overrides: Overrides) -> bool:
     return name is not None and launchers.is_elsewhere(name)
 
 
+def refuse_needless(overrides: Overrides) -> None:
+    """Stop where one run on this machine is given what is for several."""
+    given = [entry.text for entry in overrides.only("launcher.jobs", "launcher.retries") if entry.layer == USER]
+    if given and (overrides.get("distributed.nodes") or "1") == "1":
+        raise ZooError(f"{listed(given)} has no effect on one run", "Remove it, or sweep: -m KEY=A,B")
+
+
 def begin(verb: str, overrides: Overrides) -> Planned:
     """Check the settings of all elements and make the folder of a new sweep."""
     own, rest = record.separate(overrides)
-    elements = record.elements_of(rest)
-    settings = _checked(verb, elements, own)
-    return Planned(record.create(verb, overrides), settings, is_new=True)
+    elements, settings = _checked(verb, record.elements_of(rest), own)
+    return Planned(record.create(verb, overrides, elements), settings, is_new=True)
 
 
 def named(overrides: Overrides) -> Path | None:
@@ -81,7 +89,7 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
             f"{folder} names what lies outside of it: {listed(missing)}",
             f"Give again what you trust: {verb} {shlex.join([f'{resume.KEY}={folder}', *missing])}",
         )
-    return Planned(sweep, _checked(verb, sweep.elements, _launcher(sweep, given)))
+    return Planned(sweep, _checked(verb, sweep.elements, _launcher(sweep, given))[1])
 
 
 def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
@@ -95,14 +103,25 @@ def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
     return old.only(*inward) | given
 
 
-def _checked(verb: str, elements: list[Element], launcher: Overrides) -> LauncherSettings:
-    """Compose the settings of all elements, so that mistakes come before anything is done."""
-    settings = LauncherSettings()
+def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[list[Element], LauncherSettings]:
+    """Compose the settings of all elements, so that mistakes come before anything is done.
+
+    Returns:
+        The elements without what has no effect beside the other settings of each, and the launcher's settings.
+    """
+    settings, effective, needless = LauncherSettings(), [], []
     for element in elements:
-        words = Overrides.parse(element.words) | launcher
-        settings = compose.compose(discovery.command_of(verb, words), words).launcher
+        own = Overrides.parse(element.words, SWEEP)
+        words = own | launcher
+        composed = compose.composed(discovery.command_of(verb, words), words)
+        settings = composed.settings.launcher
+        needless.append(composed.needless(SWEEP))
+        effective.append(replace(element, words=own.without(*needless[-1]).words))
     launchers.load(settings.name)
-    return settings
+    useless = set.intersection(*map(set, needless)) if needless else set()
+    if useless:
+        raise all_at_once([needless[0][key] for key in sorted(useless)])
+    return effective, settings
 
 
 def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) -> int:

@@ -71,6 +71,11 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
     if "sha256" in row:
         model_files.require_same(row, given, source.folder, f"{verb} {shlex.quote(f'run={source.folder}')}")
         return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
+    if given is not None:
+        raise ZooError(
+            f"model={given} has no effect: {source.folder} has a model of its own, {name}",
+            f"Remove model=, or train it: train model={shlex.quote(given)}",
+        )
     if name not in config_files.options("model") and not model_files.is_application(name):
         raise unknown("model", str(name), config_files.options("model"))
     return {"name": name, "args": arguments}

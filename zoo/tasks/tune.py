@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.config import search_space
+from zoo.config import compose, search_space
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.config.search_space import Space
@@ -28,6 +28,7 @@ from zoo.execution.sweeps import attempts, drive
 from zoo.execution.sweeps.record import Element
 from zoo.runs import lock, plots, records, study
 from zoo.runs.study import Open, Study
+from zoo.tasks import discovery
 
 POLL_S = 0.1
 # Trials at a time with an engine that has no limit of its own: what the sampler learns from comes from earlier ones.
@@ -153,7 +154,13 @@ def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> 
 
 
 def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
-    """Begin a training in a folder of its own: an attempt that failed keeps its own one."""
+    """Begin a training in a folder of its own: an attempt that failed keeps its own one.
+
+    What has no effect beside the values of a trial is left out.
+    """
+    tried = Overrides.parse(settings.words, "tune")
+    command = discovery.command_of("train", tried)
+    settings = tried.without(*compose.composed(command, tried).needless("tune"))
     runs = search.folder / "runs"
     names = (name if number == 1 else f"{name}_{number}" for number in range(1, 10_000))
     folder = next(runs / each for each in names if not (runs / each).exists())

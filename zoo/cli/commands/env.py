@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 def add_parser(verbs: "Verbs") -> None:
     actions = add_actions(add_verb(verbs, "env", None, "list, build and remove environments"))
-    add_json(add_verb(actions, "list", run, "list environments, their size and state"))
+    listing = add_verb(actions, "list", run, "list environments, their size and state")
+    listing.add_argument("--verify", action="store_true", help="compare every file with the hash in its wheel")
+    add_json(listing)
     create = add_verb(actions, "create", _create, "build the environment of a stack now")
     create.add_argument("stack", nargs="+", help="name of a stack; `python -m zoo list stacks` lists them")
     remove = add_verb(actions, "remove", _remove, "remove environments; the next run builds them again")
@@ -25,7 +27,7 @@ def run(parsed: argparse.Namespace) -> int:
     """List the environments."""
     from zoo.environments import store
 
-    rows = store.list_environments()
+    rows = store.list_environments(verify="every" if parsed.verify else "")
     if parsed.json:
         console.output_json(rows, indent=2)
     elif not rows:
@@ -35,7 +37,7 @@ def run(parsed: argparse.Namespace) -> int:
             {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB",
              "last used": row.last_used, "folder": str(row.folder)} for row in rows
         ])  # fmt: skip
-    return 0
+    return 1 if parsed.verify and any(row.state != "ready" for row in rows) else 0
 
 
 def _create(parsed: argparse.Namespace) -> int:

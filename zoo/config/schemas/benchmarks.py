@@ -21,14 +21,14 @@ class MatmulConfig(Settings):
         list(OPERATIONS), "row_column: a row of n times a column of n; square: two matrices; convolution: 3x3",
         choices=OPERATIONS)  # fmt: skip
     row_column: list[int] = setting(
-        [10**power for power in range(2, 9)], "each n of row_column", at_least=1, at_most=10**9, filled=True
-    )
+        [10**power for power in range(2, 9)], "each n of row_column", at_least=1, at_most=10**9, filled=True,
+        needs="operations=row_column")  # fmt: skip
     square: list[int] = setting(
-        [2**power for power in range(5, 12)], "edges of the matrices", at_least=1, at_most=32_768, filled=True
-    )
+        [2**power for power in range(5, 12)], "edges of the matrices", at_least=1, at_most=32_768, filled=True,
+        needs="operations=square")  # fmt: skip
     convolution: list[int] = setting(
         [2**power for power in range(3, 8)], "edges of the 8 images with 32 channels", at_least=1, at_most=4_096,
-        filled=True)  # fmt: skip
+        filled=True, needs="operations=convolution")  # fmt: skip
     count: int = setting(10, "timed calls of each size, after a warm-up round", at_least=3, at_most=10_000)
     max_s: float = setting(
         10.0, "no round of a size begins after this many seconds; the first three always do", at_least=0.01,

@@ -82,7 +82,9 @@ class Trainer(FaultTolerance):
     patience: int | None = setting(
         None, "stop after this many epochs without improvement; null trains all epochs", at_least=1, at_most=100_000
     )
-    beta_2: float = setting(0.999, "decay of Adam's average of squared gradients", at_least=0.5, at_most=0.99999)
+    beta_2: float = setting(
+        0.999, "decay of Adam's average of squared gradients", at_least=0.5, at_most=0.99999,
+        needs="trainer.optimizer=adam")  # fmt: skip
     ema: float = setting(
         0.0, "decay of a moving average of the weights, such as 0.999; the average is validated and kept; 0 is none",
         at_least=0, at_most=0.99999)  # fmt: skip

@@ -35,13 +35,15 @@ class ExportConfig(ClassifierConfig):
     )
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
-        "train", "items to calibrate int8 on: train, those of the run's training; or a folder of images", literal=True
-    )
+        "train", "items to calibrate int8 on: train, those of the run's training; or a folder of images",
+        literal=True, needs="quantize=int8")  # fmt: skip
     input: str | None = setting(
         None, "items to compare the export on: test, the run's; a text; or images; null means test, or without a run "
         "two photos that scikit-learn includes", literal=True)  # fmt: skip
     items: int = setting(1000, "items to compare on at most", at_least=1, at_most=100_000)
-    calibration_items: int = setting(200, "items to calibrate on at most", at_least=1, at_most=100_000)
+    calibration_items: int = setting(
+        200, "items to calibrate on at most", at_least=1, at_most=100_000, needs="quantize=int8"
+    )
     max_difference: float | None = setting(
         None, "largest difference allowed, of a probability or of a color as a share of 255; null: by the "
         "quantization", at_least=0, at_most=1)  # fmt: skip

@@ -30,14 +30,18 @@ class FineTune:
 
     head_epochs: int = setting(
         0, "passes over the training images, without augmentation, in which only the last layer learns", at_least=0,
-        at_most=100_000)  # fmt: skip
-    head_learning_rate: float = setting(0.003, "highest learning rate of head_epochs", at_least=1e-9, at_most=10)
-    unfreeze_from: str | None = setting(None, "first layer that learns in trainer.epochs; null means all layers")
+        at_most=100_000, needs="weights")  # fmt: skip
+    head_learning_rate: float = setting(
+        0.003, "highest learning rate of head_epochs", at_least=1e-9, at_most=10,
+        needs="weights and fine_tune.head_epochs")  # fmt: skip
+    unfreeze_from: str | None = setting(
+        None, "first layer that learns in trainer.epochs; null means all layers", needs="weights"
+    )
     unfreeze_share: float | None = setting(
         None, "share of the layers, counted from the last, that learns in trainer.epochs; instead of unfreeze_from",
-        at_least=0, at_most=1)  # fmt: skip
+        at_least=0, at_most=1, needs="weights")  # fmt: skip
     freeze_normalization: bool = setting(
-        True, "keep normalization layers and their statistics as they are in trainer.epochs as well"
+        True, "keep normalization layers and their statistics as they are in trainer.epochs as well", needs="weights"
     )
 
 
@@ -46,7 +50,9 @@ class Freeze:
     """How to stop training the first layers early, for speed (Brock et al. 2017, FreezeOut)."""
 
     before: str | None = setting(None, "layers before this one stop learning early; null means none")
-    after: float = setting(0.25, "share of the steps of trainer.epochs after which they stop", at_least=0, at_most=1)
+    after: float = setting(
+        0.25, "share of the steps of trainer.epochs after which they stop", at_least=0, at_most=1,
+        needs="freeze.before")  # fmt: skip
 
 
 @dataclass
@@ -63,7 +69,9 @@ class Augment:
     randaugment: int = setting(
         0, "operations drawn for each image, such as 2 (RandAugment, Cubuk et al. 2019)", at_least=0, at_most=14
     )
-    magnitude: float = setting(9.0, "strength of the operations of randaugment", at_least=0, at_most=30)
+    magnitude: float = setting(
+        9.0, "strength of the operations of randaugment", at_least=0, at_most=30, needs="augment.randaugment"
+    )
     mixup: float = setting(
         0.0, "mix each image and its label with another's, by shares from Beta(mixup, mixup), such as 0.2 (Zhang et "
         "al. 2017); 0 mixes nothing", at_least=0, at_most=100)  # fmt: skip
@@ -75,21 +83,23 @@ class DataSettings(TrainingData):
 
     name: str = setting("auto")
     test: float = setting(
-        0.1, "share of all images set aside for testing, if the folder has no test part", at_least=0, at_most=0.9
-    )
+        0.1, "share of all images set aside for testing, if the folder has no test part", at_least=0, at_most=0.9,
+        needs="data.name=folder")  # fmt: skip
     layout: str = setting(
         "auto", "how folders are read: auto recognizes train, val and test; classes takes every folder as a class",
-        choices=LAYOUTS)  # fmt: skip
+        choices=LAYOUTS, needs="data.name=folder")  # fmt: skip
     size: int | None = setting(
-        None, "edge of your own images in pixels; null means what the model needs", at_least=4, at_most=1024
-    )
+        None, "edge of your own images in pixels; null means what the model needs", at_least=4, at_most=1024,
+        needs="data.name=folder")  # fmt: skip
     resize: str = setting(
-        "stretch", "how images get that size; crop keeps the middle and the proportions", choices=RESIZES
-    )
+        "stretch", "how images get that size; crop keeps the middle and the proportions", choices=RESIZES,
+        needs="data.name=folder")  # fmt: skip
     normalize: str = setting(
         "model", "range of the pixels: as the model was made for; unit: 0 to 1; symmetric: -1 to 1; standard: mean "
         "0, deviation 1; raw: 0 to 255", choices=NORMALIZATIONS)  # fmt: skip
-    strict: bool = setting(False, "stop at items that cannot be used, instead of skipping or correcting them")
+    strict: bool = setting(
+        False, "stop at items that cannot be used, instead of skipping or correcting them", needs="data.name=folder"
+    )
     balance: bool = setting(False, "weight the training images so that every class counts the same")
 
 

@@ -31,16 +31,16 @@ class GenerateConfig(Seeded, Settings):
         "or test, the end of the text that the training set aside", literal=True)  # fmt: skip
     data: TestData = field(default_factory=TestData)
     prompt: str = setting("", "how the text begins; empty begins with the end of a line", literal=True)
-    length: int = setting(500, "number of tokens to generate", at_least=1, at_most=1_000_000)
+    length: int = setting(500, "number of tokens to generate", at_least=1, at_most=1_000_000, needs="input=null")
     temperature: float = setting(
         0.8, "below 1 likely tokens are sampled more often, above 1 less often; 0 always takes the most likely",
-        at_least=0, at_most=100)  # fmt: skip
+        at_least=0, at_most=100, needs="input=null")  # fmt: skip
     top_k: int | None = setting(
-        None, "sample among this many of the most likely tokens; null means all", at_least=1, at_most=1_000_000
-    )
+        None, "sample among this many of the most likely tokens; null means all", at_least=1, at_most=1_000_000,
+        needs="input=null and temperature")  # fmt: skip
     top_p: float | None = setting(
         None, "sample among the most likely tokens that make up this share of the probability; null means all",
-        at_least=1e-6, at_most=1)  # fmt: skip
+        at_least=1e-6, at_most=1, needs="input=null and temperature")  # fmt: skip
 
     def checks(self) -> list[str | None]:
         return [

@@ -28,24 +28,28 @@ class LauncherSettings:
     retries: int = setting(
         2, "how often a failed run of a sweep is tried again, from its last checkpoint", at_least=0, at_most=1000,
         affects=SPEED)  # fmt: skip
-    cpus: int = setting(1, "cores per run (slurm, ray)", at_least=1, at_most=10_000, affects=SPEED)
-    gpus: int = setting(0, "GPUs per run (slurm, ray)", at_least=0, at_most=1000, affects=SPEED)
+    cpus: int = setting(
+        1, "cores per run", at_least=1, at_most=10_000, affects=SPEED, needs="launcher.name=slurm|ray"
+    )
+    gpus: int = setting(0, "GPUs per run", at_least=0, at_most=1000, affects=SPEED, needs="launcher.name=slurm|ray")
     memory_gb: float | None = setting(
-        None, "memory per run in GB (slurm); null means the partition's default", at_least=0.01, at_most=1e6,
-        affects=SPEED)  # fmt: skip
+        None, "memory per run in GB; null means the partition's default", at_least=0.01, at_most=1e6,
+        affects=SPEED, needs="launcher.name=slurm")  # fmt: skip
     minutes: int = setting(
-        1440, "time limit of a run (slurm); a run that reaches it is queued again and continues from its last "
-        "checkpoint", at_least=1, at_most=10_000_000, affects=SPEED)  # fmt: skip
-    partition: str | None = setting(None, "slurm's partition; null means the default one", affects=PLACE)
+        1440, "time limit of a run; a run that reaches it is queued again and continues from its last "
+        "checkpoint", at_least=1, at_most=10_000_000, affects=SPEED, needs="launcher.name=slurm")  # fmt: skip
+    partition: str | None = setting(
+        None, "slurm's partition; null means the default one", affects=PLACE, needs="launcher.name=slurm"
+    )
     address: str | None = setting(
         None, "Ray cluster, such as 10.0.0.1:6379; null means the one on this machine, or a new one", literal=True,
-        affects=OUTWARD)  # fmt: skip
+        affects=OUTWARD, needs="launcher.name=ray")  # fmt: skip
     hosts: list[str] = setting(
         [], "hosts of ssh as in ~/.ssh/config; or a file with one host a line, each with jobs=N or python=PATH if it "
-        "differs", literal=True, affects=OUTWARD)  # fmt: skip
+        "differs", literal=True, affects=OUTWARD, needs="launcher.name=ssh")  # fmt: skip
     python: str | None = setting(
         None, "interpreter with the zoo on other machines; null means the same path as here", literal=True,
-        affects=OUTWARD)  # fmt: skip
+        affects=OUTWARD, needs="launcher.name!=local")  # fmt: skip
     options: list[str] = setting(
         [], "further options of sbatch, such as [account=lab,constraint=a100], or of ssh, such as [-p,2222]",
-        literal=True, affects=OUTWARD)  # fmt: skip
+        literal=True, affects=OUTWARD, needs="launcher.name=slurm|ssh")  # fmt: skip

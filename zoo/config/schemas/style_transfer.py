@@ -52,7 +52,7 @@ class Painting:
     save: str | None = setting(
         None, "further file for the result, or folder for several; its suffix selects the format", literal=True,
         affects=OUTWARD)  # fmt: skip
-    overwrite: bool = setting(False, "replace files of save that exist", affects=OUTWARD)
+    overwrite: bool = setting(False, "replace files of save that exist", affects=OUTWARD, needs="save")
 
     def style_checks(self) -> list[str | None]:
         count, weights = len(self.styles) or 1, self.style_weights

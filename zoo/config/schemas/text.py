@@ -28,7 +28,7 @@ MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weig
 class TextTrainer(Trainer):
     steps: int = setting(
         250, "optimizer steps of an epoch of a language model, which draws its texts at random; of a style network, "
-        "of the whole training", at_least=1, at_most=10_000_000)  # fmt: skip
+        "of the whole training", at_least=1, at_most=10_000_000, needs="data.name=text_file")  # fmt: skip
     clip: float | None = setting(
         1.0, "largest global norm of the gradients; null does not clip", at_least=1e-6, at_most=1e6
     )
@@ -36,11 +36,11 @@ class TextTrainer(Trainer):
         0.0, "decoupled weight decay per step, times the learning rate; needs Keras 3", at_least=0, at_most=1
     )
     final_lr_ratio: float = setting(
-        0.01, "share of the learning rate that a cosine schedule ends at", at_least=0, at_most=1
-    )
+        0.01, "share of the learning rate that a cosine schedule ends at", at_least=0, at_most=1,
+        needs="trainer.schedule=cosine")  # fmt: skip
     word_dropout: float = setting(
-        0.0, "share of the tokens of a text that are hidden in training", at_least=0, at_most=0.9
-    )
+        0.0, "share of the tokens of a text that are hidden in training", at_least=0, at_most=0.9,
+        needs="data.name!=text_file")  # fmt: skip
 
 
 @dataclass
@@ -68,21 +68,23 @@ class LabelledData(TextData):
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
         "text", "column of a table with the texts: its name, or its number from 0 on if there is no header",
-        literal=True)  # fmt: skip
+        literal=True, needs="data.name=text_table")  # fmt: skip
     label_column: str = setting(
         "label", "column of a table with the classes: its name, or its number from 0 on if there is no header",
-        literal=True)  # fmt: skip
+        literal=True, needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
         "auto", "of a table: auto, comma, tab, semicolon, pipe, any sign, or space: the first space of a line, after "
-        "the label", literal=True)  # fmt: skip
+        "the label", literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
-        "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS
-    )
+        "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS,
+        needs="data.name=text_table")  # fmt: skip
     header: bool | None = setting(
-        None, "whether a table begins with the names of its columns; null: yes if text_column is a name"
-    )
+        None, "whether a table begins with the names of its columns; null: yes if text_column is a name",
+        needs="data.name=text_table")  # fmt: skip
     strict: bool = setting(False, "stop at items that cannot be used, instead of skipping or correcting them")
-    class_files: list[str] = setting([], "files of one class each, one text a line; [] uses all .txt files")
+    class_files: list[str] = setting(
+        [], "files of one class each, one text a line; [] uses all .txt files", needs="data.name=text_lines"
+    )
     folds: int = setting(
         10, "number of cross-validation parts, by class, if there is no test part", at_least=2, at_most=1000
     )

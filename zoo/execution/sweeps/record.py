@@ -126,11 +126,10 @@ def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
     return overrides.only(*own), overrides.without(*own)
 
 
-def create(verb: str, overrides: Overrides) -> Sweep:
-    """Create the folder and the record of a new sweep; overrides with several values are varied."""
+def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
+    """Create the folder and the record of a new sweep of these elements."""
     launcher, rest = separate(overrides)
     root, name = rest.get("output.root") or Output().root, rest.get("output.name")
-    elements = elements_of(rest)
     folder = run_folder.new_folder(user_path(root), name, ["sweep", verb])
     sweep = Sweep(folder, verb, elements, launcher.words)
     write_json(folder / RECORD, {key: value for key, value in asdict(sweep).items() if key != "folder"})

@@ -120,7 +120,7 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
     """Evaluate on small images that are ready as one array."""
     import numpy as np
 
-    predict.refuse_precision(context.settings)
+    predict.refuse_for_arrays(context)
     name, judging = str(classifier.model["name"]), Judging(classifier.classes)
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):

@@ -31,6 +31,8 @@ from zoo.tasks.image_classification import feature_writer, predict_photos, sourc
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
+OF_PHOTOS = ("resize", "sheets", "top", "probabilities")
+OF_TEST = ("data.root", "data.test_limit")
 
 
 NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.name": str, "data.sha256": str,
@@ -43,11 +45,14 @@ def infer(overrides: Overrides) -> Run:
     origin = source.find(INFER, overrides)
     if not isinstance(origin, TrainedRun) or _sees_photos(origin, overrides.get("input")):
         context = _create_context(overrides)
+        context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
         return predict_photos.predict(context, origin.classifier(context))
     run = origin.run
     records.require(run.folder, run.record, NEEDED_FOR_ARRAYS)
     context = _create_context(overrides)
-    refuse_precision(context.settings)
+    refuse_for_arrays(context)
+    if context.settings.input != "test":
+        context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
     inputs = _inputs(context.settings, origin)
     name = origin.model["name"]
     start_run(context, ["infer", name, context.choice.backend.name])
@@ -154,8 +159,10 @@ def test_set(run: Run, limits: TestData) -> Inputs:
     return Inputs(names, save, labels, record | {"class_names": material.class_names})
 
 
-def refuse_precision(settings: ClassifierConfig) -> None:
-    """Refuse a lower precision for images that are answered as one array, in float32."""
+def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
+    """Refuse what has no effect on images that are answered as one array, in float32."""
+    settings = context.settings
+    context.refuse_needless("on arrays, the test part of a run, and grayscale images", *OF_PHOTOS)
     if settings.precision != "float32":
         raise ZooError(
             f"precision={settings.precision} is for images that are read one by one from files",

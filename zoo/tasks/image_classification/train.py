@@ -40,6 +40,7 @@ def train(overrides: Overrides) -> Run:
     _resolve_size(context)
     weights = _weights(context)
     material = training_set.prepare(context.settings)
+    _refuse_needless(context, material)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
     start_run(context, [str(context.settings.model["name"]), context.choice.backend.name])
@@ -54,6 +55,13 @@ def train(overrides: Overrides) -> Run:
             compared = references.comparison(context.reference.published or [], context.record.to_json())
             context.record.reference = {"name": context.reference.name, "compared": compared}
     return context.result
+
+
+def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) -> None:
+    if not len(material.splits["validation"]):
+        context.refuse_needless("without images for validation", "trainer.best_by", "trainer.patience")
+    for part in material.given:
+        context.refuse_needless(f"with {context.settings.data.root}, which has a part for it", f"data.{part}")
 
 
 def _resolve_data(context: RunContext[TrainConfig]) -> str:

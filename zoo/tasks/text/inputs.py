@@ -48,6 +48,25 @@ class Inputs:
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
+def needless(settings: TextInferConfig, source: Run) -> list[str]:
+    """Return the keys of ``data`` that have no effect on what ``input=`` names."""
+    given, of_tables = str(settings.input), ["text_column", "delimiter", "quoting", "header"]
+    if given == "test":
+        keys = ["encoding", "lines", *of_tables]
+    elif given == STANDARD_INPUT:
+        keys = ["root", "test_limit", *of_tables]
+    elif not _is_file(given):
+        keys = ["root", "test_limit", "encoding", "lines", *of_tables]
+    else:
+        keys = ["root", "test_limit", *(["lines"] if _is_table(settings, source, Path(given)) else of_tables)]
+    return [f"data.{key}" for key in keys]
+
+
+def shortened(text: str) -> str:
+    """Cut a text as messages and tables of predictions name it."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
 def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> Inputs:
     """Read what ``input=`` means: a table, a file, standard input, or the sentence itself."""
     given, inputs = str(settings.input), Inputs([], [], [], None, {})
@@ -57,7 +76,7 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
         text = files.decode(sys.stdin.buffer.read(), reading.encoding, "standard input")
         _take_text(inputs, "stdin", text, settings.data.lines is not False)
     elif not _is_file(given):
-        inputs.names, inputs.texts = [given if len(given) <= SHOWN else f"{given[: SHOWN - 3]}..."], [given]
+        inputs.names, inputs.texts = [shortened(given)], [given]
     elif _is_table(settings, source, path):
         _take_table(inputs, files.data_root(given, "a table"), reading, "".join(_dialect(source)[2:]))
     else:

@@ -33,6 +33,7 @@ def train(overrides: Overrides) -> Run:
     prepared = dataset.prepare(settings.data, start.tokenizer)
     training.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
+    training.refuse_needless(context, parts["validation"][1] - parts["validation"][0])
     validated, most = parts["validation"][1] - parts["validation"][0], dataset.MOST_VALIDATED
     if settings.data.test_limit is None and validated == most:
         console.say(f"Validation reads the first {most:,} tokens of those set aside; data.test_limit=N reads N")
@@ -60,6 +61,7 @@ def infer(overrides: Overrides) -> Run:
     if settings.input:
         records.require(source.folder, source.record, scored_text.NEEDED)
         return scored_text.score(context, source, tokenizer, trained)
+    context.refuse_needless("without input=test", "data.root", "data.test_limit")
     tokens = prompt_tokens(tokenizer, settings.prompt)
     if settings.top_k is not None and settings.top_k > len(tokenizer):
         raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")

@@ -31,6 +31,8 @@ def infer(overrides: Overrides) -> Run:
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     is_test = settings.input == "test"
+    context.refuse_needless(f"with input={text_inputs.shortened(str(settings.input))}",
+                            *text_inputs.needless(settings, source))  # fmt: skip
     inputs = (
         text_inputs.part_of(settings.data, source, "test")
         if is_test

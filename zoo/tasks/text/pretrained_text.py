@@ -32,6 +32,8 @@ def choose(context: RunContext[Any]) -> Start:
     chosen = pretrained.choose(settings.weights, settings.model, given)
     if chosen is None:
         return Start()
+    why = f"with weights={settings.weights}, which has a vocabulary"
+    context.refuse_needless(why, *(f"data.{key}" for key in CUTTING))
     tokenizer = tokenization.load(chosen.path.parent / dataset.VOCABULARY)
     data = {"tokenizer": tokenizer.kind, "vocabulary": max(3, len(tokenizer)), "lowercase": tokenizer.lowercase}
     present = dataclasses.asdict(settings.data)

@@ -28,6 +28,8 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
     import numpy as np
 
     given = str(context.settings.input)
+    if given != "test":
+        context.refuse_needless(f"with input={given[:60]}", "data.root", "data.test_limit")
     tokens, record = _test(context.settings, source) if given == "test" else _own(given, tokenizer)
     if len(tokens) < 2:
         raise ZooError(f"{given!r} has {counted(len(tokens), 'token')}", "Give a text of at least two.")

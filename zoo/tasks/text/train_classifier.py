@@ -33,6 +33,11 @@ def train(overrides: Overrides) -> Run:
     _tell_longer(texts, settings)
     _tell_of_pairs(settings.model)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
+    training.refuse_needless(context, len(parts["validation"]))
+    if texts.info.has_test_split:
+        context.refuse_needless(f"with {texts.source}, which has a test part", "data.fold", "data.folds")
+    if not settings.model.get("pair_buckets", True):
+        context.refuse_needless("without model.pair_buckets", "model.spelling")
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
     settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
@@ -93,8 +98,6 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
 def _tell_of_pairs(model: Arguments) -> None:
     """Warn of settings of the linear classifier that do nothing, or less than they should."""
     buckets = model.get("pair_buckets", 0)
-    if model.get("spelling") and not buckets:
-        console.warn("model.spelling=true has no use without model.pair_buckets")
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(
             f"model.pair_buckets={buckets} can be divided by 3 or 5, by which their numbers are computed: many pairs "

@@ -30,6 +30,12 @@ def remark(texts: dataset.TextDataset) -> None:
         console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
 
 
+def refuse_needless(context: RunContext[T], validated: int) -> None:
+    """Refuse settings that choose an epoch where nothing is set aside for it."""
+    if not validated:
+        context.refuse_needless("without texts for validation", "trainer.best_by", "trainer.patience")
+
+
 def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     """What the record of a run says of its texts."""
     return {
