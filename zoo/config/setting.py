@@ -178,13 +178,16 @@ def of(schema: type, key: str) -> Setting:
 def needless(settings: Any, given: Iterable[str]) -> dict[str, str]:
     """Return which of some settings have no effect with the values of others, and a sentence about each.
 
+    A setting that repeats the default, or turns something off, is left alone.
+
     Args:
         settings: of a schema.
         given: dotted keys.
     """
     values = {key: value for key, value, _ in walk(settings)}
+    usual = {key: value for key, value, _ in walk(type(settings)())}
     result: dict[str, str] = {}
-    for key in given:
+    for key in (key for key in given if key in values and values[key] and values[key] != usual[key]):
         for condition in filter(None, of(type(settings), key).needs.split(" and ")):
             name, words = re.split("!?=", condition)[0], condition.partition("=")[2]
             if name in values and not _is_met(values[name], condition):
