@@ -199,7 +199,7 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
         what = ", ".join([*others, *([f"{outputs} outputs with {activation}"] if activation not in wanted else [])])
         return None, f"ends in another top: {what}", []
     bias, notes = layer.get("bias", np.zeros(outputs, np.float32)), []
-    if outputs == 1:  # sigmoid(z) equals softmax((0, z))
+    if outputs == 1:  # sigmoid(z) is the second value of softmax((0, z))
         kernel, bias = np.concatenate([0 * kernel, kernel], 1), np.concatenate([0 * bias, bias])
         notes.append("its one output, a sigmoid, is the probability of the second of two classes")
     elif activation == "linear":

@@ -149,7 +149,7 @@ def _is_custom(row: KerasConfig) -> bool:
     module, registered, kind = row.get("module"), row.get("registered_name"), str(row["class_name"])
     if ">" in kind or (isinstance(registered, str) and ">" in registered):
         return True
-    if module is None:  # without this key, Keras itself rejects unknown names
+    if module is None:  # files before Keras 3 lack it, and that Keras rejects unknown names itself
         return registered is not None
     if module == "builtins":
         return kind == "function"
