@@ -55,7 +55,6 @@ def name_of(state: Certification) -> str:
 
 
 def free_path(folder: Path, state: Certification) -> Path:
-    """Return the path of the archive, with a number if that name exists."""
     path = folder / name_of(state)
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
     return next(each for each in itertools.chain([path], numbered) if not each.exists())
@@ -77,7 +76,6 @@ def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, b
 
 
 def run_record(run: Path, cleaner: Cleaner) -> Json:
-    """Return the content of ``runs/NAME.json`` for a run folder."""
     kept = cleaner.record(records.read(run))
     epochs = [
         {name: value for name, value in row.to_json().items() if name in EPOCH_FIELDS}

@@ -41,7 +41,6 @@ def memory(work: Work) -> Findings:
 
 
 def resume(work: Work) -> Findings:
-    """Kill a training, and resume it."""
     folder = work.folder / f"{work.place.backend}-{work.place.stack}-killed-{time.time_ns() // 10**6}"
     settings = [*work.place.words, "model=mnist_dense", "data=digits", f"trainer.epochs={KILLED_EPOCHS}",
                 "backend.probes=false", f"output.root={folder.parent}", f"output.name={folder.name}"]  # fmt: skip

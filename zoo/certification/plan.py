@@ -65,7 +65,6 @@ def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
 
 
 def place(choice: Selection) -> Place:
-    """Return the place of a selected backend."""
     stack = choice.stack
     trains = choice.backend.trains and stack.trains
     return Place(choice.backend.name, stack.name, choice.device_kind, stack.framework, trains)

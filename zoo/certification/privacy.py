@@ -146,7 +146,6 @@ class Cleaner:
         return version if _VERSION.fullmatch(str(version)) else self.value(version)
 
     def record(self, record: Json) -> Json:
-        """Return the public fields of a run record."""
         kept: Json = {}
         for name, parts in FIELDS.items():
             value = record.get(name)
@@ -168,7 +167,6 @@ class Cleaner:
 
 
 def _public(settings: Json, prefix: str = "") -> Json:
-    """Return nested settings without those that describe this machine."""
     kept = {name: part for name, part in settings.items() if not declared.is_private(f"{prefix}{name}")}
     return {
         name: _public(part, f"{prefix}{name}.") if isinstance(part, dict) else part for name, part in kept.items()

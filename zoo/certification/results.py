@@ -36,7 +36,6 @@ class Place:
 
     @property
     def words(self) -> list[str]:
-        """Return the settings that select it."""
         return [f"backend={self.backend}", f"stack={self.stack}"]
 
 
@@ -106,15 +105,12 @@ class Certification:
     format: int = FORMAT
 
     def result(self, place: Place, step: str) -> StepResult | None:
-        """Return the result of a step, or None."""
         return next((row for row in self.taken(place) if row.step == step), None)
 
     def place_of(self, row: StepResult) -> Place | None:
-        """Return the place of a step, or None."""
         return next((each for each in self.places if (each.backend, each.stack) == (row.backend, row.stack)), None)
 
     def taken(self, place: Place) -> list[StepResult]:
-        """Return the results of a place so far."""
         return [row for row in self.steps if (row.backend, row.stack) == (place.backend, place.stack)]
 
     def count(self, state: str) -> int:

@@ -75,7 +75,6 @@ class Session:
         self.state.write(self.folder)
 
     def left(self) -> Iterator[tuple[Place, Step]]:
-        """Yield the remaining steps."""
         for place in self.state.places:
             for step in plan.steps_of(place, self.state.mode):
                 if self.state.result(place, step.name) is None:
@@ -219,7 +218,6 @@ def _unfinished(folder: Path) -> Certification | None:
 
 
 def identity() -> str:
-    """Return the commit of this zoo, or its version."""
     return records.git_commit() or f"version {lifecycle.version()}"
 
 

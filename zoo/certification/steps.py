@@ -18,7 +18,6 @@ LONGEST_MINUTES = 1.5
 
 
 def environment(work: Work) -> Findings:
-    """Build or find the environment of the stack."""
     built = environment_of(work)
     names = [
         f"{name} {built.versions[name]}"

@@ -50,7 +50,6 @@ def matmul(work: Work) -> Findings:
 
 
 def encoder(work: Work) -> Findings:
-    """Time the transformer's encoder."""
     short = ("length=128", "passes=2", "repeats=2", "compiled=false", "modes=[evaluation]", "precisions=[float32]")
     long = ("repeats=1", "compiled=false", f"precisions=[{','.join(_precisions(work))}]")
     run = run_of("bench", work, "model=transformer", *(short if work.quick else long))

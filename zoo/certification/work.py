@@ -62,12 +62,10 @@ def environment_of(work: Work) -> store.Environment:
 
 
 def train(work: Work, *settings: str) -> Run:
-    """Train on the place of the work; raise the errors of :func:`run_of`."""
     return run_of("train", work, *settings)
 
 
 def bench(work: Work, name: str, *settings: str) -> Run:
-    """Run a benchmark on the place of the work; raise the errors of :func:`run_of`."""
     return run_of("bench", work, f"bench={name}", *settings)
 
 
@@ -97,7 +95,6 @@ def rows_of(run: Run) -> list[dict[str, Any]]:
 
 
 def has_operations(place: Place) -> bool:
-    """Return True if single operations of a place's framework can be timed."""
     return place.framework in paths.worker_modules("devices/kernels")
 
 

@@ -15,13 +15,11 @@ Rows = list[dict[str, str]]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the content of one of the zoo's own YAML files."""
     content: dict[str, Any] = row_files.read_yaml(path) or {}
     return content
 
 
 def models() -> Rows:
-    """Return one row per model."""
     rows = []
     for name in config_files.options("model"):
         settings = arguments.plain(arguments.row_of(name))
@@ -32,7 +30,6 @@ def models() -> Rows:
 
 
 def backends() -> Rows:
-    """Return one row per backend."""
     rows = []
     for name in config_files.options("backend"):
         row = read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
@@ -71,7 +68,6 @@ def recipes() -> Rows:
 
 
 def weights() -> Rows:
-    """Return one row per bundled trained network."""
     rows = []
     for network in zoo_networks.load_all():
         card = network.card

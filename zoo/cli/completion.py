@@ -88,7 +88,6 @@ def _possible(before: list[str], last: str) -> Iterator[str]:
 
 
 def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the verbs, or of a verb's actions, by name."""
     nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     return dict(nested[0].choices) if nested else {}
 

@@ -49,8 +49,6 @@ class Network:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Everything that a run depends on."""
-
     machine: Machine
     python: Interpreter
     interpreters: list[Interpreter]
@@ -65,7 +63,6 @@ class Report:
     advice: str
 
     def to_json(self) -> dict[str, object]:
-        """Return the report as plain values for JSON."""
         network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
         return {
             "machine": {**dataclasses.asdict(self.machine), "platform": self.machine.platform,
@@ -114,7 +111,6 @@ def examine() -> Report:
 
 
 def render(report: Report) -> str:
-    """Format a report as text."""
     sections = [
         ("Machine", [machine.describe(report.machine), *(f"note: {note}" for note in report.machine.notes)]),
         ("Python", _python_lines(report)),
@@ -150,7 +146,6 @@ def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]
 
 
 def _data() -> dict[str, int]:
-    """Return the size in bytes of each downloaded data set."""
     root = paths.cache_dir() / "downloads"
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     return {folder.name: folder_size(folder) for folder in folders}
@@ -174,7 +169,6 @@ def _advice(
     working: list[Interpreter],
     free: int,
 ) -> str:
-    """Return the command to run next, or what to do first."""
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         nothing = "no backend works here yet: use zoo on Linux or on a Mac"

@@ -65,7 +65,6 @@ def _groups(groups: tuple[str, ...]) -> str:
 
 
 def run(verb: str, parsed: argparse.Namespace) -> int:
-    """Run a verb with its options, and return the exit code."""
     if parsed.machine and not parsed.dry_run:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
     from zoo.config import hydra_words

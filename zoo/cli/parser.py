@@ -107,10 +107,8 @@ def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **optio
 
 
 def add_actions(parser: CommandParser) -> "Verbs":
-    """Give a verb actions, such as `env list`."""
     return parser.add_subparsers(metavar="ACTION", required=True)
 
 
 def add_json(parser: CommandParser, text: str = "print as JSON") -> None:
-    """Add the option that prints JSON on standard output."""
     parser.add_argument("--json", action="store_true", help=text)

@@ -17,8 +17,6 @@ from zoo.tasks import discovery
 
 @dataclass(frozen=True)
 class _Use:
-    """A setting of one command."""
-
     verb: str
     task: str
     default: str
@@ -26,7 +24,6 @@ class _Use:
 
 
 def lines(topic: str | None) -> list[str]:
-    """Describe the settings of all groups, or of one."""
     if topic and topic.startswith("model="):
         return _model(topic.partition("=")[2])
     sections: dict[str, list[str]] = {}
@@ -126,7 +123,6 @@ def _model(name: str) -> list[str]:
 
 
 def _options(group: str, names: list[str]) -> list[str]:
-    """Describe each option of a group, and the settings of each model."""
     described = []
     for name in names:
         path = paths.CONFIGS / group / f"{name}.yaml"

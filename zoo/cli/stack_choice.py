@@ -23,7 +23,6 @@ def setting(word: str) -> tuple[str, str]:
 
 
 def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
-    """Return the packages requested by name and by files."""
     from zoo.core.paths import user_path
     from zoo.environments import requirements
 
@@ -32,7 +31,6 @@ def requested(packages: list[str], files: list[str]) -> "list[Requirement]":
 
 
 def prepare(settings: dict[str, str], added: "list[Requirement]") -> "ProvenStack":
-    """Select, build and prove a stack."""
     from zoo.execution import proven_stack
 
     get = settings.get

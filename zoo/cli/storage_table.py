@@ -12,7 +12,6 @@ NEWEST = 100
 
 
 def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
-    """Print run folders or parts of the cache as a table or as JSON."""
     if as_json:
         console.output_json(rows, indent=2)
     elif not rows:
@@ -25,6 +24,5 @@ def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
 
 
 def say_left_out(total: int, shown: int) -> None:
-    """Print how many runs a table leaves out, if any."""
     if shown < total:
         console.say(f"{total - shown:,} of {total:,} runs are left out; --all shows them")

@@ -12,6 +12,5 @@ def lines(run: Run) -> list[str]:
 
 
 def tables(run: Run) -> list[Table]:
-    """Return title, headings and rows of the tables of a run."""
     declared = registry.command_of_run(run).tables
     return declared(run) if declared else []

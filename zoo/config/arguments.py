@@ -46,7 +46,6 @@ def row_of(name: str) -> dict[str, Any]:
 
 
 def problems(model: Mapping[str, Any]) -> list[str]:
-    """Return the problems of a builder's arguments, one sentence each."""
     rows = _declarations(model)
     ranges = {key: _setting(row) for key, row in rows.items()}
     wrong = [problem for key, row in ranges.items() for problem in row.problems(f"model.{key}", model.get(key))]

@@ -15,5 +15,4 @@ def is_met(row: dict[str, float], value: float) -> bool:
 
 
 def words(row: dict[str, Any]) -> str:
-    """Return a bound in words, such as ``at most 1.88``."""
     return f"at most {row['at_most']:g}" if "at_most" in row else f"at least {row['at_least']:g}"

@@ -67,7 +67,6 @@ class Composed(Generic[S]):
 
 
 def compose(command: Command[S], overrides: Overrides) -> S:
-    """Compose and check the settings of a run."""
     return composed(command, overrides).settings
 
 
@@ -130,7 +129,6 @@ def _tree(command: Command[Any], overrides: Overrides) -> tuple[Any, dict[str, s
 
 
 def _lay_all(tree: Any, values: Iterable[Override], set_by: dict[str, str]) -> list[str]:
-    """Apply values to the tree, record their origins in ``set_by``, and return the problems."""
     problems = []
     for entry in values:
         problem = _lay_on(tree, entry.key, entry.value)
@@ -199,7 +197,6 @@ def _in_full(schema: type[Settings], entry: Override) -> Override:
 
 
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
-    """Return the row of a model in a user's file, or None."""
     if command.task != config_files.DEFAULT_TASK:
         return None
     if command.verb in ("infer", "evaluate", "export") and model_files.is_saved(model):
@@ -253,14 +250,12 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
 
 @functools.cache
 def _structured(schema: type) -> Any:
-    """Return the typed settings of a schema; cached, because merging copies them."""
     from omegaconf import OmegaConf
 
     return OmegaConf.structured(schema)
 
 
 def _last_change(*folders: Path) -> int:
-    """Return the latest modification time in these folders, in nanoseconds since 1970."""
     return max(path.stat().st_mtime_ns for folder in folders for path in (folder, *folder.rglob("*")))
 
 
@@ -287,7 +282,6 @@ def _compose_files(
 
 
 def _lay_on(tree: Any, key: str, value: Any) -> str | None:
-    """Apply one value to the tree; return the problem, if any."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

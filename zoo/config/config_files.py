@@ -26,7 +26,6 @@ MODEL_FACTS = model_files.FACTS
 
 
 def options(group: str) -> list[str]:
-    """Return the options of a group, including subfolders (``transformer/lm``)."""
     folder = paths.CONFIGS / group
     return sorted(str(path.relative_to(folder).with_suffix("").as_posix()) for path in folder.rglob("*.yaml"))
 
@@ -60,7 +59,6 @@ def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def task_of(model: str | None) -> str:
-    """Return the task of a model, or the default task for an unknown model, which composition reports."""
     return str(_file_of(model).get("task", DEFAULT_TASK))
 
 
@@ -99,7 +97,6 @@ def recipe_keys(model: str) -> set[str]:
 
 
 def has_recipes(file: str) -> bool:
-    """Return True if the defaults of a file such as ``train`` include a recipe."""
     return RECIPES in _defaults(file)
 
 

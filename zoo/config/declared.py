@@ -23,7 +23,6 @@ def _all() -> "list[type[Settings]]":
 
 
 def shorthands() -> "Iterator[tuple[str, str]]":
-    """Yield each short key with its full key."""
     for schema in _all():
         yield from schema.shorthands.items()
 

@@ -21,7 +21,6 @@ def formats() -> dict[str, tuple[str, ...]]:
 
 
 def problems(key: str, names: list[str], quantize: str = "none") -> list[str | None]:
-    """Return the problems of export formats; ``key`` is the setting that names them."""
     known = formats()
     return [one_of(key, name, known) or _quantization_problem(name, quantize) for name in names]
 

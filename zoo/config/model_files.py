@@ -125,7 +125,6 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 
 def _settings(path: Path, build: ast.FunctionDef) -> Json:
-    """Return the arguments with a literal default."""
     names, defaults = _arguments(build)
     missing = [name for name in GIVEN if name not in names]
     needed = [name for name in names if name not in GIVEN and name not in defaults]
@@ -141,7 +140,6 @@ def _settings(path: Path, build: ast.FunctionDef) -> Json:
 
 
 def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
-    """Return the names of all arguments, and the defaults."""
     given = build.args
     plain = [each.arg for each in given.args]
     first = len(plain) - len(given.defaults)

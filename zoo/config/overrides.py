@@ -77,7 +77,6 @@ class Overrides:
         return len(self._entries)
 
     def __or__(self, other: "Overrides") -> "Overrides":
-        """Return these overrides with ``other`` on top."""
         return Overrides([*self, *other])
 
     def __eq__(self, other: object) -> bool:
@@ -90,12 +89,10 @@ class Overrides:
 
     @property
     def words(self) -> list[str]:
-        """Return the settings in command-line syntax."""
         return [entry.text for entry in self]
 
     @property
     def layers(self) -> dict[str, str]:
-        """Return the layer of each key."""
         return {entry.key: entry.layer for entry in self}
 
     def get(self, key: str) -> str | None:
@@ -145,7 +142,6 @@ def _parse_checked(text: str, layer: str) -> Override:
 
 
 def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | str:
-    """Return the parsed override, or its problem as text."""
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
@@ -189,7 +185,6 @@ def _parser() -> Any:
 
 
 def all_at_once(problems: list[str]) -> ZooError:
-    """Build one error from all problems."""
     if len(problems) == 1:
         return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
     return ZooError(
@@ -216,7 +211,6 @@ def _text(value: Any) -> str:
 
 
 def _is_bare(text: str) -> bool:
-    """Return True if text needs no quotes."""
     return bool(re.fullmatch(r"[A-Za-z][\w./-]*", text, re.ASCII)) and text.lower() not in NOT_TEXT
 
 

@@ -71,12 +71,10 @@ class Reference:
 
     @property
     def overrides(self) -> Overrides:
-        """Return the settings as a layer of a command."""
         return Overrides.of(_flat(self.settings), KEY)
 
 
 def names() -> list[str]:
-    """Return the names of the bundled references."""
     return sorted(path.stem for path in _folder().glob("*.yaml"))
 
 
@@ -109,7 +107,6 @@ def _path(name: str) -> Path:
 
 
 def chosen(given: Overrides) -> Reference | None:
-    """Return the reference that the overrides name, or None."""
     name = given.get(KEY)
     return load(name) if name is not None else None
 
@@ -223,7 +220,6 @@ def _form_problems(row: Any) -> list[str]:
 
 
 def _setting_problems(row: Any) -> list[str]:
-    """Return the problems that composition reports for the settings."""
     settings = row.get("settings") if isinstance(row, dict) else None
     if not isinstance(settings, dict):
         return []

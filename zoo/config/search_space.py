@@ -36,7 +36,6 @@ class Space:
     values: dict[str, Range]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of an equivalent file."""
         return asdict(self)
 
 
@@ -76,7 +75,6 @@ def _range_problems(name: str, row: dict[str, Any]) -> list[str]:
 
 
 def words(values: dict[str, Any]) -> str:
-    """Return values in command-line syntax."""
     return " ".join(Overrides.of(values).words)
 
 

@@ -75,7 +75,6 @@ class Setting:
 
     @property
     def is_resumable(self) -> bool:
-        """Return True if a run can be resumed with another value."""
         return self.adjustable or self.affects not in (NUMBERS, CHANCE)
 
     def problems(self, key: str, value: Any) -> list[str]:
@@ -163,7 +162,6 @@ def problems(settings: Any, prefix: str = "") -> list[str]:
 
 @functools.cache
 def by_key(schema: type) -> dict[str, Setting]:
-    """Return the declarations of a schema by dotted key."""
     return {key: declaration for key, _, declaration in walk(schema())}
 
 
@@ -209,7 +207,6 @@ def _is_met(value: Any, condition: str) -> bool:
 
 
 def one_of(key: str, value: str, valid: Iterable[str]) -> str | None:
-    """Return the problem of a word, or None."""
     valid = list(valid)
     if value in valid:
         return None

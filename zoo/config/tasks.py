@@ -57,5 +57,4 @@ class Task:
     network_arguments: Arguments | None = None
 
     def command(self, verb: str) -> Command[Any] | None:
-        """Return the command of a verb, or None."""
         return next((command for command in self.commands if command.verb == verb), None)

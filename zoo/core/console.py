@@ -25,7 +25,6 @@ def _console() -> Any:
 
 
 def is_terminal() -> bool:
-    """Return True if standard error can show progress bars."""
     return sys.stderr.isatty()
 
 
@@ -54,7 +53,6 @@ def _escape(letter: str, keep: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print a message for the user."""
     print(escape_controls(text), file=sys.stderr, flush=True)
 
 
@@ -82,7 +80,6 @@ def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
 
 
 def fail(message: str, remedy: str) -> None:
-    """Print an error and its remedy."""
     if is_terminal():
         console = _console()
         console.print(f"error: {escape_controls(message)}", style="bold red", markup=False)
@@ -205,7 +202,6 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
 
 
 def output(*lines: object) -> None:
-    """Print lines of a result on standard output."""
     print(escape_controls("\n".join(map(str, lines))))
 
 

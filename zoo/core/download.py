@@ -221,7 +221,6 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 
 
 def _plainly(error: Exception) -> str:
-    """Return a one-line reason instead of three nested exceptions."""
     text = str(error)
     if "NameResolution" in text or "resolve" in text:
         return "its name could not be looked up (is there a network?)"

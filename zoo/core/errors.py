@@ -60,7 +60,6 @@ def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str
 
 
 def counted(count: int, noun: str) -> str:
-    """Return ``1 image`` or ``2,000 images``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -40,7 +40,6 @@ def read_yaml(path: Path) -> Any:
 
 
 def _depth(text: str) -> int:
-    """Return the nesting depth of brackets: deep nesting makes YAML parsers slow or overflow their stack."""
     steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
     return max(itertools.accumulate(steps), default=0)
 

@@ -55,7 +55,6 @@ def unused(lock: Path, what: str) -> Iterator[None]:
 
 
 def is_used(lock: Path) -> bool:
-    """Return True if any process holds the lock."""
     try:
         with unused(lock, "It"):
             return False
@@ -84,7 +83,6 @@ def _user() -> str:
 
 
 def _users(lock: Path) -> str:
-    """Name the live processes recorded as users of the lock."""
     rows = [line.partition(" ") for line in lock.read_text(encoding="utf-8", errors="replace").splitlines()]
     alive = {pid: command for pid, _, command in rows if pid.isdecimal() and is_alive(int(pid))}
     return "; ".join(f"process {pid} ({command})" for pid, command in alive.items()) or "another process"

@@ -144,14 +144,12 @@ def _folder(row: DataRow, sha256: str) -> Path:
 
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array from its header."""
     import numpy as np
 
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
 def _intact(folder: Path) -> bool:
-    """Return True if all arrays exist and are unchanged."""
     try:
         shapes = _shapes(folder)
         if json.loads((folder / SUMS).read_text(encoding="utf-8")) != _sums(folder):

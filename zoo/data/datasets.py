@@ -80,7 +80,6 @@ def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
 
 
 def problems(row: DataRow) -> list[str]:
-    """List all problems with the values of a row, one sentence each."""
     wrong = [
         f"data.{key} is {limit}; it must be at least 1, or null for all"
         for key, limit in (("train_limit", row.train_limit), ("test_limit", row.test_limit))

@@ -146,7 +146,6 @@ def _sklearn_datasets() -> Path:
 
 
 def bundled_photos() -> list[Path]:
-    """Return the photos of scikit-learn, sorted by name."""
     photos = sorted((_sklearn_datasets() / "images").glob("*.jpg"))
     if not photos:
         raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")

@@ -52,7 +52,6 @@ class TrainingSet:
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
-    """Prepare and split the data that the settings name."""
     training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
     sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
     details = {
@@ -180,7 +179,6 @@ def _normalization(
 
 
 def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    """Load images and labels of a part."""
     import numpy as np
 
     rows, kept = material.splits[name], "test" if name == "test" else "train"

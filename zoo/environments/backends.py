@@ -125,7 +125,6 @@ def load_all(root: Path | None = None) -> list[Backend]:
 
 
 def load(name: str) -> Backend:
-    """Load one backend."""
     return next(row for row in load_all() if row.name == name)
 
 

@@ -59,7 +59,6 @@ def build(plan: Plan) -> float:
 
 
 def unwritable(folder: Path, error: OSError) -> ZooError:
-    """Build the error for a folder that is not writable."""
     if error.errno == errno.ENOSPC:
         return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
     return ZooError(

@@ -46,7 +46,6 @@ class Gpu:
 
 
 def describe(gpu: Gpu) -> str:
-    """Describe a GPU by its name and distinguishing facts."""
     facts = ["external"] if gpu.external else []
     facts += [size(gpu.memory_bytes)] if gpu.memory_bytes else []
     facts += [gpu.metal if "Metal" in gpu.metal else f"Metal {gpu.metal}"] if gpu.metal else []

@@ -190,7 +190,6 @@ def is_downloadable(version: str) -> bool:
 
 
 def how_to_get(version: str, arch: str | None = None) -> str:
-    """Describe the commands that install a Python of this version."""
     full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
     rosetta = "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and _machine() == "arm64" else ""
     subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""

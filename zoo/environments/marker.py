@@ -40,7 +40,6 @@ print(json.dumps({"python": platform.python_version(), "system": sys.platform, "
 
 
 def python_of(folder: Path) -> Path:
-    """Return the interpreter of an environment."""
     return folder / "bin" / "python"
 
 

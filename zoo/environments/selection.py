@@ -123,7 +123,6 @@ def evaluate(
 
 
 def caveats(candidate: Candidate) -> list[str]:
-    """Return known problems of the candidate's GPU with its backend."""
     if not candidate.support or not candidate.gpu:
         return []
     name = candidate.gpu.name
@@ -153,7 +152,6 @@ def _effort(update: Update) -> tuple[bool, tuple[int, ...], int]:
 
 
 def works_here(candidates: Mapping[str, Candidate]) -> list[Candidate]:
-    """Return the usable backends, best first."""
     usable = [candidate for candidate in candidates.values() if candidate.stack]
     return sorted(usable, key=lambda candidate: (_rank(candidate), candidate.backend.name))
 

@@ -81,7 +81,6 @@ class Stack:
 
     @property
     def requested(self) -> StackPart:
-        """Return the stack part of a request."""
         return StackPart(framework=self.framework, keras=self.keras)
 
 

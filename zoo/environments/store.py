@@ -157,7 +157,6 @@ def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict
 
 
 def environments_dir() -> Path:
-    """Return the folder of all environments."""
     return paths.cache_dir() / "envs"
 
 

@@ -40,8 +40,6 @@ SPACE_REMEDY = (
 
 @dataclass(frozen=True)
 class CompletedCommand:
-    """Exit status and output of uv."""
-
     code: int
     words: list[str]
 
@@ -105,7 +103,6 @@ def run(
 
 
 def is_network(outcome: CompletedCommand) -> bool:
-    """Return True if uv failed because a server could not be reached."""
     text = "\n".join(outcome.words).lower()
     return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
 
@@ -133,7 +130,6 @@ def _is_disk_full(outcome: CompletedCommand) -> bool:
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:
-    """Return why uv failed, and what to do about it."""
     text = "\n".join(outcome.words).lower()
     if _is_disk_full(outcome):
         return "the disk is full", SPACE_REMEDY

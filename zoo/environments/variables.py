@@ -67,7 +67,6 @@ def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 
 
 def passed_on() -> dict[str, str]:
-    """Return the user's variables that a worker gets."""
     return {name: value for name, value in os.environ.items() if is_passed_on(name)}
 
 

@@ -70,7 +70,6 @@ class ArrayQueue:
         self._free.release()
 
     def check(self) -> None:
-        """Raise the error that stopped the thread, if any."""
         if self._failure is not None:
             raise self._failure
 

@@ -14,7 +14,6 @@ CPP_ERROR_LINES = 3
 
 
 def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
-    """Return the last lines of ``worker.log``."""
     path = folder / "worker.log"
     if not path.is_file():
         return ""
@@ -50,7 +49,6 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
 
 
 def _probe_issues(outcome: Outcome) -> list[str]:
-    """Return the known issues that the failed probes name."""
     names = {row.get("issue") for row in (outcome.start and outcome.start.probes) or []} - {None}
     return [
         f"{issue.id}: {issue.cause}\n  what to do: {issue.remedy} {issue.command}\n  source: {issue.source}"

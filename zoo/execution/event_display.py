@@ -64,8 +64,6 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
 
 
 class _Drawn:
-    """The bar of the steps and its position."""
-
     def __init__(self, figures: Sequence[str]) -> None:
         self._figures = figures
         self.bar: console.Bar | None = None
@@ -82,7 +80,6 @@ class _Drawn:
 
 
 def stage_line(event: StageEvent) -> str:
-    """Return the line for the start of a stage."""
     rate = f"learning rate up to {event.learning_rate:g}"
     return f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}"
 

@@ -143,7 +143,6 @@ def _refuse_other_versions(environment: store.Environment, imported: dict[str, s
 def _other_machines(
     context: RunContext[Settings], meeting: process_group.Meeting | None
 ) -> Iterator[launchers.Executor | None]:
-    """Open the executor of processes on other machines, if the training has any."""
     if meeting is None or meeting.nodes == 1:
         yield None
         return
@@ -211,7 +210,6 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
 
 
 def _is_interrupted(outcome: Outcome) -> bool:
-    """Return True if this process, or the worker directly, was asked to stop."""
     return outcome.interrupted or (outcome.done is not None and outcome.done.stopped == "interrupted")
 
 

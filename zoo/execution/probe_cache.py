@@ -35,7 +35,6 @@ class Probed:
 
     @classmethod
     def of(cls, start: StartEvent) -> "Probed":
-        """Return what a worker reported today."""
         date = datetime.datetime.now(datetime.UTC).date().isoformat()
         return cls(start.probes or [], date, start.variables or {})
 
@@ -90,7 +89,6 @@ def _file(environment: Environment, machine: Machine, device: DevicePart) -> Pat
 
 
 def _sources_sha256(folder: Path) -> str:
-    """Hash names and contents of all modules in a package."""
     summed = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -158,7 +158,6 @@ class RemoteProcess:
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """Return the environment variables that limit a process to this many threads."""
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 

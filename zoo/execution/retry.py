@@ -43,7 +43,6 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
 
 
 def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord) -> Request | None:
-    """Return the request with half the batch size, if memory ran out and the settings allow it."""
     train = request.train
     if not isinstance(train, ImageTrainPart) or train.on_oom != "halve" or train.batch_size < 2:
         return None

@@ -104,7 +104,6 @@ def _status(code: int) -> int:
 
 
 def _explain(stack: ProvenStack, code: int, end: str) -> None:
-    """Print why the script failed, if known."""
     if code < 0:
         name = signal.Signals(-code).name
         if name in ON_PURPOSE:

@@ -36,7 +36,6 @@ class StderrCopy:
         return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
 
     def resize(self) -> None:
-        """Give the pseudo-terminal the size of ours."""
         if os.isatty(2):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
@@ -66,7 +65,6 @@ def _terminal() -> tuple[int, int]:
 
 @contextlib.contextmanager
 def following_size(copy: StderrCopy) -> Iterator[None]:
-    """Keep the pseudo-terminal at the size of ours."""
     copy.resize()
     previous = signal.signal(signal.SIGWINCH, lambda _number, _frame: copy.resize())
     try:

@@ -50,7 +50,6 @@ class Stopper:
         self._timer.start()
 
     def rest(self) -> None:
-        """Cancel the next step."""
         if self._timer is not None:
             self._timer.cancel()
 

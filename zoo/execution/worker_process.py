@@ -59,7 +59,6 @@ class Outcome:
             self.error = ErrorEvent(type=GROUP_BROKEN, message=message)
 
     def hung(self, seconds: float) -> None:
-        """Record the seconds of silence before it is killed."""
         self.silent_s = seconds
 
     def add(self, event: Event) -> None:
@@ -78,7 +77,6 @@ class Outcome:
                 self.done = event
 
     def failed_with(self, *kinds: str) -> bool:
-        """Return True if the worker reported an error of one of these kinds."""
         return self.error is not None and self.error.type in kinds
 
 

@@ -69,7 +69,6 @@ class WorkerSession:
         self._stdin = stdin
 
     def event(self, event: Event) -> None:
-        """Pass an event on to the waiting thread."""
         self._messages.put(event)
 
     def stop(self) -> None:

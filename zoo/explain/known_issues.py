@@ -83,7 +83,6 @@ class Finding:
 
     @property
     def harmless(self) -> bool:
-        """Return True if there is nothing to do."""
         return self.effect == "harmless"
 
 

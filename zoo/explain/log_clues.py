@@ -49,7 +49,6 @@ def find(text: str) -> Clues:
 
 
 def render(text: str) -> str:
-    """Return a text about a log without a known issue."""
     clues = find(text)
     lines = ["Nothing in this log is a known issue."]
     if clues.family:

@@ -39,7 +39,6 @@ class LogText:
         self.vocabulary = b" ".join(self.words)
 
     def may_have(self, pattern: bytes) -> bool:
-        """Return True if the words of a pattern occur in the log."""
         whole, cut = _pattern_words(pattern)
         return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut)
 
@@ -79,7 +78,6 @@ class LogText:
         return max(self.data.rfind(b"\n", max(0, place - LONGEST), place) + 1, place - LONGEST)
 
     def line(self, start: int, place: int) -> str:
-        """Return the line of a position, shortened."""
         begin = start
         if place - start > LINE // 2:
             # Cut at the start of a word.
@@ -87,12 +85,10 @@ class LogText:
         return printable(_decoded(self.data[begin : begin + LINE]).partition("\n")[0])
 
     def number(self, place: int) -> int:
-        """Return the line number of a position, counted from 1."""
         return self.data.count(b"\n", 0, place) + 1
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 

@@ -17,8 +17,6 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis; ``whole`` is for whole numbers."""
-
     label: str
     log: bool = False
     whole: bool = False
@@ -126,7 +124,6 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
 
 
 def _left(up: _Scale) -> float:
-    """Return the end of the vertical axis's numbers, which are right of its label."""
     longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
     return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
 

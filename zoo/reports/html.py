@@ -86,7 +86,6 @@ def _cell(cell: Child, kind: str | None) -> Html:
 
 
 def pairs(rows: Iterable[tuple[str, Child]]) -> Html:
-    """Return a list of names and values, without empty values."""
     return tag("dl", [[tag("dt", name), tag("dd", value)] for name, value in rows if value not in ("", None)])
 
 
@@ -96,7 +95,6 @@ def folded(summary: str, *children: Child) -> Html:
 
 
 def link(address: str) -> Html:
-    """Return a link for a web address, or escaped text."""
     if re.fullmatch(r"https?://[^\s<>\"'\\]+", address):
         return tag("a", address, href=address, rel="noreferrer noopener")
     return escape(address)

@@ -24,7 +24,6 @@ class ReportedRun:
 
 
 def page(folders: list[Path]) -> str:
-    """Return the page about one run folder or several."""
     names = _names(folders)
     runs = [ReportedRun(folder, read_record(folder), names[folder]) for folder in folders]
     if len(runs) == 1:
@@ -35,7 +34,6 @@ def page(folders: list[Path]) -> str:
 
 
 def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
-    """Return a page of sections, each with anchor, heading and body."""
     kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
     head = tag("header", kicker, tag("h1", title), words, _contents(parts))
     sections = [_section(2, *part) for part in parts]

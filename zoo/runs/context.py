@@ -74,7 +74,6 @@ class RunContext(Generic[S]):
 
     @property
     def result(self) -> Run:
-        """Return the run as stored in its folder."""
         return Run(self.folder, self.record.to_json())
 
 

@@ -159,7 +159,6 @@ def key(row: Row) -> tuple[str | tuple[str, ...], ...]:
 
 
 def problems(row: Any) -> list[str]:
-    """Return all problems of a row, one sentence each."""
     violations = checks.violations(row, EvidenceRow)
     if violations:
         return violations
@@ -237,7 +236,6 @@ def _bound(row: Row) -> dict[str, float]:
 
 
 def origin(row: Row) -> str:
-    """Return the source of a row: the publication, or the command that repeats it."""
     return str(row["source"] or row["command"])
 
 
@@ -263,7 +261,6 @@ def figure(row: Row) -> str:
 
 
 def words(row: Row) -> str:
-    """Return a row in one line."""
     data, stack = row["data"]["name"], row["stack"]
     short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: shows only that it trains)"
     changed = f", with {' '.join(row['changed'])}" if row.get("changed") else ""

@@ -126,5 +126,4 @@ def begun_ns(folder: Path) -> int:
 
 
 def describe_file(folder: Path, path: Path) -> Json:
-    """Return relative path, size and checksum of an artifact."""
     return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -45,6 +45,5 @@ class History:
 
 
 def title(context: RunContext[Settings]) -> str:
-    """Return the title of the plots of a training."""
     record = context.record
     return f"{record.model} on {record.backend} ({record.stack['name']}), {record.data['name']}"

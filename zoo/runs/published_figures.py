@@ -44,7 +44,6 @@ def read() -> list[evidence.Row]:
 
 
 def about(name: str) -> list[evidence.Row]:
-    """Return the published results about a model or a benchmark."""
     return [row for row in read() if name in row.get("about", [])]
 
 

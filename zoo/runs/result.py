@@ -44,7 +44,6 @@ class Run:
 
     @property
     def curves(self) -> Path | None:
-        """Return the plot of the curves, or None."""
         path = self.folder / "curves.png"
         return path if path.is_file() else None
 
@@ -64,7 +63,6 @@ class Run:
                 yield from map(_with_numbers, csv_files.rows(source))
 
     def _repr_html_(self) -> str:
-        """Show metrics and curves in notebooks."""
         import base64
         import html
 

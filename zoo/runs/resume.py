@@ -53,7 +53,6 @@ def settle(overrides: Overrides) -> Overrides:
 
 
 def named_folder(overrides: Overrides) -> Path:
-    """Return the folder from ``output.root`` and ``output.name``."""
     root, name = overrides.get("output.root") or Output().root, overrides.get("output.name")
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
@@ -175,7 +174,6 @@ def adjustments(settings: Settings, record: RunRecord) -> Json:
 
 
 def refuse_changes(settings: Settings, record: RunRecord) -> None:
-    """Raise an error if the settings would change the result of the run."""
     before, now = dict(leaves(record.config)), dict(leaves(dataclasses.asdict(settings)))
     changed = [
         key

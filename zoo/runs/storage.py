@@ -34,7 +34,6 @@ def runs(chosen: list[Path]) -> list[StoredItem]:
 
 
 def folders(root: Path) -> list[Path]:
-    """Return the folders of all runs and sweeps under a root, oldest first."""
     root = user_path(root).resolve()
     files = sorted(path for name in (records.RECORD, run_folder.SWEEP) for path in root.glob(f"*/{name}"))
     own = dict.fromkeys(path.parent for path in files if not path.parent.is_symlink())

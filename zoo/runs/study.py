@@ -52,11 +52,9 @@ class Open:
         self._seen: set[int] = set()
 
     def note(self, key: str, value: str) -> None:
-        """Store a text for it in the journal."""
         self._trial.set_user_attr(key, value)
 
     def noted(self, key: str) -> str | None:
-        """Return a stored text."""
         value = self._trial.user_attrs.get(key)
         return None if value is None else str(value)
 
@@ -109,7 +107,6 @@ class Study:
         return sorted(reached, key=lambda trial: trial.seconds or 0.0)
 
     def ask(self, space: Space) -> Open:
-        """Draw the next trial."""
         trial = self._study.ask()
         return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
 
@@ -153,7 +150,6 @@ class Study:
 
 
 def load_optuna() -> Any:
-    """Import Optuna, which is optional."""
     try:
         return importlib.import_module("optuna")
     except ImportError as error:

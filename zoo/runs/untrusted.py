@@ -27,7 +27,6 @@ class Untrusted:
         self.value = value
 
     def part(self, *keys: str) -> "Untrusted":
-        """Return the value under nested keys."""
         value = self.value
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
@@ -45,18 +44,15 @@ class Untrusted:
         return finite(self.part(*keys).value)
 
     def items(self, *keys: str) -> list[tuple[str, "Untrusted"]]:
-        """Return keys and values."""
         value = self.part(*keys).value
         pairs = value.items() if isinstance(value, dict) else ()
         return [(cut(str(key)), Untrusted(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
 
     def rows(self, *keys: str) -> list["Untrusted"]:
-        """Return the items of a list."""
         value = self.part(*keys).value
         return [Untrusted(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []
 
     def words(self, *keys: str) -> list[str]:
-        """Return the texts in a list."""
         return [text for row in self.rows(*keys) if (text := row.text())]
 
 
@@ -72,7 +68,6 @@ def finite(value: Any) -> float | None:
 
 
 def number_in(text: str | None) -> float | None:
-    """Return the number in a cell of a CSV file, or None."""
     try:
         return finite(float(text or "nan"))
     except ValueError:

@@ -46,7 +46,6 @@ class Classifier(Batched):
         return encoded({"predictions": predictions})
 
     def _named(self, row: "NDArray[Any]", every: bool) -> Json:
-        """Name the likeliest classes, with all probabilities if ``every``."""
         best = row.argpartition(-self.top)[-self.top :]  # four times as fast as sorting a thousand
         best = best[row[best].argsort()[::-1]]
         pairs = zip(best.tolist(), row[best].tolist(), strict=True)

@@ -61,7 +61,6 @@ class Decoders:
         return np.frombuffer(pixels, np.uint8).reshape(answer["shape"])
 
     async def encode(self, pixels: "Bytes", kind: str) -> bytes:
-        """Return pixels as the bytes of a file, ``PNG`` or ``JPEG``."""
         return (await self._ask({"op": "encode", "shape": pixels.shape, "kind": kind}, pixels.tobytes()))[1]
 
     async def stop(self) -> None:

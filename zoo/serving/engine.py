@@ -42,8 +42,6 @@ class Life:
 
 
 class Supervisor:
-    """Keeps the worker of a model running."""
-
     def __init__(self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> None:
         self.model, self.limits, self.metrics = model, limits, metrics
         self._environment, self._life, self._closing = environment, Life(), False
@@ -51,12 +49,10 @@ class Supervisor:
 
     @property
     def is_ready(self) -> bool:
-        """Return True if the worker answers."""
         return self._life.ready
 
     @property
     def reason(self) -> str:
-        """Return why the worker does not answer."""
         return self._life.reason
 
     @property
@@ -175,7 +171,6 @@ class Engine(Supervisor):
             await asyncio.sleep(0.01)
 
     def _pump(self) -> None:
-        """Send waiting items, as many as the worker accepts."""
         while self.is_ready and self._free and self._waiting:
             count = self._next_size()
             if not count or not self._send_batch(count):
@@ -223,7 +218,6 @@ class Engine(Supervisor):
         self._kill(f"it did not answer within {self.limits.hang_s:g} s")
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
-        """Deliver the answers of a slot."""
         batch = self._running.pop(event.slot, None) if event.slot is not None else None
         if batch is None or event.slot is None or not isinstance(event, BatchEvent):
             return

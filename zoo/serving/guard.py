@@ -114,7 +114,6 @@ class Guard:
 
 
 def urlsplit_netloc(address: str) -> str | None:
-    """Return host and port of an address, or None if it is invalid."""
     try:
         return urlsplit(address).netloc.lower()
     except ValueError:
@@ -122,7 +121,6 @@ def urlsplit_netloc(address: str) -> str | None:
 
 
 def names_of(limits: ServeConfig) -> list[str]:
-    """Return the host names that browsers may use for a server."""
     own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
     return [*LOOPBACK, limits.host, *own] if limits.is_loopback else [*LOOPBACK, limits.host.strip("[]"), *own]
 
@@ -166,8 +164,6 @@ class _Body:
 
 
 class _Answer:
-    """The answer, with the headers of every answer."""
-
     def __init__(self, send: Send) -> None:
         self._send, self._begun = send, False
 

@@ -163,6 +163,5 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def kind_of(value: Any) -> str:
-    """Return the type of a JSON value for a message."""
     words = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")

@@ -26,5 +26,4 @@ class Metrics:
         self.pending = Gauge("zoo_pending_bytes", "Bytes of bodies in memory", registry=self._all)
 
     def text(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._all)

@@ -41,7 +41,6 @@ class WorkerProcess:
         self.reason = ""
 
     async def start(self) -> None:
-        """Start it and wait until it is ready."""
         context, request = self._model.context, self._model.request
         probed = probe_cache.known(self._environment, context.machine, request.device)
         path = context.folder / "request.json"
@@ -60,7 +59,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Return its process id, if the launcher has one."""
         return getattr(self._process, "pid", None)
 
     def send(self, command: Json) -> None:
@@ -89,7 +87,6 @@ class WorkerProcess:
         self.kill("it was asked to end and did not")
 
     def why(self) -> str:
-        """Return a short reason why it has ended."""
         if self.reason:
             return self.reason
         if self.outcome.error:

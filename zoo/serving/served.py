@@ -108,7 +108,6 @@ class Served(abc.ABC):
         raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
 
     def description(self) -> Json:
-        """Return its public description."""
         model = self.model
         row = {"name": model.name, "kind": self.kind(), "stack": model.context.choice.stack.name, **model.proof}
         return row | {"classes": self.classes[:1000]}
@@ -156,7 +155,6 @@ class Batched(Served):
 
 
 def encoded(content: Json) -> Response:
-    """Return a JSON object as an answer."""
     return Response(_ENCODER.encode(content), media_type="application/json")
 
 

@@ -101,8 +101,6 @@ def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
 
 
 class _Server:
-    """The parts of a server, from start to end."""
-
     def __init__(
         self,
         limits: ServeConfig,

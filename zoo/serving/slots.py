@@ -16,8 +16,6 @@ MOST_RESTYLED = 16
 
 
 class Slots(Protocol):
-    """The interface for engines."""
-
     count: int
     batch: int
 

@@ -49,7 +49,6 @@ class Writer(Supervisor):
                 self._send({"close": number})
 
     async def drain(self) -> None:
-        """Wait until no text is being generated."""
         while self._streams:
             await asyncio.sleep(0.01)
 

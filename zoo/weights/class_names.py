@@ -59,7 +59,6 @@ def _checked(path: Path, count: int) -> list[str]:
 
 
 def read(path: Path) -> list[str]:
-    """Read the names of classes in order, from text or JSON."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ZooError(f"{path} is far too long for names of classes", KINDS)

@@ -45,7 +45,6 @@ def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
 
 
 def show(path: Path) -> list[str]:
-    """List the content of a weights file in lines."""
     weights = io.read(path)
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]

@@ -103,7 +103,6 @@ def _network(arrays: "Arrays") -> str | None:
 
 
 def write(path: Path, features: FeatureNetwork) -> None:
-    """Write the weights of a network that has some, for the worker."""
     assert features.arrays is not None  # noqa: S101  (checked by callers)
     feature_weights.write(path, features.arrays)
 
@@ -112,7 +111,6 @@ def write(path: Path, features: FeatureNetwork) -> None:
 
 
 def published() -> dict[str, PublishedFile]:
-    """Return the published files by network."""
     return {network: PublishedFile(**row) for network, row in schema.read_yaml(TABLE).items()}
 
 
@@ -126,7 +124,6 @@ def available(network: str) -> Path | None:
 
 
 def download(network: str) -> Path:
-    """Return the file of a network, downloaded if missing."""
     row = published()[network]
     checksum = row.checksum.get("sha256") or row.checksum["md5"]
     try:

@@ -70,7 +70,6 @@ class RejectedFileError(ZooError):
 
 @contextlib.contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Convert exceptions of reading a file to errors that name it."""
     try:
         yield
     except OSError as error:
@@ -93,7 +92,6 @@ def check_size(path: Path, declared: int, stored: int) -> None:
 
 
 def as_float32(path: Path, name: str, array: "NDArray[np.generic]") -> "NDArray[np.float32]":
-    """Convert floating-point numbers of any width and byte order to float32."""
     if array.dtype.kind != "f":
         raise RejectedFileError(path, f"{name!r} is of type {array.dtype}; weights are floating-point numbers")
     return np.ascontiguousarray(array, np.float32).reshape(array.shape)
@@ -112,7 +110,6 @@ def check_names(path: Path, names: Iterable[str]) -> None:
 
 
 def check_finite(path: Path, arrays: "Arrays") -> None:
-    """Raise an error for weights with NaN or infinity."""
     for name, array in arrays.items():
         wrong = array.size - int(np.count_nonzero(np.isfinite(array)))
         if wrong:

@@ -47,7 +47,6 @@ class Architecture:
     answers: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def file_of(self, model: Mapping[str, Any]) -> str:
-        """Return the name of the file for a model's width and input size."""
         alpha, size = model.get("alpha"), model.get("input_size")
         _check("alpha", alpha, list(self.alphas))
         _check("input_size", size, self.sizes)
@@ -63,7 +62,6 @@ def _check(setting: str, value: object, valid: "list[float] | list[int]") -> Non
 
 
 def table() -> dict[str, Architecture]:
-    """Return the published architectures by model."""
     return {name: Architecture(**row) for name, row in schema.read_yaml(TABLE).items()}
 
 

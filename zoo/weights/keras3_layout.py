@@ -30,8 +30,6 @@ CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the second from Ker
 
 
 class _Reading:
-    """A Keras 3 file and the content collected so far."""
-
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.arrays: Arrays = {}

@@ -37,7 +37,6 @@ class Tree:
 
 
 def join(*parts: str) -> str:
-    """Join the parts of a path inside a file."""
     return "/".join(part for part in parts if part)
 
 

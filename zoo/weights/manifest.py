@@ -24,7 +24,6 @@ _KIND = "manifest of raw float32"
 
 
 def describes(path: Path) -> bool:
-    """Return True for such a manifest, or a folder that contains one."""
     return path.name == NAME or (path / NAME).is_file()
 
 

@@ -199,12 +199,10 @@ def head(rows: list[Layer]) -> list[str]:
 
 
 def poolings(rows: list[Layer]) -> set[str]:
-    """Return the kinds of pooling layers."""
     return {row.kind for row in rows if "pooling" in row.kind}
 
 
 def epsilons(rows: list[Layer]) -> list[float]:
-    """Return the epsilon of every batch normalization, in order."""
     return [float(row.settings.get("epsilon", 1e-3)) for row in rows if row.kind == "batch_normalization"]
 
 

@@ -51,7 +51,6 @@ class PretrainedWeights:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the arguments as settings, by dotted key."""
         return {f"model.{key}": value for key, value in self.arguments.items()}
 
 
@@ -144,7 +143,6 @@ def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, A
 
 
 def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
-    """Print what was taken from the file, and the assumed size if the file has none."""
     assert chosen.network is not None  # noqa: S101  (only called with a network)
     words = [*chosen.network.notes]
     if assumed_size:

@@ -26,7 +26,6 @@ _STYLE = "style_params/transformer/{place}/StyleNorm/"
 
 
 def describes(path: Path) -> bool:
-    """Return True if a folder contains the two files."""
     return path.is_dir() and any(path.glob("*.tflite"))
 
 

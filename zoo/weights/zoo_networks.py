@@ -90,14 +90,11 @@ class Card:
 
 @dataclass(frozen=True)
 class ZooNetwork:
-    """A network and its card."""
-
     folder: Path
     card: Card
 
     @property
     def source(self) -> str:
-        """Return its name for ``weights=``."""
         return f"{WORD}/{self.card.name}"
 
     @property
@@ -106,23 +103,19 @@ class ZooNetwork:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of its builder."""
         request = json.loads((self.folder / "request.json").read_text(encoding="utf-8"))
         return dict(request["model"]["args"])
 
     @property
     def bytes(self) -> int:
-        """Return the size of its files."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
 def is_named(source: str | None) -> bool:
-    """Return True if ``weights=`` names one of the zoo's own networks."""
     return source == WORD or bool(source and source.startswith(f"{WORD}/"))
 
 
 def load_all(folder: Path | None = None) -> list[ZooNetwork]:
-    """Read all cards, sorted by model and name."""
     return [ZooNetwork(path.parent, read_card(path)) for path in sorted((folder or FOLDER).rglob(CARD))]
 
 

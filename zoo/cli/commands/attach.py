@@ -18,7 +18,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Follow the run until it ends."""
     from zoo.core.paths import user_path
     from zoo.execution import attach
     from zoo.runs import folder as folders

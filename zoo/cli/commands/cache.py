@@ -21,7 +21,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the parts of the cache."""
     from zoo.runs import storage
 
     storage_table.show("cache", storage.cache(), parsed.json)

@@ -25,7 +25,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print the script of a shell, or candidates."""
     from zoo.cli import completion
 
     if parsed.shell == "words":

@@ -15,7 +15,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print the report."""
     from zoo.cli import doctor
 
     report = doctor.examine()

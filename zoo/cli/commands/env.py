@@ -24,7 +24,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the environments."""
     from zoo.environments import store
 
     rows = store.list_environments(verify="every" if parsed.verify else "")

@@ -20,7 +20,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print the settings of all groups, or of one."""
     from zoo.cli import settings_help
 
     console.output(*settings_help.lines(parsed.topic))

@@ -27,7 +27,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the kernels."""
     from zoo.execution import kernels
 
     rows = kernels.installed()

@@ -21,7 +21,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Print one table, or all of them."""
     from zoo.cli import catalogue
 
     tables = {name: rows() for name, rows in catalogue.TABLES.items() if parsed.what in (None, name)}

@@ -25,7 +25,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Write the page and print its path, or print the table."""
     from zoo.reports import run_table
 
     if parsed.list:

@@ -48,7 +48,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Run the script and return its exit status."""
     if parsed.words[:1] in (["-h"], ["--help"]):
         parsed.show_help()
         return 0

@@ -27,7 +27,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the run folders."""
     from zoo.runs import storage
 
     folders = storage.folders(Path(parsed.root))

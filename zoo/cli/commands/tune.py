@@ -33,7 +33,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Search, and print the winner with its evidence."""
     from zoo.config import hydra_words
     from zoo.config.overrides import Overrides
     from zoo.tasks import search_settings, tune

@@ -30,7 +30,6 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the weights in a file."""
     from zoo.weights import convert
 
     console.output(*convert.show(user_path(parsed.file)))

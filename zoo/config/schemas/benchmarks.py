@@ -12,8 +12,6 @@ ENCODER_MODES = ("evaluation", "training")
 
 @dataclass
 class MatmulConfig(Settings):
-    """Settings of ``bench=matmul``."""
-
     bench: str = setting(
         "matmul", "matmul: single operations on numpy, the processor and the accelerator, small to large"
     )
@@ -37,8 +35,6 @@ class MatmulConfig(Settings):
 
 @dataclass
 class NetworksConfig(Settings):
-    """Settings of ``bench=networks``."""
-
     bench: str = setting(
         "networks", "networks: build, compile and call times of the classifiers, with their outputs checked"
     )
@@ -54,8 +50,6 @@ class NetworksConfig(Settings):
 
 @dataclass
 class StacksConfig(Settings):
-    """Settings of ``bench=stacks``."""
-
     bench: str = setting("stacks", "stacks: one network on several stacks and in several precisions, interleaved")
     network: str = setting("mnist", "name of the model")
     compare_to: list[str] = setting(
@@ -72,8 +66,6 @@ class StacksConfig(Settings):
 
 @dataclass
 class StartupConfig(Settings):
-    """Settings of ``bench=startup``."""
-
     bench: str = setting(
         "startup", "startup: time until the command line answers and the first training step is done"
     )

@@ -24,8 +24,6 @@ KINDS = ("predictions", "features")
 
 @dataclass
 class InferOutput(Output):
-    """Folder and content of the result."""
-
     kind: str = setting(
         "predictions", "predictions, or features: the output of a layer for each image, in features.npy, with the "
         "names of the images in features.csv; output=features is the same", choices=KINDS)  # fmt: skip
@@ -110,8 +108,6 @@ class ClassifierConfig(Settings):
 
 @dataclass
 class InferConfig(ClassifierConfig):
-    """Settings of ``infer`` with an image classifier."""
-
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.kind"}
 
     output: InferOutput = field(default_factory=InferOutput)
@@ -154,8 +150,6 @@ class EvaluationData(TestData):
 
 @dataclass
 class EvaluateConfig(ClassifierConfig):
-    """Settings of ``evaluate`` with an image classifier."""
-
     data: EvaluationData = field(default_factory=EvaluationData)
 
     @property

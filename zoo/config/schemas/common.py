@@ -223,17 +223,14 @@ class TrainingData(TestData):
 
 
 def run_setting() -> Any:
-    """Declare the run that a command uses."""
     return setting(None, "folder of a training run, or last: the newest one under output.root", literal=True)
 
 
 def checksum_setting() -> Any:
-    """Declare the checksum of a weights file."""
     return setting(None, "sha256 that the file of weights must have; weights.checksum= is the same", literal=True)
 
 
 def checksum_problem(value: str | None, weights: str) -> str | None:
-    """Return the problem of a checksum for weights, or None."""
     if value is None:
         return None
     if not re.fullmatch(r"[0-9a-f]{64}", value):

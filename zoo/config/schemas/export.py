@@ -15,8 +15,6 @@ TOLERANCES = {"none": (1e-4, 1.0), "float16": (0.02, 10.0), "dynamic": (0.5, 20.
 
 @dataclass
 class ExportOutput(Output):
-    """Folders of the run and of the exported files."""
-
     folder: str | None = setting(
         None, "new folder for the exported files, also written output=FOLDER; null means export in the run folder",
         literal=True, affects=OUTWARD)  # fmt: skip
@@ -24,8 +22,6 @@ class ExportOutput(Output):
 
 @dataclass
 class ExportConfig(ClassifierConfig):
-    """Settings of ``export``."""
-
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.folder"}
     listed: ClassVar[tuple[str, ...]] = ("format",)
 
@@ -63,7 +59,6 @@ class ExportConfig(ClassifierConfig):
 
     @property
     def tolerance(self) -> dict[str, float]:
-        """Return the tolerances ``difference`` and ``changed``."""
         difference, changed = TOLERANCES[self.quantize]
         given = {"difference": self.max_difference, "changed": self.max_changed}
         usual = {"difference": difference, "changed": changed}

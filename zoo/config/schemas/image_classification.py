@@ -57,8 +57,6 @@ class Freeze:
 
 @dataclass
 class Augment:
-    """Random augmentation of training images."""
-
     flip: bool = setting(False, "mirror every other image, left to right")
     crop: float = setting(
         0.0, "largest shift of an image as a share of its edge; the gap is filled by reflection", at_least=0,

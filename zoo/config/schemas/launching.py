@@ -17,8 +17,6 @@ def launcher_names() -> list[str]:
 
 @dataclass
 class LauncherSettings:
-    """Where runs are executed, and how many at a time."""
-
     name: str = setting(
         "local", "where runs are executed; local is this machine, ssh a list of hosts; launcher=NAME is the same",
         choices=launcher_names, affects=SPEED)  # fmt: skip

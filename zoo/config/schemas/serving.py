@@ -53,7 +53,6 @@ class ServeConfig:
         return self.host in LOOPBACK or bool(re.fullmatch(r"127\.\d+\.\d+\.\d+", self.host))
 
     def problems(self) -> list[str]:
-        """Return everything out of range or incompatible, one sentence each."""
         return setting_problems(self)
 
     def checks(self) -> list[str | None]:

@@ -69,7 +69,6 @@ class StyleNetworkConfig(Features, Seeded, Shareable, Settings):
     output: TrainingOutput = field(default_factory=TrainingOutput)
 
     def problems(self) -> list[str]:
-        """Return everything missing, out of range or incompatible, one sentence each."""
         if self.model["name"] == ANY:
             return [f"{ANY} is used as it was published; train style_transfer/fast"]
         return super().problems()
@@ -108,7 +107,6 @@ class RestyleConfig(Painting, Settings):
 
     @property
     def takes_any(self) -> bool:
-        """Return True if the network accepts any painting."""
         return self.model.get("name") == ANY
 
     def _fast_checks(self) -> list[str | None]:

@@ -69,8 +69,6 @@ class Painting:
 
 @dataclass
 class Features:
-    """The feature network that compares images."""
-
     features: str = setting(
         "auto", "the feature network; auto means one whose weights are available", choices=FEATURE_NETWORKS
     )

@@ -45,8 +45,6 @@ class TextTrainer(Trainer):
 
 @dataclass
 class TextData(TrainingData):
-    """How texts are read and tokenized."""
-
     encoding: str = setting(
         "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
     )
@@ -124,7 +122,6 @@ class TextTrainConfig(TextTraining):
     )
 
     def checks(self) -> list[str | None]:
-        """Return what does not fit together, None for what does."""
         placed = "data.placement=device is not possible for texts with classes: the host pads each batch"
         return [*super().checks(), placed if self.data.placement == "device" else None]
 

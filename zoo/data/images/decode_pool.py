@@ -84,7 +84,6 @@ def decode_all(task: Task, chunks: list[list[tuple[int, str]]]) -> Iterator[Answ
 
 
 def processors() -> int:
-    """Count the processors that this process may use."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(count or 1, MOST_PROCESSES)
 
@@ -126,7 +125,6 @@ class _Process:
         return [(row, reason) for row, reason in answer]
 
     def end(self) -> None:
-        """Close its input, which ends it."""
         if self._running is not None:
             self._running.communicate()
 

@@ -70,7 +70,6 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
 
 
 def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
-    """Return pairs of names of identical files in two classes."""
     first: dict[str, int] = {}
     pairs, labels = [], folder.listing.labels
     for row, content in enumerate(folder.sums):

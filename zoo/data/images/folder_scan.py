@@ -81,7 +81,6 @@ def subfolders(path: Path) -> list[str]:
 
 
 def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
-    """List a folder whose first level consists of the parts of a data set."""
     if "train" not in parts:
         raise ZooError(f"{path} contains {listed(parts.values())}, but no folder for training such as train/", LAYOUT)
     classes = subfolders(path / parts["train"])

@@ -45,7 +45,6 @@ class LabelledFolder:
 
 
 def find(root: str) -> LabelledFolder:
-    """Find the folders of the classes."""
     path, part = user_path(root), ""
     folders = folder_scan.subfolders(path)
     parts = folder_scan.part_folders(path, folders, refuse=False)
@@ -65,5 +64,4 @@ def find(root: str) -> LabelledFolder:
 
 
 def folder_of(name: str) -> str:
-    """Return the class folder of an image."""
     return name.partition("/")[0]

@@ -19,7 +19,6 @@ VIDEO_SUFFIXES = (
 
 
 def frames_of(name: str) -> str:
-    """Return the command that extracts one frame per second from a video."""
     return f"mkdir frames && ffmpeg -i {shlex.quote(name)} -vf fps=1 frames/%05d.png"
 
 

@@ -60,17 +60,14 @@ class Video:
 
     @property
     def source(self) -> list[str]:
-        """Return ffmpeg's options for reading it."""
         return [*_LOCAL, "-f", self.demuxer, "-i", f"file:{self.path}"]
 
 
 def describes(path: Path) -> bool:
-    """Return True if a file name is that of a video."""
     return path.suffix.lower() in FORMATS
 
 
 def opened(path: Path) -> Video:
-    """Read the properties of a video with ffprobe."""
     probe, demuxer = _tool("ffprobe"), _demuxer(path)
     fields = "stream=avg_frame_rate,r_frame_rate,nb_frames,width,height"
     words = ["-loglevel", "error", "-select_streams", "v:0", "-show_entries", fields, "-of", "json"]
@@ -92,7 +89,6 @@ def opened(path: Path) -> Video:
 
 
 def _demuxer(path: Path) -> str:
-    """Return ffmpeg's name for the format of a file, by its first bytes."""
     if not path.is_file():
         raise ZooError(f"{path} is not a regular file", "Give a video file.")
     try:
@@ -208,7 +204,6 @@ class Writer:
 
 
 def check_target(path: Path) -> None:
-    """Raise an error for a name without a video suffix."""
     if path.suffix.lower() not in FORMATS:
         raise ZooError(f"Videos cannot be written to {path.name!r}", f"End the name in {', '.join(FORMATS)}.")
 

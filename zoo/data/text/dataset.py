@@ -249,7 +249,6 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    """Return the indices of the texts for training, validation and test."""
     import numpy as np
 
     test = np.load(prepared.folder / "test.npy")
@@ -272,7 +271,6 @@ def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> 
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
-    """Read some of the texts as in the source."""
     import numpy as np
 
     places = np.load(prepared.folder / "places.npy")

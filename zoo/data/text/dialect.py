@@ -50,15 +50,12 @@ class Dialect:
     quoting: str
 
     def records(self, text: str) -> Iterator[Record]:
-        """Yield the non-empty rows of a table."""
         return self._by_blank(text) if self.delimiter == "space" else self._by_csv(text)
 
     def first(self, text: str) -> list[str]:
-        """Return the cells of the first row."""
         return next((record.cells for record in self.records(text) if not record.problem), [])
 
     def words(self, text: str) -> str:
-        """Describe the dialect."""
         quoted = '"' in text and self.delimiter != "space"
         return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}" + (
             f", {_WORDS[self.quoting]}" if quoted else ""
@@ -112,7 +109,6 @@ class Shape:
 
 
 def shape_of(dialect: Dialect, text: str) -> Shape:
-    """Count the columns of all rows."""
     shape = Shape()
     for record in dialect.records(text):
         if record.problem:

@@ -88,7 +88,6 @@ def _whole(path: Path) -> bytes:
 
 
 def require_size(path: Path) -> None:
-    """Raise an error for a file that is too large."""
     if path.stat().st_size > MOST_BYTES:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
 
@@ -166,7 +165,6 @@ def _hidden(parts: tuple[str, ...]) -> bool:
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
-    """Return the parts of a member's path, after checking that it is harmless."""
     path = PurePosixPath(member.name)
     parts = tuple(part for part in path.parts if part != ".")
     defect = None

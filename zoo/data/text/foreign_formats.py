@@ -25,7 +25,6 @@ _BEGINNINGS = {
 
 
 def refuse(path: Path) -> None:
-    """Raise an error if a file begins like another format."""
     try:
         with path.open("rb") as source:
             beginning = source.read(16)
@@ -35,7 +34,6 @@ def refuse(path: Path) -> None:
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:
-    """Raise an error if content begins like another format."""
     for mark, (kind, remedy) in _BEGINNINGS.items():
         if content.startswith(mark):
             raise ZooError(f"{name} is {kind}, not {wanted}", remedy)

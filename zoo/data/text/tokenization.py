@@ -85,7 +85,6 @@ class Tokenizer:
         return [(blank + text).encode().decode("latin-1") for blank, text in zip(blanks, texts, strict=True)]
 
     def save(self, path: Path) -> None:
-        """Write the vocabulary as JSON."""
         content = {
             "format": FORMAT,
             "kind": self.kind,

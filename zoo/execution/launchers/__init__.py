@@ -143,7 +143,6 @@ def is_elsewhere(name: str) -> bool:
 
 
 def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
-    """Open the executor of a launcher; see :class:`Launcher`."""
     launcher = load(settings.name)
     if not hasattr(launcher, "opened"):
         raise ZooError(f"launcher={settings.name} starts workers only, no sweeps", "Leave launcher= out.")
@@ -151,7 +150,6 @@ def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractCon
 
 
 def needed(library: str, extra: str) -> Any:
-    """Import the optional library of an engine."""
     try:
         return importlib.import_module(library)
     except ImportError as error:

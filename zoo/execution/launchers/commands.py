@@ -59,12 +59,10 @@ class LocalJob(Child):
 
     @property
     def ticket(self) -> str:
-        """Return the process id."""
         return str(self.process.pid)
 
 
 def start(command: Command) -> LocalJob:
-    """Start a command as a child process."""
     with processes.death_pipe() as (theirs, ours):
         variables = {**os.environ, **command.variables, WATCH_HOST: str(theirs)}
         inherited = [theirs, *uses.handles()]
@@ -83,7 +81,6 @@ def start(command: Command) -> LocalJob:
 
 
 def open_log(path: Path) -> IO[bytes]:
-    """Open a log for appending."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("ab")
 

@@ -16,8 +16,6 @@ NAME = "here"
 
 
 class LocalProcess(commands.Child):
-    """A worker as a child process."""
-
     @property
     def stdin(self) -> IO[bytes] | None:
         return self.process.stdin
@@ -27,7 +25,6 @@ class LocalProcess(commands.Child):
         return self.process.stdout
 
     def events(self) -> Iterable[bytes]:
-        """Yield the lines of standard output until it is closed."""
         return self.process.stdout or ()
 
 
@@ -72,5 +69,4 @@ class LocalExecutor:
 
 @contextlib.contextmanager
 def opened(settings: LauncherSettings, folder: Path) -> Iterator[LocalExecutor]:
-    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
     yield LocalExecutor(settings.jobs or 1)

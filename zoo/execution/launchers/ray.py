@@ -27,7 +27,6 @@ class RayJob:
 
     @property
     def ticket(self) -> str:
-        """Return Ray's id of the task."""
         return str(self._reference.task_id().hex())
 
     def is_running(self) -> bool:
@@ -56,7 +55,6 @@ class RayJob:
 
 
 def _execute(command: Command) -> tuple[int, str]:
-    """Execute a command on a node; return its exit status and the name of the node."""
     import socket
 
     return commands.execute(command), socket.gethostname()

@@ -38,7 +38,6 @@ class Shielded:
         self._job: commands.LocalJob | None = None
 
     def __call__(self) -> int:
-        """Execute the command and return its exit status."""
         self._job = commands.start(self._command)
         while self._job.is_running():
             time.sleep(commands.POLL_S)
@@ -67,7 +66,6 @@ class SlurmJob:
 
     @property
     def ticket(self) -> str:
-        """Return the job number."""
         return str(self._job.job_id)
 
     @property
@@ -118,7 +116,6 @@ class Queue:
         self._asked, self._jobs, self._nodes = 0.0, dict[str, str](), dict[str, str]()
 
     def add(self, ticket: str) -> None:
-        """List a job that was just submitted."""
         self._jobs[ticket] = "PENDING"
 
     def has(self, ticket: str) -> bool:
@@ -126,7 +123,6 @@ class Queue:
         return ticket in self._jobs
 
     def node(self, ticket: str) -> str:
-        """Return the node of a job, if known."""
         return self._nodes.get(ticket, "")
 
     def _refresh(self) -> None:
@@ -167,13 +163,11 @@ class SlurmExecutor:
         return SlurmJob(self._queue, job)
 
     def find(self, ticket: str) -> Job | None:
-        """Return a job that still waits or runs."""
         job = SlurmJob(self._queue, self._submitit.SlurmJob(self._folder, ticket, [0]))
         return job if ticket.isdigit() and job.is_running() else None
 
 
 def _parameters(settings: LauncherSettings) -> dict[str, Any]:
-    """Return the settings under submitit's names."""
     wrong = [text for text in settings.options if not text.partition("=")[0].replace("-", "").isalnum()]
     if wrong:
         raise ZooError(f"{wrong[0]!r} is no option of sbatch", "Write launcher.options=[account=lab,exclusive].")
@@ -191,5 +185,4 @@ def _parameters(settings: LauncherSettings) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened(settings: LauncherSettings, folder: Path) -> Iterator[SlurmExecutor]:
-    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
     yield SlurmExecutor(settings, folder)

@@ -48,7 +48,6 @@ class Host:
     rests_until: float = 0.0
 
     def is_free(self) -> bool:
-        """Return True if it has room for another command."""
         self.running = [job for job in self.running if job.is_running()]
         return len(self.running) < self.jobs
 
@@ -83,8 +82,6 @@ class SshJob:
 
 
 class SshExecutor:
-    """Submits commands to hosts that have room."""
-
     def __init__(self, hosts: list[Host], settings: LauncherSettings) -> None:
         self._hosts, self._settings = hosts, settings
         room = sum(host.jobs for host in hosts)
@@ -120,7 +117,6 @@ class SshExecutor:
 
 
 def _script(command: Command, python: str | None) -> str:
-    """Return the command for the shell of the other host."""
     words = [python or command.words[0], *command.words[1:]]
     variables = {**command.variables, WATCH_HOST: "0"}
     pairs = [f"{name}={value}" for name, value in variables.items()]
@@ -153,7 +149,6 @@ def _host(entry: str) -> Host:
 
 @contextlib.contextmanager
 def opened(settings: LauncherSettings, folder: Path) -> Iterator[SshExecutor]:
-    """Open an executor; see :class:`zoo.execution.launchers.Launcher`."""
     if shutil.which("ssh") is None:
         raise ZooError("launcher=ssh needs the program ssh", "Install OpenSSH: apt install openssh-client")
     hosts = read_hosts(settings.hosts)

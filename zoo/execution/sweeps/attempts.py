@@ -17,7 +17,6 @@ PREPARE = "--prepare"
 
 
 def command(sweep: Sweep, element: Element) -> Command:
-    """Return the command of the next attempt of an element."""
     return of_zoo(element.name, [sweep.verb, *settings(sweep, element)], sweep.log(element.name))
 
 

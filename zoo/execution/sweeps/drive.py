@@ -67,7 +67,6 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
 
 
 def _adopt(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) -> None:
-    """Follow unfinished jobs that an earlier process submitted."""
     elements = {each.name: each for each in progress.waiting}
     for name, ticket in sweep.tickets(launcher).items():
         job = executor.find(ticket) if name in elements else None
@@ -119,7 +118,6 @@ def _may_differ(sweep: Sweep, element: Element, status: int) -> bool:
 
 
 def ending(sweep: Sweep, element: Element, status: int) -> str:
-    """Describe how an incomplete attempt ended."""
     run = sweep.run_of(element)
     error = (run or {}).get("error")
     if isinstance(error, dict) and error.get("message"):
@@ -130,7 +128,6 @@ def ending(sweep: Sweep, element: Element, status: int) -> str:
 
 
 def last_words(path: Path) -> str:
-    """Return the error at the end of a log, or its last lines."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     begins = [at for at, line in enumerate(lines) if line.startswith("error: ")]
     shown = lines[begins[-1] :] if begins else lines

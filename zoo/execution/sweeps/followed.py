@@ -43,7 +43,6 @@ class Followed:
         return self._runs.get(element.name)
 
     def last_epoch(self, folder: Path) -> EpochEvent | None:
-        """Return the last epoch of a run so far."""
         return self._logs.setdefault(folder, event_log.LastEpoch(folder / "events.jsonl")).look()
 
 

@@ -86,7 +86,6 @@ class Sweep:
         return [element for element in self.elements if not self.is_complete(element)]
 
     def log(self, name: str) -> Path:
-        """Return the output file of an element or a preparation."""
         return self.folder / LOGS / f"{name}.log"
 
     def note_job(self, element: Element, launcher: str, ticket: str) -> None:
@@ -94,7 +93,6 @@ class Sweep:
         self._note({"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()})
 
     def note_place(self, element: Element, place: str) -> None:
-        """Record the machine of an ended attempt."""
         self._note({"element": element.name, "place": place, "at": records.now()})
 
     def tickets(self, launcher: str) -> dict[str, str]:
@@ -102,7 +100,6 @@ class Sweep:
         return {row["element"]: row["ticket"] for row in self._noted() if row.get("launcher") == launcher}
 
     def places(self) -> dict[str, str]:
-        """Return the last machine of each element."""
         return {row["element"]: row["place"] for row in self._noted() if "place" in row}
 
     def _note(self, row: dict[str, str]) -> None:
@@ -137,7 +134,6 @@ def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
 
 
 def elements_of(overrides: Overrides) -> list[Element]:
-    """Return an element for every combination of values."""
     combinations = [each.words for each in overrides.without(*OWN).combinations()]
     digits = max(3, len(str(len(combinations))))
     varied = [at for at in range(len(combinations[0])) if len({each[at] for each in combinations}) > 1]

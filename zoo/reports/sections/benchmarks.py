@@ -32,12 +32,10 @@ ELSEWHERE = {
 
 
 def rows(folder: Path) -> list[Row]:
-    """Read the rows of the results."""
     return untrusted.table(folder, "results.csv")
 
 
 def section(record: Untrusted, folder: Path) -> Html | None:
-    """Show the results as charts and as a table, and reported figures of others."""
     results = rows(folder)
     if not results:
         return None

@@ -73,7 +73,6 @@ def _figure(record: Untrusted, where: str, key: str) -> Html:
 
 
 def remarks(runs: Runs) -> Html | None:
-    """List the differences that make a comparison unfair."""
     said = []
     for what, value, meaning in SAME:
         names_by_value: dict[str, list[str]] = {}
@@ -89,7 +88,6 @@ def remarks(runs: Runs) -> Html | None:
 
 
 def curves(folders: list[tuple[str, Path]]) -> Html | None:
-    """Draw validation loss and accuracy of all runs by epoch."""
     histories = [(name, results.history(folder)) for name, folder in folders]
     drawn = []
     for key, axis in (("loss", Axis("validation loss", log=True)), ("accuracy", Axis("validation accuracy"))):
@@ -99,7 +97,6 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
 
 
 def time(runs: Runs) -> Html | None:
-    """Draw the phases of each run on one scale."""
     drawn = shares([(name, results.phases(record)) for name, record in runs], "Time of each phase", "s")
     return drawn or None
 

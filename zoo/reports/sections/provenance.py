@@ -18,7 +18,6 @@ HASHED_BYTES = 512_000_000
 
 
 def badge(word: str) -> Html:
-    """Return an outcome or a grade as a badge."""
     return tag("span", word, class_=f"badge {word if word.isalpha() else 'stand-in'}")
 
 
@@ -61,7 +60,6 @@ def _gpu(gpu: Untrusted) -> str:
 
 
 def stack(record: Untrusted) -> Html:
-    """List the software of the environment."""
     row, versions = record.part("stack"), record.items("versions")
     key = [f"{name} {value.text()}" for wanted in KEY_VERSIONS for name, value in versions if name == wanted]
     listed = table("All packages of the environment", ["Package", "Version"],
@@ -83,7 +81,6 @@ def _code(text: str) -> Html | str:
 
 
 def device(record: Untrusted) -> Html:
-    """Describe the device, how it was verified, and the outcome of the numeric probes."""
     row, required = record.part("device"), record.text("device_kind")
     confirmed = "confirmed" if row.text("device_kind") == required else "not confirmed"
     if not row.text("name"):
@@ -233,7 +230,6 @@ def _settings(record: Untrusted) -> Html | None:
 
 
 def settings(record: Untrusted) -> dict[str, str]:
-    """Return all settings of a run by their dotted names."""
     flat: dict[str, str] = {}
     pending = [(key, value, 0) for key, value in record.items("config")]
     while pending and len(flat) < untrusted.MOST_ROWS:

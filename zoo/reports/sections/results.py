@@ -33,7 +33,6 @@ Row = dict[str, str]
 
 
 def headline(record: Untrusted) -> Html:
-    """Show the metrics of the run, and whether they reach the recipe's expectation."""
     shown, training = _ordered(record), of_training(record)
     cards = [
         tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
@@ -111,7 +110,6 @@ def _failure(record: Untrusted) -> list[Html]:
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
-    """Show the end of the worker's log of an incomplete run."""
     if record.text("exit") in ("completed", "") or not (text := _tail(folder)):
         return None
     return folded("Last lines of worker.log", tag("pre", text, tabindex=0))
@@ -128,12 +126,10 @@ def _tail(folder: Path) -> str:
 
 
 def history(folder: Path) -> list[Row]:
-    """Read the epochs of ``history.csv``."""
     return untrusted.table(folder, "history.csv", 20_000)
 
 
 def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
-    """Return one metric by epoch, if both are numbers."""
     pairs = [(number_in(row.get("epoch")), number_in(row.get(name))) for row in rows]
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
@@ -278,7 +274,6 @@ def _words(name: str) -> str:
 
 
 def texts(folder: Path) -> Html | None:
-    """Show the beginning of each text in the run folder."""
     files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, *TEXTS)[:8]]
     drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
              for name, text in files if text.strip()]  # fmt: skip

@@ -54,7 +54,6 @@ class Kind(Classifier):
         return await decoders.decode(inputs.bytes_of(self.model.name, instance), self._how)
 
     def _of_lists(self, instance: list[Any]) -> "NDArray[Any]":
-        """Convert rows of pixels, numbers from 0 to 255, to an array."""
         import numpy as np
 
         shape = self.shape

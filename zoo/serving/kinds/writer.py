@@ -81,7 +81,6 @@ class Kind(Served):
         return self.engine.write(self._settings(inputs.parsed(await request.body())))
 
     def _settings(self, content: Json) -> Json:
-        """Return the tokens and sampling settings of a request."""
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
         chosen["length"] = inputs.whole_number("length", chosen["length"], 1, LONGEST_TEXT)
         chosen["seed"] = inputs.whole_number("seed", chosen["seed"], 0, 2**32 - 1)
