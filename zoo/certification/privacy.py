@@ -111,11 +111,7 @@ def _serials() -> set[str]:
 
 
 class Cleaner:
-    """Replaces what identifies this machine and its user.
-
-    Args:
-        named: text -> replacement, in order; None means those of this machine.
-    """
+    """Replaces what identifies this machine and its user, or given texts by their replacements, in order."""
 
     def __init__(self, named: Iterable[tuple[str, str]] | None = None) -> None:
         pairs = list(secrets() if named is None else named)

@@ -29,12 +29,7 @@ SETTLE_S = 3.0
 
 
 class Session:
-    """A certification in progress.
-
-    Args:
-        folder: contains the state, the run folders and the samples.
-        state: results so far.
-    """
+    """A certification in progress; its folder contains the state, the run folders and the samples."""
 
     def __init__(self, folder: Path, state: Certification) -> None:
         self.folder, self.state = folder, state

@@ -70,21 +70,13 @@ def bench(work: Work, name: str, *settings: str) -> Run:
 
 
 def run_of(verb: str, work: Work, *settings: str) -> Run:
-    """Run a verb on the place of the work.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted.
-    """
+    """Run a verb on the place of the work; raise KeyboardInterrupt if it was interrupted."""
     words = [*settings, *work.place.words, f"output.root={work.folder}"]
     return finished(registry.dispatch(verb, Overrides.parse(words)))
 
 
 def finished(run: Run) -> Run:
-    """Return a run that ended by itself.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted.
-    """
+    """Return a run that ended by itself; raise KeyboardInterrupt if it was interrupted."""
     if run.exit == "interrupted":
         raise KeyboardInterrupt
     return result.open_run(run.folder)

@@ -58,7 +58,7 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """Return one row for each model: the grade, newest versions and date of its validation on each backend."""
+    """Return one row per model, with grade, newest versions and date of its validation on each backend."""
     trains = [row for row in all_backends.load_all() if row.trains]
     return [
         {"model": model}

@@ -60,11 +60,7 @@ SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
 
 
 def candidates(words: list[str]) -> list[str]:
-    """Return candidates for the last word, which is unfinished or empty.
-
-    Args:
-        words: after the name of the program.
-    """
+    """Return candidates for the last of the words after the program name; it is unfinished or empty."""
     *before, last = words or [""]
     return sorted(word for word in dict.fromkeys(_possible(before, last)) if word.startswith(last))
 

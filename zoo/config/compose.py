@@ -52,11 +52,9 @@ class Composed(Generic[S]):
         return setting.needless(self.settings, (key for key, each in self.set_by.items() if each == layer))
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
-        """Return the settings with other values on top; files are composed again only if a group changes.
+        """Return the settings with Python values by dotted key on top, set by ``layer``.
 
-        Args:
-            layer: origin of the values.
-            settings: Python values by dotted key.
+        Files are composed again only if a group changes.
         """
         overrides = self.overrides.with_(layer, settings)
         if {"recipes", *config_files.groups(self.command.file)} & settings.keys():

@@ -42,12 +42,7 @@ def _defaults(file: str) -> dict[str, Any]:
 
 
 def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the values of the recipe, the data and the preset by dotted key, without the option names.
-
-    Args:
-        file: the file to compose, such as ``train``.
-        picked: options by group.
-    """
+    """Return the values of the recipe, the data and the preset for ``file`` by dotted key, without option names."""
     chosen = _defaults(file) | picked
     files = {group: [paths.CONFIGS / group / f"{chosen.get(group)}.yaml"] for group in OVERALL}
     if RECIPES in chosen:
@@ -77,19 +72,19 @@ def _file_of(model: str | None) -> Arguments:
 
 
 def recipe_files(model: str, backend: str) -> list[Path]:
-    """Return the files of a recipe: the model's for all backends, and over it what is different on this one."""
+    """Return the files of a recipe: the model's for all backends, then the differences of this backend."""
     files = [paths.RECIPES / model / f"{name}.yaml" for name in (BASE, backend)]
     return [path for path in files if path.is_file()]
 
 
 def recipe_range(model: str, backend: str, data: str) -> dict[str, Any]:
-    """Return the range in which a recipe was measured on a data set, as its files state it; empty where none."""
+    """Return the range in which a recipe was measured on a data set, or an empty dictionary."""
     rows = [yaml_schema.read_yaml(path).get(RANGE, {}) for path in recipe_files(model, backend)]
     return {key: value for row in rows for key, value in row.get(data, {}).items()}
 
 
 def recipe_keys(model: str) -> set[str]:
-    """Return the dotted keys of the settings in a model's recipes, without their promises."""
+    """Return the dotted keys of the settings in a model's recipes, without promises and ranges."""
     own = list((paths.RECIPES / model).glob("*.yaml")) if model in options("model") else []
     files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
     keys = {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path))}

@@ -164,12 +164,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def place(model: Mapping[str, Any], folder: Path) -> Json:
-    """Copy the file of a model into a run folder, and return its description for the worker.
-
-    Args:
-        model: with ``file`` and ``sha256``, from the user's ``model=``.
-        folder: of the run.
-    """
+    """Copy a user's model file into a run folder; return its description for the worker."""
     source = read(str(model["file"]))
     if source.sha256 != model["sha256"]:
         raise ZooError(f"{source.path} was changed while the run was prepared", "Run the same command again.")

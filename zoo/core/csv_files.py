@@ -31,11 +31,7 @@ class Writer:
 
 
 def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
-    """Write ``skipped.csv`` with one row per skipped file or line, or nothing if none was skipped.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write ``skipped.csv``, a row per skipped file or line, if any; raise OSError if it cannot be written."""
     if skipped:
         with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
             Writer(out).writerows([("file", "reason"), *skipped])

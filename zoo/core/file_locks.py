@@ -7,11 +7,7 @@ from pathlib import Path
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    """Open a lock file without following links or waiting for pipes.
-
-    Raises:
-        OSError: it cannot be opened, or is not a regular file.
-    """
+    """Open a lock file without following links or waiting for pipes; raise OSError if it is not a regular file."""
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
@@ -20,11 +16,7 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
 
 
 def acquire(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Lock an open file; return False if another process holds the lock.
-
-    Raises:
-        OSError: the file system has no locks.
-    """
+    """Lock an open file; return False if another process holds it. Raise OSError on file systems without locks."""
     import fcntl
 
     try:

@@ -22,9 +22,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator[Path]:
     """Give a temporary path next to ``path``, which it replaces atomically when the block succeeds.
 
-    Args:
-        remedy: replaces the usual advice in the error.
-        parents: create the parent folders first.
+    ``remedy`` replaces the usual advice in the error; ``parents`` creates the parent folders first.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -54,11 +52,7 @@ def atomic_write(path: Path, content: str | bytes, remedy: str = "", parents: bo
 
 
 def write_json(path: Path, content: Any, parents: bool = False) -> None:
-    """Write indented JSON with sorted keys atomically.
-
-    Raises:
-        TypeError: the content is not JSON.
-    """
+    """Write indented JSON with sorted keys atomically; raise TypeError if the content is not JSON."""
     atomic_write(path, json.dumps(content, indent=2, sort_keys=True) + "\n", parents=parents)
 
 
@@ -118,11 +112,7 @@ def check_writable(path: Path, remedy: str = "") -> None:
 
 
 def try_folder(folder: Path) -> None:
-    """Test that a folder, or its nearest existing parent, is writable, and leave nothing behind.
-
-    Raises:
-        OSError: why it is not writable.
-    """
+    """Test that a folder, or its nearest existing parent, is writable; raise OSError if it is not."""
     import tempfile
 
     place = folder.absolute()

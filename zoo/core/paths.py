@@ -35,7 +35,7 @@ def cache_dir() -> Path:
 
 
 def user_dir() -> Path:
-    """Return the folder of what belongs to the user and is made by no command again, such as evidence."""
+    """Return the folder for user data that no command can recreate, such as evidence."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("zoo", appauthor=False))
@@ -97,12 +97,7 @@ def existing_input(text: str | Path, remedy: str) -> Path:
 
 
 def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
-    """Raise an error if a folder name that becomes a class name is not UTF-8, because results cannot contain it.
-
-    Args:
-        names: of folders, as decoded by the system.
-        folder: their parent.
-    """
+    """Raise an error if a folder name that becomes a class name is not UTF-8, because results cannot contain it."""
     for name in names:
         if any("\udc80" <= letter <= "\udcff" for letter in name):
             raise ZooError(
@@ -112,9 +107,5 @@ def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
 
 
 def siblings(path: Path) -> list[str]:
-    """List the names in the folder of a path, or nothing if the folder is missing.
-
-    Raises:
-        OSError: the folder cannot be listed.
-    """
+    """List the names in the folder of a path, or nothing if it is missing; raise OSError if it cannot be listed."""
     return [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []

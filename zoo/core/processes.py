@@ -56,11 +56,7 @@ def death_pipe() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
-    """Start a program without standard input, and end its process group when the block ends.
-
-    Args:
-        options: as for :class:`subprocess.Popen`; output is text.
-    """
+    """Start a program without standard input; end its process group when the block ends. Output is text."""
     with death_pipe() as (theirs, ours):
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", GUARD, str(theirs), *command], stdin=subprocess.DEVNULL, text=True,

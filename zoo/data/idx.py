@@ -30,11 +30,7 @@ MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"
 
 
 def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
-    """Return the array of an IDX file, gzipped or plain, which its content decides.
-
-    Args:
-        shape: shape of one item: ``(28, 28)`` for images, ``()`` for labels.
-    """
+    """Return the array of an IDX file, gzipped or plain; ``shape`` of an item is ``()`` for labels."""
     import numpy as np
 
     _check_file(path)

@@ -78,11 +78,7 @@ class NpyImages:
 
 
 def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
-    """Save each array as ``NAME.npy`` in a folder.
-
-    Raises:
-        OSError: an array cannot be written.
-    """
+    """Save each array as ``NAME.npy`` in a folder; raise OSError if that fails."""
     import numpy as np
 
     for name, array in arrays.items():
@@ -90,11 +86,7 @@ def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
 
 
 def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
-    """Write parts of an array, ``count`` rows in total, to a .npy file.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write parts of an array, ``count`` rows in total, to a .npy file; raise OSError if that fails."""
     import numpy as np
 
     with path.open("wb") as out:

@@ -51,7 +51,7 @@ class Support:
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """Whether something holds, and who says so."""
+    """A fact that may hold, and its source."""
 
     value: bool
     source: str
@@ -59,7 +59,7 @@ class Flag:
 
 @dataclasses.dataclass(frozen=True)
 class Shared:
-    """Vendors whose GPUs compute in the host's memory, and who says so."""
+    """Vendors whose GPUs compute in the host's memory, and the source."""
 
     value: list[str]
     source: str

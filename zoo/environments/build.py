@@ -123,10 +123,7 @@ def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
 
 
 def _linked(base: Path, part: Path) -> bool:
-    """Hard-link every file of an environment into an empty folder; return False if the disk has no links.
-
-    This is safe because installers and compilers replace files of an environment instead of changing them.
-    """
+    """Hard-link every file of an environment, which programs replace but never change; False if links fail."""
     try:
         shutil.copytree(base, part, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
         (part / marker.MARKER).unlink()

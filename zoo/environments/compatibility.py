@@ -44,10 +44,7 @@ def names_of(machine: Machine) -> list[tuple[str, str]]:
 def stack_problem(
     backend: Backend, way: Way, machine: Machine, available: Mapping[str, Stack], python: str | None = None
 ) -> str | None:
-    """Return why a stack cannot serve a backend in this way on this machine, or None.
-
-    ``python`` is a user's own interpreter, which needs no lock.
-    """
+    """Return why a stack cannot serve a backend in this way here, or None; a user's ``python`` needs no lock."""
     support, name, gpu = way
     if name not in available:
         return "not in this release"

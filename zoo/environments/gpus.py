@@ -95,10 +95,7 @@ def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
 
 
 def _compute_of(name: str) -> str | None:
-    """Return the compute capability of Maxwell and Pascal cards by name, as their drivers may not report it.
-
-    Source: NVIDIA's list of CUDA GPUs.
-    """
+    """Return the compute capability of Maxwell and Pascal cards (NVIDIA's list): old drivers do not report it."""
     return next((number for pattern, number in COMPUTE_BY_NAME.items() if re.search(pattern, name)), None)
 
 

@@ -113,11 +113,7 @@ def health_check(stack: Stack, python: Path) -> str | None:
 
 
 def ask(stack: Stack, python: Path, verb: str = PROBE, job: str = "") -> "subprocess.CompletedProcess[str]":
-    """Have the worker of a stack do a job on the CPU, without a run folder.
-
-    Raises:
-        subprocess.TimeoutExpired: it takes longer than :data:`HEALTH_S`.
-    """
+    """Have a stack's worker do a job on the CPU without a run folder; raise TimeoutExpired after :data:`HEALTH_S`."""
     device = DevicePart(backend="cpu", framework=stack.framework, device_kind="cpu")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
@@ -226,13 +222,7 @@ def in_use(environment: Environment) -> Iterator[None]:
 
 
 def list_environments(thorough: bool = True, verify: str = "") -> list[EnvironmentInfo]:
-    """List every environment in the cache, finished or not, sorted by name.
-
-    Args:
-        thorough: sum the sizes and check every file, which takes seconds.
-        verify: compare files with the hashes in their wheels: ``new``, those that seem to have changed since it
-            was built; or ``every``.
-    """
+    """List every environment in the cache by name; with ``thorough``, check all files, which takes seconds."""
     root = environments_dir()
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     return [_listed(folder, thorough, verify) for folder in folders]

@@ -173,12 +173,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
 
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
-    """Return a Python of this machine, downloaded if it is missing and uv offers one.
-
-    Args:
-        wanted: version such as ``"3.8"``.
-        arch: ``"x86_64"`` or ``"arm64"``.
-    """
+    """Return a Python of a version such as ``"3.8"``, downloaded if it is missing and uv offers one."""
     interpreter = interpreters.find(wanted, arch)
     if interpreter:
         return interpreter

@@ -45,11 +45,7 @@ def folder() -> Path:
 
 
 def install(stack: ProvenStack, name: str | None = None) -> Path:
-    """Register a stack that includes :data:`PACKAGE`; replace a kernel of the zoo with the same name.
-
-    Returns:
-        The folder of the kernelspec, named like the kernel.
-    """
+    """Register a stack that includes :data:`PACKAGE`, or replace one of the zoo; return the kernelspec's folder."""
     parts = [part for part in stack.label.split("+") if part != PACKAGE]
     name = name or "-".join(["zoo", *parts])
     if not re.fullmatch(r"[a-z0-9._-]+", name):

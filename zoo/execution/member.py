@@ -16,11 +16,7 @@ from zoo.runs.records import RunRecord
 
 
 def main(words: list[str]) -> None:
-    """Replace this process with a worker of the run.
-
-    Args:
-        words: the run folder, which all machines share, the rank of the process, and its threads.
-    """
+    """Replace this process with a worker; ``words`` are the shared run folder, the rank, and the threads."""
     folder, rank, threads = Path(words[0]), words[1], int(words[2])
     try:
         record = RunRecord.from_untrusted(folder)

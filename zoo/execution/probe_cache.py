@@ -40,11 +40,7 @@ class Probed:
 
 
 def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:
-    """Return cached probe results for this environment, machine and requested device, or None.
-
-    Args:
-        environment: one of the zoo's own.
-    """
+    """Return cached probe results for this device in one of the zoo's own environments, or None."""
     path = _file(environment, machine, device)
     if path is None or not path.is_file():
         return None
@@ -57,10 +53,7 @@ def known(environment: Environment, machine: Machine, device: DevicePart) -> Pro
 
 
 def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
-    """Cache the rows of a worker if all are right.
-
-    A failure to write is only a warning: the next run probes again.
-    """
+    """Cache the rows of a worker if all are right; a failure to write is only a warning."""
     path = _file(environment, machine, device)
     if path is None or not probed.rows or not all(row["ok"] for row in probed.rows):
         return

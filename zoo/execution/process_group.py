@@ -121,11 +121,7 @@ class ProcessGroup:
 
 
 class RemoteProcess:
-    """A process that an executor started on another machine.
-
-    Args:
-        log: file with its output, including errors.
-    """
+    """A process on another machine, started by an executor; ``log`` has its output, including errors."""
 
     stdin: IO[bytes] | None = None
     stdout: IO[bytes] | None = None
@@ -163,11 +159,7 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Starter:
-    """Starts one process; see :class:`zoo.execution.launchers.Launcher`.
-
-    Attributes:
-        others: starts processes on other machines, if there are any.
-    """
+    """Starts one process through the launcher, or through ``others`` on other machines."""
 
     launcher: Launcher
     command: list[str]

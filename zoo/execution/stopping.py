@@ -15,11 +15,7 @@ TERMINATE_GRACE_S = 5.0
 
 
 class Stopper:
-    """Interrupt, terminate, kill: each step follows on another request, or after a delay.
-
-    Args:
-        asked: called at the first step.
-    """
+    """Interrupt (and call ``asked``), terminate, kill: a step follows on another request, or after a delay."""
 
     def __init__(self, process: Process, asked: Callable[[], None]) -> None:
         self._process, self._asked = process, asked

@@ -65,11 +65,7 @@ def watchdog(process: Process, patience_s: float, hung: Callable[[float], None])
 
 
 class EventFile:
-    """A file of events; a full disk is reported once and stops nothing.
-
-    Args:
-        stream: opened for appending, unbuffered.
-    """
+    """An unbuffered file of events, opened for appending; a full disk is reported once and stops nothing."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lost, self._torn = stream, False, False

@@ -18,8 +18,7 @@ E = TypeVar("E", bound=Event)
 class WorkerSession:
     """A worker that prepares itself and then executes one command at a time.
 
-    Args:
-        work: starts the worker with this session as its feed and returns when it has ended; runs in a thread.
+    ``work`` runs in a thread: it starts the worker with this session as its feed, and returns when it has ended.
     """
 
     def __init__(self, work: Callable[[Feed], Outcome]) -> None:

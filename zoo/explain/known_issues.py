@@ -146,11 +146,7 @@ def issues() -> tuple[Issue, ...]:
 
 
 def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
-    """Sort issues by their ``before``, general ones last.
-
-    Raises:
-        graphlib.CycleError: an issue comes before itself.
-    """
+    """Sort issues by their ``before``, general ones last; raise CycleError if one comes before itself."""
     by_id = {issue.id: issue for issue in unordered}
     order: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter(dict.fromkeys(by_id, ()))
     for issue in unordered:

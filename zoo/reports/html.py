@@ -56,12 +56,7 @@ def _rendered(child: Child) -> str:
 
 
 def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figures: Iterable[int] = ()) -> Html:
-    """Return a scrollable table; the first cell of each row is its heading.
-
-    Args:
-        caption: describes the table.
-        figures: indices of the numeric columns.
-    """
+    """Return a table; the first cell of a row is its heading, ``figures`` are indices of numeric columns."""
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]
     body = [

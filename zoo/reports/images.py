@@ -36,11 +36,7 @@ class EmbeddedImage:
 
 
 def read(path: Path) -> EmbeddedImage:
-    """Read an image file of a run folder, reduced if it is very large.
-
-    Raises:
-        UnreadableError: it is not an image, damaged or too large.
-    """
+    """Read an image file, reduced if it is very large; raise UnreadableError if it is invalid or too large."""
     from PIL import Image
 
     try:
@@ -75,11 +71,7 @@ def _address(kind: str, content: bytes) -> str:
 
 
 def shown(folder: Path, name: str, words: str) -> Html:
-    """Return an image of the folder with its caption, or the reason why it cannot be shown.
-
-    Args:
-        words: caption and alternative text.
-    """
+    """Return an image with ``words`` as caption and alternative text, or the reason why it cannot be shown."""
     path = untrusted.own_file(folder, name, MOST_BYTES)
     if path is None:
         return tag("p", f"{name}: not shown, it is not a regular file of this folder or is too large.")
@@ -93,10 +85,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
 
 
 def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
-    """Return thumbnails of the first arrays in a file of pixels, (n, height, width, 1 or 3) uint8.
-
-    The list is empty if the file is missing or has other content.
-    """
+    """Return thumbnails of the first arrays of pixels, (n, height, width, 1 or 3) uint8, or none on any problem."""
     path = untrusted.own_file(folder, name, 8_000_000_000)
     array = _mapped(path) if path else None
     if array is None:

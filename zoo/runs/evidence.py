@@ -106,7 +106,7 @@ def file(model: str, backend: str) -> Path:
 
 
 def own_file(model: str, backend: str) -> Path:
-    """Return the file of the rows of a recipe that only this user has; it need not exist."""
+    """Return the file of a user's own rows of a recipe; it need not exist."""
     return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 

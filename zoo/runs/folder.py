@@ -60,11 +60,7 @@ def _root_error(root: Path, error: OSError) -> ZooError:
 
 
 def first_free(root: Path, base: str) -> Path:
-    """Create and return a folder ``base``, with a number if it exists.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+    """Create and return a folder ``base``, with a number if it exists; raise OSError if that fails."""
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
         try:

@@ -28,11 +28,7 @@ class History:
                     self._draw(list(self._epochs.values()))
 
     def finish(self, epochs: list[EpochEvent]) -> None:
-        """Write and draw the epochs of a training, unless that is done.
-
-        Raises:
-            OSError: they cannot be written.
-        """
+        """Write and draw the epochs of a training, unless that is done; raise OSError if that fails."""
         if epochs and epochs != self._drawn:
             self._draw(epochs)
 

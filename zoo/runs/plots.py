@@ -22,11 +22,7 @@ PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "ac
 
 
 def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
-    """Plot loss and accuracy by epoch, training and validation, with the kept epoch marked, as PNG.
-
-    Args:
-        history: one dictionary per epoch, from ``tables.read_history``.
-    """
+    """Plot loss and accuracy by epoch, training and validation, with the kept epoch marked, as PNG."""
     epochs = [int(row["epoch"]) for row in history]
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
     from matplotlib.ticker import MaxNLocator
@@ -91,11 +87,7 @@ def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> No
 
 
 def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: Path) -> None:
-    """Draw a confusion matrix as PNG, colored by the share of each row.
-
-    Args:
-        matrix: (n, n), number of items of each class (row) predicted as each class (column).
-    """
+    """Draw a confusion matrix, (n, n) counts of class (row) and prediction (column), colored by share, as PNG."""
     import numpy as np
 
     count = len(names)

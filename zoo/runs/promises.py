@@ -13,11 +13,11 @@ from zoo.runs.records import Json, RunRecord
 
 
 def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
-    """Compare the figures of a finished training with the recipe's promise, where that applies.
+    """Compare the results of a finished training with the recipe's promise, if that applies.
 
     Returns:
-        Fields of ``run.json``: ``expected`` holds each bound with its verdict; ``expected_not_applicable`` the bounds
-        and why there is no verdict. Empty where the recipe promises nothing or the training did not finish.
+        Fields of ``run.json``: ``expected`` has each bound with its verdict; ``expected_not_applicable`` the bounds
+        and why there is no verdict. Empty without a promise, or if the training did not finish.
     """
     if not any(settings.expect.values()) or record.exit != "completed":
         return {}

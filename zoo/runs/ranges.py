@@ -36,7 +36,7 @@ class Range:
     usual: tuple[int, float]
 
     def settings(self, batch_size: int, precision: str) -> dict[str, Any]:
-        """Return the settings of a point, by dotted key, with the learning rate that belongs to its batch size."""
+        """Return the settings of a point by dotted key, with the learning rate for its batch size."""
         return {BATCH: batch_size, RATE: self.rate(batch_size), PRECISION: precision}
 
     def rate(self, batch_size: int) -> float:
@@ -45,7 +45,7 @@ class Range:
         return float(f"{rate * (batch_size / size) ** RULES[self.learning_rate]:.4g}")
 
     def contains(self, batch_size: int, learning_rate: float, precision: str) -> bool:
-        """Return whether the target was shown to be reached with these values of the settings."""
+        """Return True if these values were shown to reach the target."""
         low, high = self.batch_size
         near = abs(learning_rate / self.rate(batch_size) - 1) <= SAME_RATE
         return low <= batch_size <= high and near and precision in (*self.precisions, "auto")

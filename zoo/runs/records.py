@@ -229,11 +229,7 @@ def _is_sound(record: Json) -> bool:
 
 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
-    """Raise an error if a record, possibly from a third party, lacks needed values.
-
-    Args:
-        needed: dotted keys and the type of each value.
-    """
+    """Raise an error if a record, possibly from a third party, lacks dotted keys or types in ``needed``."""
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
     if not wrong:
         return
@@ -264,7 +260,7 @@ def _within(record: Any, key: str) -> Any:
 def git_commit() -> str | None:
     """Return the commit of the checkout, with ``-dirty`` if it has changes; None outside a checkout.
 
-    Evidence in ``recipes/`` is left out: it does not change what is computed, and validations write it one by one.
+    Evidence in ``recipes/`` is ignored: it does not affect results, and validations write it one by one.
     """
     if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
         return None

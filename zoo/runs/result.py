@@ -91,11 +91,7 @@ def open_run(folder: Path) -> Run:
 
 
 def named(name: str, root: str | None) -> Run:
-    """Open the run that ``run=`` names: the folder of a training run, or ``last``, the newest one.
-
-    Args:
-        root: folder of all run folders; None means the default.
-    """
+    """Open the run that ``run=`` names: a folder, or ``last``, the newest under ``root`` (None: the default)."""
     newest = name == "last"
     folder = run_folder.latest(Path(root or Output().root), "train") if newest else user_path(name).resolve()
     return open_run(folder)

@@ -12,11 +12,7 @@ from zoo.runs.records import Json
 
 
 def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) -> None:
-    """Write one row per epoch as CSV.
-
-    Args:
-        figures: columns that the task declares; those without values are omitted.
-    """
+    """Write one row per epoch as CSV, with the columns that the task declares and that have values."""
     rows = [epoch.to_json() for epoch in epochs]
     columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
     present = [name for name in columns if any(name in row for row in rows)]

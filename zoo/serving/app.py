@@ -26,13 +26,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Application:
-    """State that the routes share.
-
-    Args:
-        models: by name; their engines are connected.
-        decoders: of images.
-        metrics: of the server.
-    """
+    """State that the routes share; the engines of the models are connected."""
 
     def __init__(self, models: dict[str, Served], decoders: Decoders, metrics: Metrics) -> None:
         self._models, self._decoders, self._metrics = models, decoders, metrics

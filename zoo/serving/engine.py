@@ -141,7 +141,7 @@ class Engine(Supervisor):
         metrics.waiting.labels(model.name).set_function(lambda: len(self._waiting))
 
     async def ask(self, items: list[Any]) -> list[Any]:
-        """Return the model's answers to all items, or raise an error.
+        """Return the model's answers to all items.
 
         Raises:
             RequestError: too many items wait, the worker was lost, the model rejected an item, or it took too long.

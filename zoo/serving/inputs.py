@@ -55,11 +55,7 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
 
 
 def parsed(body: bytes) -> Json:
-    """Parse a body as a JSON object.
-
-    Raises:
-        RequestError: it is not one.
-    """
+    """Parse a body as a JSON object; raise RequestError for anything else."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -70,11 +66,7 @@ def parsed(body: bytes) -> Json:
 
 
 def of_json(body: bytes) -> Asked:
-    """Parse a body in the form of TensorFlow Serving and KServe: ``{"instances": [...]}``.
-
-    Raises:
-        RequestError: it has another form.
-    """
+    """Parse a body like ``{"instances": [...]}`` (TensorFlow Serving, KServe); raise RequestError for others."""
     content = parsed(body)
     instances, parameters = content.get("instances"), content.get("parameters", {})
     if not isinstance(instances, list):
@@ -99,11 +91,7 @@ async def _of_form(request: Request) -> Asked:
 
 
 def text_of(instance: Any, key: str, most: int) -> str:
-    """Return the text of an instance: a string, or an object that contains it under ``key``.
-
-    Raises:
-        RequestError: it is not a text, or too long.
-    """
+    """Return an instance's text, a string or ``key`` of an object; raise RequestError if invalid or too long."""
     text = instance.get(key) if isinstance(instance, dict) else instance
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -115,11 +103,7 @@ def text_of(instance: Any, key: str, most: int) -> str:
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of an image: ``{"b64": ...}``, also within another object, or plain Base64.
-
-    Raises:
-        RequestError: the instance has another form.
-    """
+    """Return the bytes of an image, ``{"b64": ...}`` at any depth or plain Base64; raise RequestError otherwise."""
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} is a picture, not {kind_of(instance)}")
     value: Any = instance
@@ -137,11 +121,7 @@ def bytes_of(name: str, instance: Any) -> bytes:
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number of JSON or of a form field.
-
-    Raises:
-        RequestError: it is not one from ``low`` to ``high``.
-    """
+    """Return a whole number of JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -150,11 +130,7 @@ def whole_number(name: str, value: Any, low: int, high: int) -> int:
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number of JSON or of a form field.
-
-    Raises:
-        RequestError: it is not one from ``low`` to ``high``.
-    """
+    """Return a number of JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
         value = float(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:

@@ -29,11 +29,7 @@ FILES: Json = IMAGES | {
 
 
 def describe(models: dict[str, Json]) -> Json:
-    """Return the description of a server.
-
-    Args:
-        models: name -> suffix of the model's address -> operation.
-    """
+    """Return the description of a server from model -> suffix of its address -> operation."""
     operations: Json = {
         "/healthz": _get("Tell that the server runs", {"status": {"type": "string"}}),
         "/readyz": _get("Tell whether every model is ready", {"ready": {"type": "boolean"}}),
@@ -72,12 +68,7 @@ def _get(summary: str, properties: Json) -> Json:
 
 
 def predict(summary: str, bodies: Json, answers: Json) -> Json:
-    """Return the operation ``:predict``.
-
-    Args:
-        bodies: accepted content by type.
-        answers: answers other than JSON by type.
-    """
+    """Return the operation ``:predict`` with accepted ``bodies`` and answers other than JSON by content type."""
     answer: Json = {"type": "array", "items": {"type": "object"}, "minItems": 1}
     content = {"application/json": {"schema": object_of({"predictions": answer})}, **answers}
     return {**_operation(summary, content), "requestBody": {"required": True, "content": bodies}}

@@ -122,11 +122,7 @@ class WorkerProcess:
 
 
 class _Lines(asyncio.Protocol):
-    """Parses a worker's lines to events in the event loop, because a thread would wait for the interpreter.
-
-    Args:
-        closed: called at the end of the output.
-    """
+    """Parses a worker's lines to events in the event loop, because a thread would wait for the interpreter."""
 
     def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
         self._take, self._closed, self._rest = take, closed, b""

@@ -85,26 +85,14 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     async def predict(self, request: Request, decoders: Decoders) -> Response:
-        """Answer a request to ``:predict``.
-
-        Raises:
-            RequestError: it cannot be answered.
-        """
+        """Answer a request to ``:predict``, or raise RequestError."""
 
     async def generate(self, request: Request) -> AsyncIterator[str]:
-        """Return the pieces of a generated text.
-
-        Raises:
-            RequestError: this kind generates none.
-        """
+        """Return the pieces of a generated text; raise RequestError for kinds that generate none."""
         raise RequestError(400, f"{self.model.name} writes no text; use :predict")
 
     def pixels(self, body: bytes) -> list[Any]:
-        """Return the instances of a body of raw pixels.
-
-        Raises:
-            RequestError: this kind accepts none, or their size is wrong.
-        """
+        """Return the instances of a body of raw pixels; raise RequestError if unsupported or of a wrong size."""
         raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
 
     def description(self) -> Json:
@@ -138,11 +126,7 @@ class Batched(Served):
 
     @abc.abstractmethod
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> Any:
-        """Return an instance as the array that the model takes.
-
-        Raises:
-            RequestError: the instance is invalid for this model.
-        """
+        """Return an instance as the array that the model takes; raise RequestError if it is invalid."""
 
     @abc.abstractmethod
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:

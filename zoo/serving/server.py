@@ -34,11 +34,7 @@ GRACE_S = 30
 
 
 def run(words: list[str]) -> int:
-    """Serve until asked to stop; return the exit status.
-
-    Args:
-        words: of the command line; see :func:`zoo.config.schemas.serving.take_apart`.
-    """
+    """Serve until asked to stop; return the exit status. ``words`` are those of the command line."""
     limits, groups = serving.take_apart(words)
     paths.make_cache()
     with contextlib.ExitStack() as stack:

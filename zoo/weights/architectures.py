@@ -45,11 +45,7 @@ def _v2_steps() -> list[Step]:
 
 
 def alpha(name: str, outputs: list[int]) -> float | None:
-    """Return the common share of filters of a network's layers, or None.
-
-    Args:
-        outputs: of each of its steps; only those of convolutions are used.
-    """
+    """Return the common share of filters of a network's convolutions, from the outputs of its steps, or None."""
     steps, wanted = STEPS[name]
     pairs = [(step.outputs, filters) for step, filters in zip(steps, outputs, strict=True) if step.outputs]
     for share in (*_PUBLISHED_ALPHAS, *(number / 100 for number in range(5, 401))):

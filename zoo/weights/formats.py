@@ -79,12 +79,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def check_size(path: Path, declared: int, stored: int) -> None:
-    """Raise an error if content would take more memory than its file can justify.
-
-    Args:
-        declared: size of the content in bytes.
-        stored: size of the file in bytes.
-    """
+    """Raise an error if content declares more bytes of memory than its file can justify."""
     if declared > MOST_BYTES:
         raise RejectedFileError(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
     if declared > max(HARMLESS_BYTES, MOST_EXPANSION * stored):

@@ -15,12 +15,7 @@ _OPEN_END = 0xFFFFFFFFFFFFFFFF
 
 
 def creation_order(content: Content, address: int) -> list[str] | None:
-    """Return the names of a group's members in the order of their creation, or None if unknown.
-
-    Args:
-        content: of the whole file.
-        address: of the group's object header.
-    """
+    """Return the names of a group in the order of their creation, or None; ``address`` is its object header."""
     try:
         heap = _heap_address(content, address)
         return None if heap is None else _names(content, heap)

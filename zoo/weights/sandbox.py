@@ -100,11 +100,7 @@ def _result(path: Path, folder: Path) -> Weights:
 
 
 def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
-    """Read the ``weights`` or the ``model`` of a file under limits; write the answer into a folder.
-
-    Args:
-        seconds: of CPU time after which the system kills this process.
-    """
+    """Read the ``weights`` or the ``model`` of a file into a folder, killed after some seconds of CPU time."""
     path, folder = Path(file), Path(answer_folder)
     _limit(path.stat().st_size, int(seconds))
     answer: dict[str, object]

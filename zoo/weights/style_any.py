@@ -40,11 +40,7 @@ def require_both(path: Path, weights: Weights) -> Weights:
 
 
 def read(folder: Path) -> Weights:
-    """Read the folder of the two files, with any names.
-
-    Raises:
-        OSError: one cannot be opened.
-    """
+    """Read the folder of the two files, with any names; raise OSError if one cannot be opened."""
     constants: Arrays = {}
     for path in sorted(folder.glob("*.tflite"))[:10]:
         constants |= tflite.read(path)

@@ -38,10 +38,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Validate each combination of settings in turn, and print one table.
-
-    A failed combination gets a row in the table and does not stop the rest.
-    """
+    """Validate each combination of settings in turn, and print one table that includes failed ones."""
     from zoo.config.overrides import Overrides
 
     given = Overrides.parse(parsed.overrides)
@@ -68,7 +65,7 @@ def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
 
 
 def _remaining(given: "Overrides") -> "Iterator[Overrides]":
-    """Yield what is not validated on this machine yet, after saying how long all of it will take."""
+    """Yield what is not validated on this machine yet, after printing the expected time."""
     from zoo.environments import machine
     from zoo.tasks import recipe_status
 

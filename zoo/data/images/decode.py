@@ -211,11 +211,7 @@ def _eight_bits(values: "NDArray[Any]", mode: str) -> "Bytes":
 
 
 def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:
-    """Yield the names of :func:`zoo.core.files.files_below` a folder that have the suffix of an image.
-
-    Args:
-        unreadable: receives (name, reason) of every folder that cannot be listed.
-    """
+    """Yield the names of image files below a folder; ``unreadable`` receives (name, reason) of unlistable folders."""
 
     def failed(closed: Path, error: OSError) -> None:
         if unreadable is not None:

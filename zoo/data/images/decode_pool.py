@@ -160,11 +160,7 @@ def _answer(line: str) -> None:
 
 
 def decode(request: Request) -> Answers:
-    """Decode the files of one request into their rows.
-
-    Raises:
-        OSError: the array cannot be written.
-    """
+    """Decode the files of one request into their rows; raise OSError if the array cannot be written."""
     import numpy as np
 
     array, size = Path(request["array"]), request["size"]

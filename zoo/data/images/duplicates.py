@@ -47,11 +47,7 @@ class Duplicates:
 
 
 def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplicates:
-    """Find test images that are also used for training, and identical files in two classes.
-
-    Args:
-        parts: rows of ``train``, ``validation`` and ``test``.
-    """
+    """Find ``test`` images that are also in ``train`` or ``validation``, and equal files in two classes."""
     import numpy as np
 
     names, sums = folder.listing.names, folder.sums

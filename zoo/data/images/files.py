@@ -172,11 +172,7 @@ def _readable() -> Iterator[None]:
 
 
 def to_srgb(image: "Image") -> "Image":
-    """Convert an image to sRGB, from its color profile if it has one, on white if transparent.
-
-    Raises:
-        UnreadableError: its colors cannot be converted.
-    """
+    """Convert an image to sRGB by its color profile, on white if transparent; raise UnreadableError on failure."""
     from PIL import ImageCms
 
     profile = image.info.get("icc_profile")

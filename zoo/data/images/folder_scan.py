@@ -55,10 +55,7 @@ def scan(root: str | None, layout: str = "auto") -> FolderListing:
 def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[str, str]:
     """Return the parts of a data set in a folder: part -> name of its folder; empty if the folders are classes.
 
-    Args:
-        path: the folder.
-        folders: the folders in it.
-        refuse: raise an error for ambiguous folders.
+    With ``refuse``, raise an error for ambiguous folders.
     """
     inside = {name: set_parts.folders_of_images(path / name) for name in folders}
     parts = set_parts.find(path, folders, inside)

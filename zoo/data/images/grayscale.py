@@ -40,11 +40,7 @@ class Inputs:
     skipped: list[tuple[str, str]]
 
     def save(self, path: Path) -> None:
-        """Write all images to one .npy file.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write all images to one .npy file; raise OSError if that fails."""
         npy_images.write(path, len(self.names), iter(self.parts))
 
 

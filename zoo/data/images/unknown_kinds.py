@@ -23,11 +23,7 @@ def frames_of(name: str) -> str:
 
 
 def moving(source: str) -> tuple[str, str] | None:
-    """Return the kind of a source of moving images, and how to convert it to images; None for other sources.
-
-    Args:
-        source: as the user gave it: a path, or words such as ``camera``.
-    """
+    """Return the kind of a video, or of a word such as ``camera``, and how to make images of it, or None."""
     path = Path(source)
     if re.match("https?://", source):  # reported as an address
         return None

@@ -151,12 +151,7 @@ def _ppm(stream: IO[bytes]) -> "Bytes | None":
 
 
 class Writer:
-    """Writes a video frame by frame; the file appears when it is complete.
-
-    Args:
-        path: the suffix selects the format.
-        source: the video that provides sound and rate.
-    """
+    """Writes a video frame by frame with the sound and rate of ``source``; the file appears when it is complete."""
 
     def __init__(self, path: Path, source: Video) -> None:
         self._path, self._stack = path, contextlib.ExitStack()

@@ -91,11 +91,7 @@ class _Content:
 
 
 def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> TextDataset:
-    """Prepare the texts that the settings name, unless they are cached.
-
-    Args:
-        vocabulary: for tokenization; None learns one.
-    """
+    """Prepare the texts that the settings name, unless they are cached; without a vocabulary, learn one."""
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
         read = source.read

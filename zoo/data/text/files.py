@@ -113,11 +113,7 @@ def lines(text: str) -> list[str]:
 
 
 def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield (parts of the path, content) of the files below a folder, sorted; follow links, skip hidden files.
-
-    Args:
-        suffix: in lower case, compared without case.
-    """
+    """Yield (parts of the path, content) of the files below a folder, sorted; follow links, skip hidden files."""
 
     def failed(closed: Path, error: OSError) -> None:
         raise storage_error("read", closed, error) from error

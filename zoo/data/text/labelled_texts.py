@@ -53,11 +53,7 @@ class Remarks:
 
 
 def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> LabelledTexts:
-    """Collect the texts of a source.
-
-    Args:
-        remarks: filled in by the readers of the source while rows are consumed.
-    """
+    """Collect the texts of a source, whose readers fill in ``remarks`` while rows are consumed."""
     kept, blank = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
     for each in _labelled(rows, row, remarks):

@@ -37,11 +37,7 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
 
 
 def _decoded(path: Path) -> Iterator[str]:
-    """Decode a file in UTF-8.
-
-    Raises:
-        UnicodeError: it has another encoding, or contains a NUL byte.
-    """
+    """Decode a file; raise UnicodeError if it is not UTF-8 or contains a NUL byte."""
     decoder, begins = codecs.getincrementaldecoder("utf-8-sig")("strict"), True
     with path.open("rb") as source:
         while content := source.read(PIECE):

@@ -20,11 +20,7 @@ POLL_S = 0.1
 
 @dataclass
 class Child:
-    """A child process that ends when this process ends.
-
-    Args:
-        pipe: our end of the pipe that signals our end to the process; never written to.
-    """
+    """A child process that ends when this process ends; the pipe, never written to, signals our end to it."""
 
     process: "subprocess.Popen[bytes]"
     pipe: int

@@ -61,11 +61,7 @@ def _execute(command: Command) -> tuple[int, str]:
 
 
 class RayExecutor:
-    """Submits commands to a Ray cluster.
-
-    Args:
-        ray: the library, connected.
-    """
+    """Submits commands to a Ray cluster through the connected library."""
 
     def __init__(self, ray: Any, settings: LauncherSettings) -> None:
         self._ray, self._settings, self.jobs = ray, settings, settings.jobs

@@ -27,11 +27,7 @@ REQUEUED_AT_MOST = 1000
 
 
 class Shielded:
-    """A command that submitit calls on the node, queued again when it times out or is preempted.
-
-    Args:
-        command: must be able to continue after an earlier start.
-    """
+    """A command that submitit calls on the node, queued again on timeout or preemption; it must be able to resume."""
 
     def __init__(self, command: Command) -> None:
         self._command = replace(command, words=[*SHIELD, *command.words])
@@ -54,12 +50,7 @@ class Shielded:
 
 
 class SlurmJob:
-    """A job of Slurm.
-
-    Args:
-        queue: lists it while it waits or runs.
-        job: submitit's.
-    """
+    """A job of Slurm and submitit, listed in the queue while it waits or runs."""
 
     def __init__(self, queue: "Queue", job: Any) -> None:
         self._queue, self._job = queue, job

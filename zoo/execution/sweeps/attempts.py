@@ -45,11 +45,7 @@ def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
 
 
 def of_zoo(name: str, arguments: list[str], log: Path) -> Command:
-    """Return a command of the zoo for any machine that shares this machine's folders.
-
-    Args:
-        arguments: verb, settings and options.
-    """
+    """Return a command of the zoo (verb, settings, options) for any machine that shares this machine's folders."""
     own = {key: value for key, value in os.environ.items() if key.startswith("ZOO_") and key != WATCH_HOST}
     variables = {**own, "PYTHONPATH": str(paths.PACKAGE.parent), "PYTHONUNBUFFERED": "1"}
     return Command(name, [sys.executable, "-m", "zoo", *arguments], Path.cwd(), log, variables)

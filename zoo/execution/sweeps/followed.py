@@ -21,12 +21,7 @@ class Followed:
         self._logs: dict[Path, event_log.LastEpoch] = {}
 
     def look(self, running: Collection[str], waiting: Collection[str]) -> None:
-        """Update the runs that may have changed.
-
-        Args:
-            running: names of submitted elements.
-            waiting: names of elements that are not submitted yet.
-        """
+        """Update the runs that may have changed, from the names of submitted and of waiting elements."""
         for element in self._sweep.elements:
             run = self._runs.get(element.name)
             ended = run["exit"] if run else ""

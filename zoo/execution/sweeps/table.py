@@ -65,11 +65,7 @@ def _result(run: Json) -> str:
 
 
 class Shown:
-    """Shows the changing table: redrawn on a terminal, otherwise a line per change of state.
-
-    Args:
-        draw: redraws rows; None without a terminal.
-    """
+    """Shows the changing table: redrawn on a terminal, otherwise (``draw`` is None) a line per change of state."""
 
     def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
         self._sweep, self._draw, self._followed = sweep, draw, Followed(sweep)

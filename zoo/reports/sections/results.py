@@ -56,11 +56,7 @@ def _linear_baseline(record: Untrusted) -> Html | None:
 
 
 def title(name: str, training: bool = False) -> str:
-    """Return the name of a metric for cards and headings.
-
-    Args:
-        training: whether ``loss`` and ``accuracy`` are those of the training data.
-    """
+    """Return the name of a metric for cards; ``training`` marks loss and accuracy as those of the training data."""
     words = TITLES.get(name, label(name))
     return capitalized(f"training {words}" if training and name in ("loss", "accuracy") else words)
 
