@@ -1,7 +1,10 @@
 """The worker: runs one request inside a stack's own interpreter, Python 3.6 or newer.
 
-``python -I zoo/worker/__main__.py request.json``. Started by path, never installed, and it never imports the
-host. Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
+``python -I zoo/worker/__main__.py request.json``. Started by path, never installed, it does not import the host.
+Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
+
+A job is a module of ``zoo/worker/jobs`` with ``run(request, events, stop, phases)``, which returns the fields of the
+``done`` event. It reports to ``events``, adds seconds to ``phases`` by name, and checks ``stop`` between steps.
 """
 
 import contextlib
@@ -23,7 +26,7 @@ HOST_GRACE_S = 10.0
 
 
 class Stop:
-    """Set by Ctrl-C, by a limit or when the host is gone; looked at between steps."""
+    """Set by Ctrl-C, by a limit or when the host is gone; checked between steps."""
 
     def __init__(self):
         self.asked, self.reason = False, "interrupted"
@@ -33,9 +36,9 @@ class Stop:
 
 
 def _watch_host(pipe, stop):
-    """The host holds the other end of a pipe: when that closes, no matter how, the host is gone.
+    """Stop when the host closes the other end of a pipe, which happens however the host ends.
 
-    A training then has some seconds to write a checkpoint; after them nothing keeps this process alive.
+    A training then has some seconds to write a checkpoint; after that this process is ended.
     """
     os.read(pipe, 1)
     stop.asked = True
@@ -64,14 +67,14 @@ def main(argv):
         sys.stderr.write("The host is gone; stopping.\n")
         return 1
     except Exception as error:
-        code = _report(events, error)  # first: the disk of the log may be full
+        code = _report(events, error)  # before the log, whose disk may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
         return code
 
 
 def _log_apart(request, rank):
-    """Let a process that is not the first of its training write into a log of its own, where that is possible."""
+    """Write a separate log in all processes of a training but the first, if possible."""
     path = os.path.join(os.path.dirname(request), "worker_%d.log" % rank)
     try:
         log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -83,7 +86,6 @@ def _log_apart(request, rank):
 
 
 def _heed_signals(stop):
-    """Let Ctrl-C and the end of the host ask for a stop."""
     from zoo.protocol.variables import WATCH_HOST
 
     signal.signal(signal.SIGINT, stop)
@@ -136,13 +138,13 @@ def _run(request, rank, events, stop):
 
 
 def _join(request, rank, events, stop):
-    """Meet the other processes of a training; None where there are none."""
+    """Meet the other processes of a training; return None if there are none."""
     from zoo.worker import distributed
 
     group = distributed.join(request, rank, stop)
     if group:
         group.report = lambda message, kind: events.emit("error", message=message, type=kind)
-        # A scheduler that wants the machine back sends this, and leaves some seconds for a checkpoint.
+        # A scheduler that reclaims the machine sends this, and leaves some seconds for a checkpoint.
         signal.signal(signal.SIGTERM, stop)
     return group
 
@@ -186,7 +188,7 @@ def _open(request, events, phases, group=None):
 
 @contextlib.contextmanager
 def _no_garbage_collection():
-    """Import frameworks: most of what they create stays to the end, and is not looked through again and again.
+    """Import frameworks without garbage collection, which would scan objects that stay to the end again and again.
 
     Imports of TensorFlow 2.21 and of PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2
     without.
@@ -202,7 +204,7 @@ def _no_garbage_collection():
 
 
 def _prove_together(group, versions, proof):
-    """Return where every process computes; all must have the same versions."""
+    """Return the device of every process; all must have the same versions."""
     from zoo.worker.errors import UserError
 
     about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof.to_json(), "versions": versions}
@@ -225,7 +227,7 @@ def _variables(framework):
 
 
 def _import_keras(request):
-    """Import the stack's Keras, if it has one; without it a stack can be compared for speed only."""
+    """Import the stack's Keras, if any; a stack without Keras can only be compared for speed."""
     if request.stack.keras != "none":
         importlib.import_module("zoo.worker.probes.run")
         return True
@@ -244,7 +246,6 @@ def _refuse_another_device(device, proof):
 
 
 def _do(request, events, stop, phases):
-    """Do the job of a request and return the fields of the ``done`` event."""
     job = _job(request.job)
     from zoo.worker import distributed
 
@@ -259,7 +260,7 @@ def _do(request, events, stop, phases):
 
 
 def _job(name):
-    """Find the module of a job, which is in ``zoo/worker/jobs`` and nowhere else."""
+    """Find the module of a job, only in ``zoo/worker/jobs``."""
     from zoo.worker import jobs
     from zoo.worker.errors import UserError
 
@@ -270,14 +271,14 @@ def _job(name):
 
 
 def leave(code):
-    """End at once: frameworks take most of a second to tidy up what ends with the process anyway."""
+    """Exit at once: the usual cleanup of frameworks takes most of a second."""
     _remove_generated()
     sys.stderr.flush()
     os._exit(code)
 
 
 def _remove_generated():
-    """Remove the sources that TensorFlow writes into the temporary folder, which it does only at the usual end."""
+    """Remove the sources that TensorFlow writes to the temporary folder; it does so only at a normal exit."""
     for name, module in list(sys.modules.items()):
         if name.startswith("__autograph_generated_file"):
             with contextlib.suppress(OSError):  # it may be gone already

@@ -1,6 +1,6 @@
 """Make ``zoo`` importable in a stack's interpreter; run by path, with ``runpy.run_path``.
 
-The folder that holds the package may be full of the host's packages, and is never put on the path.
+The folder of the package may contain the host's packages, so it is never added to the path.
 """
 
 import os

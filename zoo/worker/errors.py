@@ -1,6 +1,6 @@
-"""Define the errors whose message is meant for the user; the host knows them by name, see ``zoo.protocol``."""
+"""Define the errors whose message is meant for the user; the host recognizes them by name, see ``zoo.protocol``."""
 
-# How TensorFlow, PyTorch, JAX, PlaidML, MLX and numpy say that there is no more memory.
+# Messages of TensorFlow, PyTorch, JAX, PlaidML, MLX and NumPy when memory runs out.
 EXHAUSTED = (
     "out of memory",
     "resource_exhausted",
@@ -16,7 +16,10 @@ EXHAUSTED = (
 
 
 class UserError(Exception):
-    """The request cannot be done; the message says what is wrong and what was received."""
+    """The request is impossible; the message says what is wrong and what was received.
+
+    It is the worker's counterpart of ``ZooError``; ``Raises:`` in docstrings names other errors only.
+    """
 
 
 class ProbeError(UserError):
@@ -24,20 +27,16 @@ class ProbeError(UserError):
 
 
 class OutOfMemoryError(Exception):
-    """There is no more memory, or the run may not take more; the host can try again with smaller batches."""
+    """Memory ran out, or the run reached its limit; the host can try again with smaller batches."""
 
 
 def describe(error):
-    """Name the type of an error and what it says, in 300 characters at most."""
+    """Return the type and the message of an error, in 300 characters at most."""
     return ("%s: %s" % (type(error).__name__, error))[:300]
 
 
 def raise_if_out_of_memory(error, settings):
-    """Raise one kind of error for what every framework says in a way of its own.
-
-    Raises:
-        OutOfMemoryError: the error is that memory ran out.
-    """
+    """Raise OutOfMemoryError if a framework's error is that memory ran out."""
     lines = [type(error).__name__] + [line.strip() for line in str(error).split("\n") if line.strip()]
     matching = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
     if isinstance(error, MemoryError) or matching:

@@ -1,4 +1,4 @@
-"""Write events for the host: one JSON object a line, from the closed list in ``zoo.protocol``."""
+"""Write events for the host: one JSON object per line, from the closed list in ``zoo.protocol``."""
 
 import json
 import math
@@ -14,7 +14,7 @@ STEP_INTERVAL_S = 0.2
 def take_stdout():
     """Keep the real standard output for events and send everything else printed there to standard error.
 
-    Frameworks print as they like, some from C; after this none of it can end up between two events.
+    Frameworks print to it, some from C; after this nothing can end up between two events.
     """
     sys.stdout.flush()
     kept = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -23,11 +23,11 @@ def take_stdout():
 
 
 class Emitter:
-    """Writes events to a stream; a host that is gone shows as BrokenPipeError, which ends the worker.
+    """Writes events to a stream; if the host is gone, BrokenPipeError ends the worker.
 
     Args:
-        stream: to write to.
-        errors_only: leave all others out: of the processes of one training, the first one tells what they do.
+        stream: the stream to write to.
+        errors_only: write only errors: of the processes of one training, only the first reports progress.
     """
 
     def __init__(self, stream, errors_only=False):
@@ -39,7 +39,7 @@ class Emitter:
 
         Raises:
             KeyError: the event is not in the protocol.
-            TypeError: a field of it is not.
+            TypeError: a field of the event is not in the protocol.
         """
         record = EVENTS[event](t=time.time(), **fields).to_json()
         if self._errors_only and event != "error":
@@ -48,15 +48,15 @@ class Emitter:
         self._stream.flush()
 
     def step(self, **fields):
-        """Write a ``step`` event, at most five a second: the screen needs no more."""
-        now = time.monotonic()  # the clock on the wall may be set back by hours
+        """Write a ``step`` event, at most five per second: the screen needs no more."""
+        now = time.monotonic()  # the system clock may be set back by hours
         if now - self._last_step >= STEP_INTERVAL_S:
             self._last_step = now
             self.emit("step", **fields)
 
 
 def _plain(value):
-    """Numbers as JSON knows them: numpy scalars unpacked, NaN and infinity as null."""
+    """Return a JSON value: NumPy scalars unpacked, NaN and infinity as null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

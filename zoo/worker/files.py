@@ -1,4 +1,4 @@
-"""Write files so that at no moment there is half a file of the name."""
+"""Write files atomically: no reader ever sees half a file."""
 
 import contextlib
 import json
@@ -9,10 +9,10 @@ import numpy as np
 
 @contextlib.contextmanager
 def atomic_write(path, durable=True):
-    """Open a binary file that takes the place of ``path`` once everything is written.
+    """Open a binary file that replaces ``path`` once everything is written.
 
     Args:
-        path: the file to replace; it is untouched where writing fails.
+        path: the file to replace; it is unchanged if writing fails.
         durable: sync file and folder, so that a power cut leaves the old file or the new one.
     """
     aside = path + ".part"
@@ -39,7 +39,6 @@ def _sync_folder(folder):
 
 
 def remove(path):
-    """Remove a file if it is there."""
     if os.path.exists(path):
         os.remove(path)
 
@@ -57,6 +56,5 @@ def save_arrays(path, arrays):
 
 
 def save_json(path, content):
-    """Write what JSON can hold."""
     with atomic_write(path) as out:
         out.write(json.dumps(content).encode("utf-8"))

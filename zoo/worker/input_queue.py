@@ -1,7 +1,6 @@
-"""Read what the host hands over while the worker runs.
+"""Read the input that the host sends while the worker runs.
 
-These are arrays that it writes, ``0.npy``, ``1.npy``, ..., and ``end`` after the last; or commands, a line of JSON
-each.
+It is either arrays, ``0.npy``, ``1.npy``, ..., and ``end`` after the last, or commands, one line of JSON each.
 """
 
 import json
@@ -13,12 +12,12 @@ POLL_S = 0.02
 
 
 class ArrayQueueReader:
-    """The next array, waited for.
+    """Waits for the next array.
 
     Args:
-        folder: where they are laid down.
-        stop: looked at while waiting.
-        report: called while waiting; a host that is gone is noticed by writing to it.
+        folder: folder of the arrays.
+        stop: checked while waiting.
+        report: called while waiting, since only writing to the host shows that it is gone.
     """
 
     def __init__(self, folder, stop, report):
@@ -27,13 +26,13 @@ class ArrayQueueReader:
         self.waited_s = 0.0
 
     def next(self):
-        """Path of the next array, or None after the last, or where the worker is asked to stop."""
+        """Return the path of the next array, or None after the last or if the worker should stop."""
         self.index += 1
         began = time.monotonic()
         path, end = (os.path.join(self._folder, name) for name in ("%d.npy" % self.index, "end"))
         ready = False
         while not self._stop.asked:
-            is_over = os.path.exists(end)  # looked for first: the last array is there before the end is
+            is_over = os.path.exists(end)  # checked first: the last array exists before the end does
             ready = os.path.exists(path)
             if ready or is_over:
                 break
@@ -44,10 +43,10 @@ class ArrayQueueReader:
 
 
 def iter_commands(stop):
-    """Yield what every line on standard input says, until the host ends its writing or someone asks to stop."""
+    """Yield the command of every line on standard input, until the host closes it or requests a stop."""
     rest, ended = b"", False
     while not ended and not stop.asked:
-        # A plain read would be taken up again after Ctrl-C and never look at `stop`.
+        # A plain read would resume after Ctrl-C and never check `stop`.
         if not select.select([0], [], [], 0.1)[0]:
             continue
         more = os.read(0, 65536)

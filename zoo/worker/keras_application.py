@@ -1,4 +1,4 @@
-"""Build the networks of keras.applications: those that the stack's own Keras has, by their names there."""
+"""Build the networks of keras.applications that the stack's own Keras has, by their names there."""
 
 import contextlib
 import inspect
@@ -12,11 +12,11 @@ PREFIX = "keras/"
 
 
 class _SizeFoundError(Exception):
-    """Carries the size that an architecture is made for out of its function."""
+    """Carries the default size of an architecture out of its function."""
 
 
 def catalogue():
-    """Name every architecture of this Keras, each with the edge of its images in pixels, or None."""
+    """Return name -> edge of its images in pixels, or None, for every architecture of this Keras."""
     applications = compat.keras.applications
     members = {name: getattr(applications, name) for name in dir(applications)}
     functions = {name: value for name, value in members.items() if inspect.isfunction(value)}
@@ -28,12 +28,12 @@ def _takes(function, name):
 
 
 def _module(function):
-    """The names in the module that an architecture is defined in."""
+    """Return the names in the module that defines an architecture."""
     return inspect.unwrap(function).__globals__
 
 
 def _size(function):
-    """Ask an architecture for its size: the first thing that each does is to determine the shape of its input."""
+    """Return the default size of an architecture: each starts by determining its input shape."""
     utilities = _module(function).get("imagenet_utils")
     original = getattr(utilities, "obtain_input_shape", None)
     if original is None:
@@ -47,7 +47,7 @@ def _size(function):
         function(weights=None)
     except _SizeFoundError as size:
         return int(size.args[0])
-    except Exception:  # another order of things than in any Keras so far: the user names the size
+    except Exception:  # a different order than in any Keras so far: the user must set the size
         return None
     finally:
         utilities.obtain_input_shape = original
@@ -55,18 +55,12 @@ def _size(function):
 
 
 def build(model, load):
-    """Build a network.
+    """Build a network; return the Keras model, which ends in probabilities, and Keras's preprocessing.
 
     Args:
         model: ``name``, such as ``keras/EfficientNetB0``, and ``args``: ``input_shape``, ``classes``, ``weights`` and
-            ``bn_momentum``, the most that moving averages of batch normalization keep in a step, or None.
-        load: whether weights=imagenet are loaded; else the network is built for them and keeps its first numbers.
-
-    Returns:
-        (model, preprocess): the Keras model, which ends in probabilities, and Keras's own preprocessing.
-
-    Raises:
-        UserError: this Keras has no such architecture, or cannot build it or load its weights.
+            ``bn_momentum``, the largest share that moving averages of batch normalization keep in a step, or None.
+        load: load the weights of weights=imagenet; otherwise keep the random ones of the same network.
     """
     name, arguments = model.name[len(PREFIX) :], model.args
     if name not in catalogue():
@@ -87,7 +81,7 @@ def build(model, load):
 
 @contextlib.contextmanager
 def _forgetting(most):
-    """Let moving averages of what is built keep at most this share in a step; None: what the architecture says."""
+    """Limit the share that moving averages of new layers keep in a step; None keeps the architecture's own."""
     kind = compat.keras.layers.BatchNormalization
     original = kind.__init__
 
@@ -111,7 +105,7 @@ def _said(error):
 
 
 def _published(function, shape, classes, load):
-    """The network as it is with published weights, which for some is another one than without."""
+    """Return the network of the published weights, which for some architectures differs from the one without."""
     with contextlib.ExitStack() as stack:
         if not load:
             stack.enter_context(_without_loading(function))
@@ -126,7 +120,7 @@ def _published(function, shape, classes, load):
 
 @contextlib.contextmanager
 def _without_loading(function):
-    """Let an architecture find its files and load nothing from them."""
+    """Let an architecture find its files without loading them."""
     names, model = _module(function), compat.keras.models.Model
     utilities = names.get("file_utils") or names["data_utils"]
     before = utilities.get_file, model.load_weights

@@ -5,7 +5,7 @@ import sys
 
 
 def peak_bytes():
-    """Return the largest resident size so far in bytes, or None where the system does not report it (Windows)."""
+    """Return the largest resident size so far in bytes, or None if the system does not report it (Windows)."""
     try:
         import resource
     except ImportError:
@@ -15,7 +15,7 @@ def peak_bytes():
 
 
 def total_bytes():
-    """Return the memory of the machine in bytes, or None where the system does not report it."""
+    """Return the memory of the machine in bytes, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -23,15 +23,14 @@ def total_bytes():
 
 
 def available_bytes():
-    """Return the memory of the machine or, where that is less, of the container that this process is in."""
+    """Return the memory of the machine in bytes or, if less, the limit of this process's container."""
     total = total_bytes()
     return total if total is None else min(total, _container_limit() or total)
 
 
 def _container_limit():
-    """Read what Linux grants a container; None where there is no limit."""
     try:
         with open("/sys/fs/cgroup/memory.max") as limit:
             return int(limit.read())
-    except (OSError, ValueError):  # no such file elsewhere, and "max" where there is no limit
+    except (OSError, ValueError):  # no such file on other systems; "max" without a limit
         return None

@@ -1,4 +1,4 @@
-"""Compute the figures of a classifier, here so that they mean the same on every stack."""
+"""Compute the metrics of a classifier, in NumPy so that they mean the same on every stack."""
 
 import numpy as np
 
@@ -7,27 +7,22 @@ SMALLEST = 1e-7
 
 
 def score(predicted, labels):
-    """Mean cross-entropy (nats) and accuracy.
-
-    Args:
-        predicted: (n, classes) probabilities.
-        labels: (n,) integer classes.
-    """
+    """Return mean cross-entropy (nats) and accuracy of (n, classes) probabilities and (n,) integer labels."""
     none = _none(predicted)
     chosen = np.where(none, 0.0, predicted[np.arange(len(labels)), labels])
     return _cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
 
 
 def likeliest(predicted, labels):
-    """Keep of each prediction what shows a mistake.
+    """Keep the parts of each prediction that show mistakes.
 
-    Numbers that are none count as an answer that is wrong, with the probability 0.
+    A prediction with NaN or infinity counts as a wrong answer with probability 0.
 
     Returns:
         Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, ``probability`` of
-        these, ``true`` (n,), the probability of the label, ``none`` (n,), whether it was no number.
+        these, ``true`` (n,), the probability of the label, ``none`` (n,), whether the prediction was not finite.
     """
-    # One fewer than there are classes: that the right one is among all of them says nothing.
+    # At most one fewer than the classes: the right one is always among all of them.
     count = max(1, min(BEST, predicted.shape[1] - 1))
     none = _none(predicted)
     if none.any():
@@ -44,11 +39,9 @@ def likeliest(predicted, labels):
 
 
 def of_likeliest(kept, prefix):
-    """Mean cross-entropy (nats), accuracy and, of more than five classes, top-5 accuracy.
+    """Return mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
 
-    Args:
-        kept: from :func:`likeliest`.
-        prefix: of the names, such as ``val_``.
+    ``kept`` is from :func:`likeliest`; ``prefix`` is that of the names, such as ``val_``.
     """
     hits = kept["best"] == kept["label"][:, None]
     figures = {prefix + "loss": _cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
@@ -58,7 +51,7 @@ def of_likeliest(kept, prefix):
 
 
 def _none(predicted):
-    """Which answers, (n,), are no numbers: they are wrong, whatever class they seem to name."""
+    """Return which predictions, (n,), are not finite: they are wrong, whatever their largest class is."""
     return ~np.isfinite(predicted).all(axis=1)
 
 

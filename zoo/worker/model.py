@@ -9,23 +9,17 @@ from zoo.worker.training import checkpoint_files
 
 
 def build(request):
-    """Build the request's model.
+    """Build the request's model; return it and its preprocessing of stored pixels.
 
-    Among the arguments of the model there may be ``normalise``: (mean, scale) by channel, of pixels 0..255, instead
-    of what the network was made for.
-
-    Returns:
-        (model, preprocess): the Keras model, and the function from stored pixels to its input.
-
-    Raises:
-        UserError: the model cannot be built with these settings.
+    The model's arguments may contain ``normalise``: (mean, scale) by channel, of pixels 0..255, instead of the
+    network's own preprocessing.
     """
     load = not request.weights and checkpoint_files.resumed(request) is None
     return build_model(request.model, load)
 
 
 def build_model(model, load=True):
-    """Build a model, see :func:`build`; ``load`` the weights that its arguments name."""
+    """Build a model as :func:`build` does; ``load`` its published weights."""
     arguments = dict(model.args)
     own = arguments.pop("normalise", None)
     if model.file:
@@ -53,6 +47,6 @@ def build_model(model, load=True):
 
 
 def normalising(mean, scale):
-    """The function from pixels, channels last, to (pixels - mean) / scale as float32."""
+    """Return the function from pixels, channels last, to (pixels - mean) / scale as float32."""
     mean, scale = np.array(mean, np.float32), np.array(scale, np.float32)
     return lambda pixels: (np.asarray(pixels, np.float32) - mean) / scale

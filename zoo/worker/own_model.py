@@ -1,6 +1,6 @@
-"""Build a model from a file of the user's own: its code runs here, and nowhere else.
+"""Build a model from a user's file, whose code runs only here.
 
-The host names the file, a copy in the run folder, and the checksum of what the user named. Other content is not run.
+The host names the file, a copy in the run folder, and the checksum of the original. Other content is not run.
 """
 
 import contextlib
@@ -14,18 +14,14 @@ import types
 from zoo.models import compat
 from zoo.worker.errors import UserError
 
-# Layers after the one whose activation gives the outputs their meaning.
+# Layers that may follow the one whose activation determines the meaning of the outputs.
 SHAPING = ("Reshape", "Flatten", "Dropout", "Permute")
-# Ends in probabilities that are layers or operations of their own; a log-softmax may well get a softmax behind it.
+# Layers or operations that end in probabilities; a softmax after a log-softmax is harmless.
 ACTIVATIONS = ("softmax", "sigmoid")
 
 
 def build(model):
-    """Execute the file of a request's model and return the Keras model of its ``build``, ending in probabilities.
-
-    Raises:
-        UserError: the file is another one, fails, or returns something else; with its line.
-    """
+    """Execute the file of a request's model and return the Keras model of its ``build``, ending in probabilities."""
     path, arguments = model.file, dict(model.args)
     name = os.path.basename(path)
     compat.prepare_for_foreign_code()
@@ -44,18 +40,17 @@ def _source(path, sha256):
 
 
 def _function(content, name):
-    """Execute the file as a module and return its ``build``."""
     module = types.ModuleType(os.path.splitext(name)[0])
     module.__file__ = name
     sys.modules.setdefault(module.__name__, module)
-    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  (what the user asked for)
+    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  (requested by the user)
     if not callable(getattr(module, "build", None)):
         raise UserError("%s has no function build" % name)
     return module.build
 
 
 def _typed(function, arguments):
-    """Arguments as the function has them: JSON has no tuples."""
+    """Return arguments with the types of the function's defaults: JSON has no tuples."""
     typed = dict(arguments, input_shape=tuple(arguments["input_shape"]))
     for name, parameter in inspect.signature(function).parameters.items():
         if isinstance(parameter.default, tuple) and isinstance(typed.get(name), list):
@@ -65,7 +60,7 @@ def _typed(function, arguments):
 
 @contextlib.contextmanager
 def _explained(name):
-    """Turn whatever the file does into an error that names its line; it may not multiply or end this process."""
+    """Turn any error of the file into one that names its line; the file may not fork or end this process."""
     process, fork = os.getpid(), os.fork
 
     def refuse():
@@ -83,12 +78,12 @@ def _explained(name):
         raise UserError("%s: %s" % (_where(name, error), _said(error))) from error
     finally:
         os.fork = fork
-        if os.getpid() != process:  # forked in some other way: the copy must not report for the worker
+        if os.getpid() != process:  # forked in another way: the copy must not report for the worker
             os._exit(1)
 
 
 def _where(name, error):
-    """The last line of the file that an error passed through."""
+    """Return the last line of the file that an error passed through."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame[0] == name]
     return "%s, line %d, in %s" % (name, frames[-1][1], frames[-1][2]) if frames else name
 
@@ -101,11 +96,7 @@ def _said(error):
 
 
 def check(model, classes, name):
-    """Check that a model ends in one number a class, and let it end in probabilities.
-
-    Raises:
-        UserError: it is no Keras model, or has other outputs.
-    """
+    """Check that a model ends in one number per class, and make it end in probabilities."""
     if not isinstance(model, compat.keras.models.Model):
         raise UserError("build in %s returned %s, not a Keras model" % (name, _described(model)))
     if not getattr(model, "inputs", None):
@@ -124,7 +115,7 @@ def _described(value):
 
 
 def ending_in_probabilities(model):
-    """Return the model, with a softmax behind it where it ends in a layer without an activation."""
+    """Return the model, with a softmax added if its last layer has no activation."""
     if activation_of(model) != "linear":
         return model
     softmax = compat.keras.layers.Activation("softmax", name="probabilities", **compat.full_precision())
@@ -132,17 +123,17 @@ def ending_in_probabilities(model):
 
 
 def activation_of(model):
-    """Name the activation of the last layer that has one: of a network in the network, of its last layer."""
-    for layer in reversed(getattr(model, "operations", model.layers)):  # Keras 3's layers leave operations out
+    """Return the activation of the last layer that has one, in a nested network too."""
+    for layer in reversed(getattr(model, "operations", model.layers)):  # Keras 3's layers exclude operations
         if isinstance(layer, compat.keras.models.Model):
             return activation_of(layer)
         kind = type(layer).__name__
-        # What Keras 2 makes of an operation says its name as a symbol, such as nn.softmax.
+        # Keras 2 wraps operations and has their name as a symbol, such as nn.softmax.
         itself = str(getattr(layer, "symbol", kind)).rpartition(".")[2].replace("_", "").lower()
         if itself in ACTIVATIONS:
             return itself
         activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
-        # Mixed precision ends in such an activation, which only makes float32 of what is before it.
+        # Mixed precision ends in such an activation, which only casts to float32.
         passes_on = kind == "Activation" and activation == "linear"
         if kind not in SHAPING and not passes_on:
             return activation

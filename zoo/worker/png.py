@@ -1,4 +1,4 @@
-"""Write pictures as PNG without an imaging library."""
+"""Write images as PNG without an imaging library."""
 
 import struct
 import zlib
@@ -9,18 +9,11 @@ from zoo.worker.files import atomic_write
 
 
 def write(path, picture):
-    """Write an RGB picture as PNG; there is never half a picture.
-
-    Args:
-        path: the file.
-        picture: (height, width, 3), 0..255; rounded and clipped.
-
-    Raises:
-        OSError: it cannot be written; what was at ``path`` is still there.
-    """
+    """Write (height, width, 3) RGB 0..255 as PNG, rounded and clipped; on OSError the old file is unchanged."""
     pixels = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
     rows, columns, _ = pixels.shape
-    # Every row is stored as its difference to the row above (filter 2), which packs better than the row itself.
+    # Every row is stored as its difference from the row above (filter 2), which compresses better than the row
+    # itself.
     above = np.concatenate([np.zeros_like(pixels[:1]), pixels[:-1]])
     filtered = np.full((rows, 1 + 3 * columns), 2, np.uint8)
     filtered[:, 1:] = (pixels - above).reshape(rows, -1)

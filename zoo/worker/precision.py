@@ -1,4 +1,4 @@
-"""Choose the precision that networks compute in where the user leaves it open."""
+"""Choose the precision of networks if the user leaves it open."""
 
 import os
 
@@ -7,10 +7,10 @@ from zoo.worker import devices
 
 
 def settle(wanted):
-    """Turn ``auto`` into ``bfloat16`` where it is known to gain, else ``float32``.
+    """Resolve ``auto`` to ``bfloat16`` if it is known to be faster, and to ``float32`` otherwise.
 
-    It gains with PyTorch on processors that multiply matrices of bfloat16 in hardware: a step of VGG19 took a fifth
-    of the time with AMX. On others it is computed in float32 with conversions around it.
+    It is faster with PyTorch on CPUs that multiply bfloat16 matrices in hardware: a step of VGG19 took a fifth of the
+    time with AMX. Other CPUs compute it in float32 with conversions around it.
     """
     if wanted != "auto":
         return wanted
@@ -18,13 +18,13 @@ def settle(wanted):
 
 
 def policy(wanted, device_kind, network=""):
-    """What Keras calls the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` where that gains.
+    """Return Keras's name of the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` if faster.
 
-    It gains with TensorFlow 2.21 and PyTorch 2.13 on processors that multiply matrices of bfloat16 in hardware: a
-    step of the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512
-    one of MobileNet took three fifths, one of the language model four fifths, one of the classifier of texts three
-    quarters; with TensorFlow MobileNet took no less, and texts were not tried.
-    On others it is computed in float32 with conversions around it.
+    It is faster with TensorFlow 2.21 and PyTorch 2.13 on CPUs that multiply bfloat16 matrices in hardware: a step of
+    the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512 one of
+    MobileNet took three fifths, one of the language model four fifths, one of the text classifier three quarters;
+    with TensorFlow MobileNet was not faster, and texts were not measured. Other CPUs compute it in float32 with
+    conversions around it.
 
     Args:
         wanted: ``auto`` or a policy of Keras.
@@ -32,7 +32,7 @@ def policy(wanted, device_kind, network=""):
         network: name of the model.
 
     Raises:
-        ValueError: the device cannot be relied on to have it.
+        ValueError: not every such device supports it.
     """
     if wanted == "float64" and device_kind != "cpu":
         raise ValueError("float64 is for comparisons on processors: choose backend=cpu")
@@ -46,13 +46,10 @@ def policy(wanted, device_kind, network=""):
 
 
 def lower(device_kind):
-    """Name a precision below float32 that may answer sooner on this device; None where none is known to.
+    """Return a precision below float32 that may be faster on a ``cpu`` or ``gpu``, or None.
 
-    On a processor it is bfloat16 where matrices of that are multiplied in hardware, on a GPU float16. Whether
-    it does gain, :mod:`zoo.worker.inference.lower_precision` finds out.
-
-    Args:
-        device_kind: ``cpu`` or ``gpu``.
+    On a CPU it is bfloat16 if the CPU multiplies such matrices in hardware, on a GPU float16.
+    :mod:`zoo.worker.inference.lower_precision` measures whether it is faster.
     """
     if compat.MAJOR < 3:
         return None
@@ -70,7 +67,7 @@ def _on_processor():
 
 
 def _multiplies(*instructions):
-    """Whether the processor has one of these; Linux lists what it can, elsewhere float32 is right everywhere."""
+    """Return whether the CPU has one of these instructions; only Linux lists them, elsewhere False is safe."""
     try:
         with open("/proc/cpuinfo") as listing:
             has = set(listing.read(100000).split())

@@ -1,4 +1,4 @@
-"""Predict many items in batches of one size: a new shape would mean compiling anew."""
+"""Predict many items in batches of one size: a new shape would be compiled again."""
 
 import numpy as np
 
@@ -7,13 +7,9 @@ from zoo.worker.inference.outputs import finite
 
 
 def predict_batches(model, batches, size, stop=None):
-    """Yield the predictions of each batch, of which those with fewer than ``size`` items are padded meanwhile.
+    """Yield the predictions of each batch; batches with fewer than ``size`` items are padded for the model.
 
-    Args:
-        model: the Keras model.
-        batches: arrays of inputs, ``size`` items or fewer.
-        size: items that the model gets at a time.
-        stop: looked at before each batch but the first; when asked to, the rest is left out.
+    ``stop`` is checked before each batch but the first, and ends the predictions early.
     """
     for number, batch in enumerate(batches):
         if number and stop is not None and stop.asked:
@@ -25,27 +21,20 @@ def predict_batches(model, batches, size, stop=None):
 
 
 def slices(rows, size, preprocess):
-    """Yield rows as inputs of a model, some at a time."""
     for begin in range(0, len(rows), size):
         yield preprocess(rows[begin : begin + size])
 
 
 def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=None):
-    """Predict every picture.
+    """Predict every image; return (n, classes) float32.
 
     Args:
         model: the Keras model.
         preprocess: from stored pixels to its input.
         pixels: (n, height, width, channels), may be memory-mapped.
-        batch_size: pictures at a time.
-        stop: looked at between batches; when asked to, the rest is left out.
-        progress: called with the number of pictures done so far.
-
-    Returns:
-        (n, classes) float32.
-
-    Raises:
-        UserError: one of them is not finite.
+        batch_size: images at a time.
+        stop: checked between batches; ends the predictions early.
+        progress: called with the number of images done so far.
     """
     size, parts, done = min(batch_size, len(pixels)), [], 0
     for predicted in predict_batches(model, slices(pixels, size, preprocess), size, stop):

@@ -1,4 +1,4 @@
-"""Scale and pad pictures in numpy."""
+"""Scale and pad images in NumPy."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import numpy as np
 def resize(picture, rows, columns):
     """Scale (height, width, channels) float32 to another size, by triangles as wide as a source or target pixel.
 
-    Smooth where it grows, averaged where it shrinks, and no value leaves the range of the picture's own.
+    Enlarging is smooth, shrinking averages, and no value leaves the range of the image.
     """
     across = np.tensordot(_matrix(picture.shape[0], rows), picture, axes=(1, 0))
     both = np.tensordot(_matrix(picture.shape[1], columns), across, axes=(1, 1))
@@ -14,7 +14,7 @@ def resize(picture, rows, columns):
 
 
 def _matrix(before, after):
-    """(after, before) weights, each row of which sums to one; pixels are areas, so centres lie at halves."""
+    """Return (after, before) weights whose rows sum to one; pixels are areas, so centers are at halves."""
     centres = (np.arange(after) + 0.5) * before / after - 0.5
     reach = max(1.0, before / float(after))
     weights = np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(before)[None, :]) / reach)
@@ -22,20 +22,20 @@ def _matrix(before, after):
 
 
 def pad(picture, multiple, least, margin):
-    """Mirror (height, width, channels) outwards: a margin all around, then below and right up to a multiple.
+    """Mirror (height, width, channels) outwards: a margin on every side, then below and right up to a multiple.
 
-    What networks see beyond the edge is black; the margin keeps that out of the picture. They halve their maps, and
-    some stacks compute odd sizes wrong: PlaidML 0.7 writes past the end of its memory.
+    Networks see black beyond the edge; the margin keeps that out of the image. They halve their maps, and some stacks
+    compute odd sizes wrong: PlaidML 0.7 writes past the end of its memory.
 
     Args:
         picture: the array.
-        multiple: of how many pixels both sides become.
-        least: and how many they are at least.
+        multiple: both sides become multiples of this number of pixels.
+        least: smallest size of both sides.
         margin: pixels to add on every side.
     """
     wanted = [max(least, -(-(edge + 2 * margin) // multiple) * multiple) for edge in picture.shape[:2]]
     for axis, edge in enumerate(wanted):
-        # Mirrored again and again where the picture is narrower than what is added.
+        # Mirrored repeatedly if the image is narrower than the padding.
         size = picture.shape[axis]
         places = (np.arange(edge) - margin) % (2 * size)
         picture = np.take(picture, np.minimum(places, 2 * size - 1 - places), axis=axis)

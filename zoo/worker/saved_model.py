@@ -1,4 +1,4 @@
-"""Load a saved model of any origin by the stack's own Keras, in its safe mode where it has one."""
+"""Load a saved model of any origin with the stack's own Keras, in its safe mode if it has one."""
 
 import inspect
 
@@ -10,13 +10,9 @@ from zoo.worker.own_model import activation_of, ending_in_probabilities
 
 
 def build(model):
-    """Load the file of a request's model, and let it end in a probability for each class.
+    """Load the file of a request's model, and make it end in a probability for each class.
 
-    What was done about its end is added to the ``notes`` of the model. Where ``classes`` is None, the end stays as
-    it is.
-
-    Raises:
-        UserError: Keras cannot load it, or it has other inputs or outputs.
+    Changes of its end are added to the ``notes`` of the model. If ``classes`` is None, the end is not changed.
     """
     path, classes = model.saved, model.args["classes"]
     loaded = _load(path)
@@ -24,7 +20,7 @@ def build(model):
     if counts != (1, 1):
         raise UserError("%s has %d inputs and %d outputs, not one of each" % ((path, *counts)))
     shape = compat.static_shape(loaded.outputs[0])
-    if classes is None:  # asked for features: its end is of no importance
+    if classes is None:  # for features: its end does not matter
         return loaded
     if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
         words = "%s ends in %s; with %d names of classes it must be (None, %d)"
@@ -52,7 +48,7 @@ def _load(path):
 
 
 def _of_two(model, ending):
-    """The probabilities of both classes, from that of the second or, without an activation, from its logit."""
+    """Return the probabilities of both classes, from that of the second or, without an activation, from its logit."""
     layers = compat.keras.layers
     last = "softmax" if ending == "linear" else "linear"
     pair = layers.Dense(2, activation=last, name="probabilities", **compat.full_precision())
@@ -63,13 +59,13 @@ def _of_two(model, ending):
 
 
 def grayscale(preprocess):
-    """The same function for images in color that a model sees in gray (ITU-R BT.601)."""
+    """Return the same function for color images of a model that needs gray ones (ITU-R BT.601)."""
     weights = np.array([0.299, 0.587, 0.114], np.float32)
     return lambda pixels: preprocess(np.asarray(pixels, np.float32) @ weights[:, None])
 
 
 def fitting(model, preprocess):
-    """The same function without the axis of channels, for a model whose input (batch, height, width) has none."""
+    """Return the function without the axis of channels if the model's input is (batch, height, width)."""
     if len(compat.static_shape(model.inputs[0])) == 4:
         return preprocess
     return lambda pixels: preprocess(pixels)[..., 0]

@@ -10,16 +10,7 @@ FOLDER = "tensorboard"
 
 
 class TensorBoardEmitter:
-    """Hands events on, and writes down the figures of every epoch.
-
-    Args:
-        events: where they go to.
-        framework: of the stack.
-        folder: the run folder; the files lie in ``tensorboard`` inside.
-
-    Raises:
-        UserError: this stack has no writer.
-    """
+    """Forwards events, and writes the metrics of every epoch to ``tensorboard`` in the run folder."""
 
     def __init__(self, events, framework, folder):
         self._events = events
@@ -41,11 +32,7 @@ def _is_figure(name, value):
 
 
 def _writer(framework, folder):
-    """A function of figures and step that writes them, and one that ends the file.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return a function of metrics and step that writes them, and one that closes the file."""
     if not devices.capabilities(framework)["tensorboard"]:
         raise UserError(
             "tensorboard=true: %s has no writer of event files; leave it out, or take a stack of TensorFlow, such as"
@@ -61,7 +48,7 @@ def _writer(framework, folder):
 
 
 def _of_tensorflow(folder):
-    """By messages that both generations know: ``tf.summary.scalar`` needs TensorBoard, which 2.21 comes without."""
+    """Return a writer of event messages for TensorFlow 1 and 2: ``tf.summary.scalar`` of 2.21 needs TensorBoard."""
     import tensorflow as tf
 
     summary = tf.Summary if hasattr(tf, "Summary") else tf.compat.v1.Summary

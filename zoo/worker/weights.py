@@ -1,7 +1,7 @@
 """Read and write weights as plain arrays, in a file that every stack shares.
 
-``weights.npz`` holds one float32 array per weight under ``layer/weight``, convolution kernels in Keras order
-(height, width, in, out). No pickle is ever written or read.
+``weights.npz`` has one float32 array per weight under ``layer/weight``, convolution kernels in Keras order
+(height, width, in, out). Pickle is never written or read.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ from zoo.worker.files import save_arrays
 
 
 def initialise(model, seed):
-    """Draw the first weights from numpy, so that the same seed starts every stack from the same numbers.
+    """Draw the initial weights with NumPy, so that the same seed starts every stack from the same numbers.
 
-    Only what Keras would draw as Glorot uniform is replaced (Glorot and Bengio 2010, equation 16), and what layers
-    of the zoo's own draw.
+    Only weights that Keras would draw as Glorot uniform (Glorot and Bengio 2010, equation 16), and random weights of
+    the zoo's own layers are replaced.
     """
     random = np.random.RandomState(seed)
     deviations = compat.initial_deviations(model)
@@ -40,38 +40,20 @@ def _glorot_uniform(random, shape):
 
 
 def save(model, path, arrays=None):
-    """Write ``weights.npz``.
-
-    Args:
-        model: gives the paths of the weights.
-        path: the file to write.
-        arrays: the values to write; None for the model's present ones.
-    """
+    """Write ``weights.npz`` with ``arrays``, by default the model's current weights."""
     arrays = model.get_weights() if arrays is None else arrays
     named = {name: np.asarray(value, np.float32) for (name, _), value in zip(compat.named_weights(model), arrays)}
     save_arrays(path, named)
 
 
 def load(model, path):
-    """Fill a model from ``weights.npz``.
-
-    Args:
-        model: the Keras model.
-        path: the file.
-
-    Raises:
-        UserError: the file is damaged, or weights are missing, surplus, misshapen or not finite; names ten of them.
-    """
+    """Fill a model from ``weights.npz``; on damaged or unsuitable files, UserError names ten problems."""
     with _for_the_user():
         saved_weights.load(model, path)
 
 
 def load_for(request, model):
-    """Fill the model of a request with its weights; for features those of its last layer may be missing.
-
-    Raises:
-        UserError: as :func:`load`.
-    """
+    """Fill the model of a request with its weights; for features those of its last layer may be missing."""
     if request.features:
         last = [layer.name for layer in model.layers if layer.weights][-1]
         load_but_head(model, request.weights, last)
@@ -80,17 +62,11 @@ def load_for(request, model):
 
 
 def load_part(model, path, own):
-    """Fill a model from ``weights.npz`` that may hold more than the model has.
+    """Fill a model, perhaps only the first layers of a network, from a ``weights.npz`` that may contain more.
 
-    Args:
-        model: the Keras model, perhaps the first layers of a network only.
-        path: the file.
-        own: names of layers that keep the weights they have.
-
-    Raises:
-        UserError: the file is damaged, or weights are missing or of another shape; ten are named.
+    ``own`` are the names of layers that keep their current weights.
     """
-    # Layer by layer, nothing is read back: Keras on OpenVINO cannot, in bfloat16.
+    # Layer by layer, nothing is read back, which Keras on OpenVINO cannot do in bfloat16.
     wanted = [(name, shape) for name, shape in compat.named_weights(model) if name.split("/")[0] not in own]
     layers, values = dict(compat.named_layers(model)), {}
     for (name, _), value in zip(wanted, _fitting(_read(path), wanted, [])):
@@ -100,7 +76,7 @@ def load_part(model, path, own):
 
 
 def load_but_head(model, path, head):
-    """Fill a model from ``weights.npz``; its last layer keeps its own weights where the file's are of another shape.
+    """Fill a model from ``weights.npz``, except for a last layer of another shape, which keeps its weights.
 
     Args:
         model: the Keras model.
@@ -109,9 +85,6 @@ def load_but_head(model, path, head):
 
     Returns:
         Whether the last layer kept its own.
-
-    Raises:
-        UserError: the file is damaged, or anything else does not fit; ten are named.
     """
     wanted = compat.named_weights(model)
     arrays = saved_weights.renamed(_read(path), [name for name, _ in wanted])
@@ -125,11 +98,6 @@ def load_but_head(model, path, head):
 
 
 def names(path):
-    """Names of the weights in ``weights.npz``.
-
-    Raises:
-        UserError: the file is damaged.
-    """
     return list(_read(path))
 
 
@@ -145,7 +113,7 @@ def _fitting(arrays, wanted, problems):
 
 @contextlib.contextmanager
 def _for_the_user():
-    """Raise what is wrong with a file as an error whose message the host shows."""
+    """Raise a ValueError about a file as UserError, whose message the host shows."""
     try:
         yield
     except ValueError as error:

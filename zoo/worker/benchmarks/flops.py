@@ -1,4 +1,4 @@
-"""Count the multiplications and additions that a network needs for one item, from its layers."""
+"""Count the multiplications and additions of a network for one item, from its layers."""
 
 import numpy as np
 
@@ -6,18 +6,17 @@ from zoo.models import compat
 
 
 def per_item(model, arguments=None):
-    """Multiplications and additions of products and convolutions for one item; the rest is small beside them.
+    """Count multiplications and additions of products and convolutions for one item; the rest is negligible.
 
-    Args:
-        model: the Keras model, its inputs of one size.
-        arguments: that built it; those of transformers determine how much attention multiplies beside its weights.
+    All inputs of the model must have a fixed size. ``arguments`` built it; those of transformers determine the
+    products of attention, which have no weights.
     """
     kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
     counted = sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)
     arguments = arguments or {}
-    if "heads" in arguments:  # queries with keys, and shares with values: (length, length, d_model) twice
+    if "heads" in arguments:  # queries by keys, and attention weights by values: (length, length, d_model) twice
         counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]
-    if arguments.get("tied"):  # the table of embeddings is the last kernel, too
+    if arguments.get("tied"):  # the table of embeddings is also the last kernel
         counted += 2 * arguments["length"] * arguments["d_model"] * arguments["vocabulary"]
     return counted
 
@@ -27,7 +26,7 @@ def _multiplies(name):
 
 
 def _positions(layer):
-    """How often each number of a kernel is used: for each place of the output or, transposed, of the input."""
+    """Count the uses of each number of a kernel: one per place of the output or, transposed, of the input."""
     x = layer.input if type(layer).__name__ == "Conv2DTranspose" else layer.output
     shape = compat.static_shape(x)
     return int(np.prod(shape[1:-1])) if len(shape) > 2 else 1

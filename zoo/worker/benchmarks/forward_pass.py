@@ -1,7 +1,7 @@
-"""Make one pass through a network, on every framework, in each of its execution modes.
+"""Run one forward pass through a network, on every framework, in each of its execution modes.
 
-``of_keras`` and ``of_torch`` return a function without arguments that makes one pass, and ``wait`` comes back when
-what such a function returned has really been computed: GPUs work on while Python goes on.
+``of_keras`` and ``of_torch`` return a function without arguments that runs one pass, and ``wait`` blocks until the
+result of such a function is computed: GPUs continue to work after Python continues.
 """
 
 import os
@@ -12,7 +12,7 @@ from zoo.worker.errors import UserError
 
 
 def wait(output):
-    """Come back when a pass is done; numpy arrays are."""
+    """Block until a pass is done; NumPy arrays always are."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
     elif type(output).__module__ == "mlx.core":
@@ -24,16 +24,14 @@ def wait(output):
 
         (torch.mps if output.is_mps else torch.cuda).synchronize()
     elif hasattr(output, "numpy") and not hasattr(output, "is_mps"):
-        output[0, 0, 0].numpy()  # TensorFlow: one number is there only when all are
+        output[0, 0, 0].numpy()  # TensorFlow: one number is available only when all are
 
 
 def of_torch(module, x, training, way):
-    """One pass through a PyTorch module.
+    """Return one pass through a PyTorch module on the device and in the precision of x.
 
     Args:
-        module: on the device and in the precision of x.
-        x: the input tensor.
-        training: drop, and record what gradients need; else neither.
+        training: apply dropout, and record for gradients.
         way: eager or compiled.
     """
     import torch
@@ -41,7 +39,7 @@ def of_torch(module, x, training, way):
     call = torch.compile(module) if way == "compiled" else module
 
     def once():
-        # `inference_mode` is the faster one, but a compiled module may not have been compiled in it.
+        # `inference_mode` is faster, but a module may have been compiled outside of it.
         with torch.enable_grad() if training else torch.no_grad() if way == "compiled" else torch.inference_mode():
             return call(x)
 
@@ -49,17 +47,14 @@ def of_torch(module, x, training, way):
 
 
 def of_keras(model, x, training, way, precision):
-    """One pass through a Keras model.
+    """Return one pass through a Keras model.
 
     Args:
         model: built in that precision.
         x: the input, a float32 array.
-        training: as in a training step, dropout included; else as in prediction.
+        training: as in a training step, dropout included; otherwise as in prediction.
         way: one of the framework's ``modes``, see :mod:`zoo.worker.devices`.
         precision: float32, bfloat16 or float16.
-
-    Raises:
-        UserError: this framework cannot do that.
     """
     from zoo.models import compat
 
@@ -107,7 +102,7 @@ def _mlx(model, x, training, way, precision):
 
 
 def _openvino(model, x, training, precision):
-    """OpenVINO keeps weights in float32 and computes in the precision of its settings."""
+    """Return one pass on OpenVINO, which keeps weights in float32 and computes in the precision of its settings."""
     from zoo.models import compat
     from zoo.worker.devices import openvino
 
@@ -135,7 +130,7 @@ def _tensorflow(model, x, training, way, precision):
 
 
 def _session(model, x, training, way):
-    """TensorFlow 1 and PlaidML: a compiled function from arrays to arrays."""
+    """Return one pass on TensorFlow 1 or PlaidML: a compiled function from arrays to arrays."""
     from zoo.models import compat
 
     if way != "graph":

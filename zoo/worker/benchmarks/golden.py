@@ -1,16 +1,16 @@
-"""Draw weights and pictures from a seed, the same on every stack, and compare answers with the golden ones.
+"""Draw weights and images from a seed, the same on every stack, and compare outputs with the golden ones.
 
-``assets/golden/KEY.json`` holds the answers; ``scripts/maintenance/golden.py`` made them.
+``assets/golden/KEY.json`` contains the outputs; ``scripts/maintenance/golden.py`` writes it.
 """
 
 import numpy as np
 
-# Probabilities of float32 networks differ by less from stack to stack.
+# Probabilities of float32 networks differ by less than this between stacks.
 TOLERANCE = 1e-4
 
 
 def draw_weights(named, seed, gain):
-    """Numbers that keep a deep network's values at a size where a mistake shows; numpy promises to repeat them."""
+    """Draw weights that keep a deep network's values at a size where errors show; NumPy keeps the numbers stable."""
     random = np.random.RandomState(seed)
     drawn = []
     for name, shape in named:
@@ -29,12 +29,12 @@ def draw_weights(named, seed, gain):
 
 
 def draw_pictures(seed, count, size):
-    """Squares of random colours, a sixth of the edge wide: more unlike each other than noise is."""
+    """Draw squares of random colors, a sixth of the edge wide: they differ more from each other than noise does."""
     colours = np.random.RandomState(seed).randint(0, 256, (count, 6, 6, 3)).astype(np.uint8)
     return colours.repeat(size // 6 + 1, axis=1).repeat(size // 6 + 1, axis=2)[:, :size, :size]
 
 
 def largest_error(golden, probabilities):
-    """How far probabilities, (pictures, classes), are from the golden ones, of the classes that those name."""
+    """Return the largest error of probabilities, (images, classes), in the classes of the golden ones."""
     wanted = np.array(golden["probabilities"])
     return float(np.abs(np.asarray(probabilities)[: len(wanted), golden["classes"]] - wanted).max())

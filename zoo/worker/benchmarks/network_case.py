@@ -1,8 +1,8 @@
-"""Prepare networks for timing: build them, draw their weights from a seed, and make a batch of inputs.
+"""Prepare networks for timing: build them, draw their weights from a seed, and create a batch of inputs.
 
-Pictures, tokens or vectors: the network's own input says which. Classifiers and language models learn one-hot
-answers, networks from pictures to pictures and from vectors to vectors learn to give zeros: what is learnt does not
-matter for the time.
+The network's input determines whether these are images, tokens or vectors. Classifiers and language models train on
+one-hot labels, networks from images to images and from vectors to vectors on zeros: the targets do not affect the
+time.
 """
 
 import numpy as np
@@ -21,12 +21,9 @@ class NetworkCase:
     """One network in one precision.
 
     Args:
-        network: ``model``, the name and arguments that build it; ``golden``, what it is known to say, or None.
-        framework: that computes.
-        precision: ``float32``, ``bfloat16`` or ``float16``; weights are float32 in any case.
-
-    Raises:
-        UserError: this stack cannot compute in that precision, or build the network.
+        network: ``model``, the name and arguments that build it; ``golden``, its known outputs, or None.
+        framework: the framework that computes.
+        precision: ``float32``, ``bfloat16`` or ``float16``; weights are always float32.
     """
 
     def __init__(self, network, framework, precision="float32"):
@@ -46,14 +43,9 @@ class NetworkCase:
         self.gflop_per_item = flops.per_item(self.model, self._arguments) / 1e9
 
     def call(self, mode, batch):
-        """The function without arguments that puts one batch through, and comes back when the device is done.
+        """Return a function that processes one batch and returns when the device is done.
 
-        Args:
-            mode: ``inference``, or ``training``: one optimizer step.
-            batch: items at a time.
-
-        Raises:
-            UserError: this stack cannot do that.
+        ``mode`` is ``inference``, or ``training``: one optimizer step.
         """
         stored = self.inputs(batch)
         if mode == "inference":
@@ -64,7 +56,7 @@ class NetworkCase:
         return self._step(self._preprocess(stored))
 
     def inputs(self, count):
-        """A batch as it is stored: pictures (uint8), tokens (int32) or vectors (float32)."""
+        """Return a batch as it is stored: images (uint8), tokens (int32) or vectors (float32)."""
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if len(shape) == 3:
             return np.ascontiguousarray(golden.draw_pictures(SEED, count, shape[0])[..., : shape[2]])
@@ -74,13 +66,13 @@ class NetworkCase:
         return random.standard_normal((count, *shape)).astype(np.float32)
 
     def predictor(self, batch):
-        """From a batch of inputs as they are stored to float32 outputs, in the fastest way of the framework."""
+        """Return the framework's fastest function from a batch of stored inputs to float32 outputs."""
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if hasattr(self._device, "predictor") and len(shape) != 3:
             if self._precision != "float32":
                 raise UserError("of pictures alone this stack computes in %s" % self._precision)
             return lambda stored: compat.predict(self.model, self._preprocess(stored))
-        predictors.prepare(self._device, self._precision)  # where it is compiled here
+        predictors.prepare(self._device, self._precision)  # where the framework compiles here
         try:
             return predictors.of(self._device, self.model, self._preprocess, (batch, *shape))
         finally:
@@ -99,11 +91,7 @@ class NetworkCase:
         return lambda: compat.train_mse(self.model, x, zeros)
 
     def check(self, batch):
-        """How far the answers are from the known ones; nothing where none are known.
-
-        Returns:
-            ``largest_error``, and ``correct`` where the network computes in float32, for which the tolerance is.
-        """
+        """Return ``largest_error`` and, in float32 only, ``correct``; nothing without known outputs."""
         if not self._answers:
             return {}
         x, predict = self.inputs(self._answers["count"]), self.predictor(batch)

@@ -1,4 +1,4 @@
-"""Write what a benchmark measured."""
+"""Write the results of a benchmark."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Time a call that returns when the device is done: warm rounds first, then the clock."""
+"""Time a call that returns when the device is done, after warm-up rounds."""
 
 import time
 
@@ -6,17 +6,14 @@ import numpy as np
 
 
 def rounds(call, count, warm=1, most_s=None, stop=None):
-    """Time a call again and again.
+    """Time a call repeatedly; return the seconds of each call.
 
     Args:
         call: function without arguments.
-        count: how often it is timed.
-        warm: how often it is called before.
-        most_s: ends the rounds after this time, though not before three were timed; None for no limit.
-        stop: looked at between rounds; when asked to, the rest is left out.
-
-    Returns:
-        Seconds of each call, a list.
+        count: number of timed calls.
+        warm: number of calls before these.
+        most_s: ends the rounds after this time, but not before three were timed; None for no limit.
+        stop: checked between rounds; ends them early.
     """
     for _ in range(warm):
         call()
@@ -31,6 +28,6 @@ def rounds(call, count, warm=1, most_s=None, stop=None):
 
 
 def spread(seconds):
-    """Median, quartiles and count of some durations, in milliseconds."""
+    """Return median, quartiles and count of some durations, in milliseconds."""
     low, middle, high = np.percentile(np.array(seconds) * 1e3, [25, 50, 75])
     return {"median_ms": float(middle), "q1_ms": float(low), "q3_ms": float(high), "count": len(seconds)}

@@ -16,25 +16,23 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Tell JAX which platforms to open, before it is imported; one that it cannot open is then an error."""
+    """Set the platforms that JAX opens, before it is imported; a platform that it cannot open is then an error."""
     os.environ["JAX_PLATFORMS"] = choose(device, sys.platform)
 
 
 def choose(device, system):
-    """Name the JAX platforms for a request, the one to compute on first.
+    """Return the JAX platforms for a request, the one to compute on first.
 
-    Args:
-        device: the request's device: ``device_kind`` and, where the user named one, ``id`` such as ``mps``.
-        system: as in ``sys.platform``.
+    ``device`` has ``device_kind`` and, if the user named one, ``id`` such as ``mps``; ``system`` is ``sys.platform``.
     """
     wanted = device.id or {"cpu": "cpu", "gpu": "mps" if system == "darwin" else "cuda"}[device.device_kind]
     platform = wanted.split(":")[0]
-    # Keras keeps some things on the CPU even then.
+    # Keras keeps some variables on the CPU even then.
     return "cpu" if platform == "cpu" else platform + ",cpu"
 
 
 def proof(device):
-    """Multiply two matrices, wait, and ask JAX on which device the product lies."""
+    """Multiply two matrices, wait, and ask JAX for the device of the product."""
     import jax
     import jax.numpy as jnp
 
@@ -46,7 +44,6 @@ def proof(device):
 
 
 def place(variable):
-    """Name and kind of the device that holds a Keras variable."""
     (device,) = variable.value.devices()
     return str(device), "cpu" if device.platform == "cpu" else "gpu"
 

@@ -1,4 +1,4 @@
-"""Keras 3 on MLX, Apple's own framework: Apple silicon's GPU, or a processor."""
+"""Keras 3 on MLX, Apple's own framework: the GPU of Apple silicon, or a CPU."""
 
 import os
 
@@ -13,13 +13,10 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Make one device MLX's default, and compile on GPUs only; before Keras is imported.
+    """Set MLX's default device, and compile on GPUs only; call it before Keras is imported.
 
-    What MLX compiles for a processor goes through the system's C++ compiler: it may be missing, and took 110 s
-    for the first steps of MobileNet. For a GPU, Metal compiles.
-
-    Raises:
-        UserError: this MLX has no such device.
+    For a CPU, MLX compiles with the system's C++ compiler: it may be missing, and took 110 s for the first steps of
+    MobileNet. For a GPU, Metal compiles.
     """
     kind = choose(device)
     if kind == "cpu":
@@ -31,21 +28,14 @@ def start(device):
         raise UserError("MLX %s has no GPU here: this build computes on the processor" % mx.__version__)
     mx.set_default_device(wanted)
     if kind == "gpu":
-        # By default half as much again: then macOS swaps instead of MLX waiting for memory to be free.
+        # The default is half as much again, with which macOS swaps instead of MLX waiting for free memory.
         most = mx.device_info().get("max_recommended_working_set_size")
         if most:
             mx.set_memory_limit(most)
 
 
 def choose(device):
-    """Name the kind of MLX device for a request, ``cpu`` or ``gpu``.
-
-    Args:
-        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
-
-    Raises:
-        UserError: MLX has no device of this name.
-    """
+    """Return the kind of MLX device for a request, ``cpu`` or ``gpu``."""
     wanted = device.id or device.device_kind
     kind, _, number = wanted.partition(":")
     if kind not in ("cpu", "gpu") or number not in ("", "0"):
@@ -54,7 +44,7 @@ def choose(device):
 
 
 def proof(device):
-    """Multiply two matrices on the default device and wait; return which device that is."""
+    """Multiply two matrices on the default device, wait, and return the device."""
     import mlx.core as mx
 
     ones = mx.ones((64, 64))
@@ -68,7 +58,7 @@ def proof(device):
 
 
 def place(variable):
-    """Name and kind of the device that computes with a Keras variable: arrays of MLX lie in memory that all share."""
+    """Return the default device: MLX's arrays are in memory that all devices share."""
     return _default()
 
 

@@ -1,4 +1,4 @@
-"""Keras 3 on OpenVINO: predictions on the processor. It cannot train."""
+"""Keras 3 on OpenVINO: predictions on the CPU. It cannot train."""
 
 import threading
 
@@ -21,22 +21,22 @@ CAPABILITIES = {
 }
 
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
-# Pictures at a time on each core: 1, 4 and 16 are equally fast, and with 1 a small network waits for Python.
+# Images at a time on each core: 1, 4 and 16 are equally fast, but with 1 a small network waits for Python.
 FEW = 4
-# After so long without an answer the requests are asked whether one has failed.
+# Seconds without a result after which the requests are checked for failures.
 DOUBT_S = 5.0
 
-# On processors that multiply bfloat16 or float16 by themselves OpenVINO would round every weight to that.
+# On CPUs that multiply bfloat16 or float16 in hardware, OpenVINO would otherwise round every weight to it.
 _settings = {"INFERENCE_PRECISION_HINT": "f32"}
 _used = []
 _graphs = []
 
 
 def start(device):
-    """Let OpenVINO compute in float32, as every other stack does, and without the transposes that Keras puts in.
+    """Let OpenVINO compute in float32, like every other stack, and without the transposes that Keras adds.
 
     Must run before Keras is imported. Keras 3.15 compiles for the device "CPU" and has no setting for either, so its
-    door to OpenVINO is wrapped.
+    entry point to OpenVINO is wrapped.
     """
     import openvino
 
@@ -54,19 +54,19 @@ def start(device):
 
 
 def compute_in(precision):
-    """Settle on ``float32``, ``float16`` or ``bfloat16`` for what is compiled from here on."""
+    """Set ``float32``, ``float16`` or ``bfloat16`` for all models compiled later."""
     _settings["INFERENCE_PRECISION_HINT"] = HINTS[precision]
 
 
 def _refuse_others(compiled):
-    """Raise UserError where OpenVINO took another precision than the wanted one."""
+    """Raise UserError if OpenVINO chose another precision than the requested one."""
     wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if took != wish:
         raise UserError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
 
 
 def proof(device):
-    """Multiply two matrices in a compiled model and ask it which devices execute it."""
+    """Multiply two matrices in a compiled model and ask it for its devices."""
     from keras import layers, models
 
     ones = np.ones((64, 64), dtype="float32")
@@ -80,19 +80,19 @@ def proof(device):
 
 
 def predictor(predict, preprocess, shape):
-    """Compile what Keras compiles once more, for a few pictures at a time, with the making of its input inside.
+    """Compile Keras's predict function again, for a few images at a time, preprocessing included.
 
-    Keras leaves the size of the batch open and hands over float32; a fixed size and bytes are faster. So are a few
-    pictures for each core, instead of all cores on a batch whose feature maps no cache can hold.
+    Keras leaves the size of the batch open and passes float32; a fixed size and bytes are faster. So are a few images
+    per core, instead of all cores on a batch whose feature maps exceed every cache.
 
     Args:
         predict: Keras's own, from a batch of inputs to probabilities.
         preprocess: from bytes to inputs.
-        shape: (batch, height, width, channels) of every batch to come.
+        shape: (batch, height, width, channels) of every later batch.
 
     Returns:
-        The function from pixels, uint8 of that shape or of fewer pictures, to probabilities. Threads may call it at
-        once: the pictures of one follow those of the other, and no core waits for the last of a batch.
+        The function from pixels, uint8 of that shape or of fewer images, to probabilities. Threads may call it
+        concurrently: their images are queued, so that no core waits for the last image of a batch.
     """
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
@@ -105,9 +105,9 @@ def predictor(predict, preprocess, shape):
         x, begin = np.asarray(pixels if takes_bytes else preprocess(pixels)), 0
         answers, answered = np.empty((len(x), *graph.output(0).shape[1:]), np.float32), threading.Semaphore(0)
         started = 0
-        with turn:  # a queue finds a free request in two steps
+        with turn:  # a queue takes a free request in two steps
             for size, queue in queues.items():
-                end = len(x) - len(x) % size  # those that are left over go one by one, beside no empty places
+                end = len(x) - len(x) % size  # the remaining ones go one by one, without padding
                 for place in range(begin, end, size):
                     queue.start_async([x[place : place + size]], (answers, place, answered), share_inputs=True)
                     started += 1
@@ -115,14 +115,14 @@ def predictor(predict, preprocess, shape):
         for _ in range(started):
             while not answered.acquire(timeout=DOUBT_S):
                 for queue in queues.values():
-                    queue.wait_all()  # raises what a request failed with, which then never answers
+                    queue.wait_all()  # raises the error of a failed request, which never returns
         return answers
 
     return infer
 
 
 def _with_preprocessing(graph, preprocess, shape):
-    """Let a graph take bytes, where its preprocessing is a straight line; return it and whether it does."""
+    """Let a graph take bytes, if its preprocessing is linear; return it and whether it does."""
     import openvino
 
     graph.reshape({graph.input(0): list(shape)})
@@ -136,13 +136,13 @@ def _with_preprocessing(graph, preprocess, shape):
 
 
 def _queue(graph, size, wish, most):
-    """Compile a graph for ``size`` pictures; return a queue with room for two calls of ``most`` requests each."""
+    """Compile a graph for ``size`` images; return a queue with room for two calls of ``most`` requests each."""
     import openvino
 
     graph = graph.clone()
     graph.reshape({graph.input(0): [size, *graph.input(0).shape[1:]]})
     compiled = openvino.Core().compile_model(graph, "CPU", dict(_settings, PERFORMANCE_HINT=wish))
-    queue = openvino.AsyncInferQueue(compiled, 2 * most)  # more than are computed at once: the others wait inside
+    queue = openvino.AsyncInferQueue(compiled, 2 * most)  # more than are computed at once: the rest wait in the queue
 
     def keep(request, call):
         answers, place, answered = call
@@ -154,7 +154,7 @@ def _queue(graph, size, wish, most):
 
 
 def _straight_line(preprocess):
-    """(scale, offset) of a preprocessing that is one for every byte, else (None, None)."""
+    """Return (scale, offset) of a preprocessing that is the same linear function for every byte, or (None, None)."""
     every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1, 1)
     lines = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
     scale, offset = (lines[0, 255, 0, 0] - lines[0, 0, 0, 0]) / 255, lines[0, 0, 0, 0]
@@ -165,7 +165,7 @@ def _straight_line(preprocess):
 
 
 def place(variable):
-    """Return None: OpenVINO does not report what holds a variable."""
+    """Return None: OpenVINO does not report the device of a variable."""
 
 
 def versions():

@@ -1,6 +1,6 @@
-"""PlaidML 0.7: choosing the device without its interactive set-up.
+"""PlaidML 0.7: choose the device without its interactive setup.
 
-Settings in the environment outrank ``~/.plaidml``, so nothing of the user's is read or written.
+Settings in the environment override ``~/.plaidml``, so no file of the user is read or written.
 """
 
 import logging
@@ -23,7 +23,7 @@ _opened = []
 
 
 class _OpenedDevices(logging.Handler):
-    """PlaidML says which device it really opens in its log, and nowhere else."""
+    """Records the device that PlaidML opens, which it reports only in its log."""
 
     def emit(self, record):
         message = record.getMessage()
@@ -32,12 +32,7 @@ class _OpenedDevices(logging.Handler):
 
 
 def start(device):
-    """Choose a device and name it to PlaidML.
-
-    Raises:
-        UserError: no device of the promised kind, or not the one named.
-    """
-    # Configured means at least one setting is in the environment; else PlaidML asks for its set-up.
+    # PlaidML needs at least one setting in the environment; otherwise it asks for its setup.
     os.environ["PLAIDML_EXPERIMENTAL"] = "1"
     os.environ["PLAIDML_TELEMETRY"] = "0"
     os.environ.pop("PLAIDML_DEVICE_IDS", None)
@@ -49,14 +44,14 @@ def start(device):
 
 
 def choose(ids, device):
-    """Pick a device id: the one asked for, else the best of the promised kind.
+    """Return the requested device id, or else the best of the promised kind.
 
-    Metal before OpenCL: where both see the same Radeon, OpenCL has computed wrong numbers
+    Metal comes before OpenCL: on the same Radeon, OpenCL has computed wrong numbers
     (https://github.com/plaidml/plaidml/issues/175).
 
     Args:
         ids: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
-        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
+        device: the request's device: ``device_kind`` and, if the user named one, ``id``.
     """
     if device.id:
         if device.id not in ids:
@@ -71,12 +66,12 @@ def choose(ids, device):
 
 
 def kind(name):
-    """``"cpu"`` or ``"gpu"`` from a device id: ``llvm_cpu.0``, ``opencl_cpu.0``, ``metal_intel_iris.0``."""
+    """Return ``"cpu"`` or ``"gpu"`` for an id such as ``llvm_cpu.0``, ``opencl_cpu.0``, ``metal_intel_iris.0``."""
     return "cpu" if "_cpu" in name else "gpu"
 
 
 def proof(device):
-    """Multiply two matrices and say which device PlaidML opened for it."""
+    """Multiply two matrices and return the device that PlaidML opened for it."""
     import numpy as np
     from keras import backend as K
 
@@ -88,7 +83,7 @@ def proof(device):
 
 
 def place(variable):
-    """Return None: PlaidML does not report what holds a variable."""
+    """Return None: PlaidML does not report the device of a variable."""
 
 
 def versions():

@@ -13,7 +13,7 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Hide the GPUs where the CPU is asked for; else let GPU memory grow as needed.
+    """Hide the GPUs for a request on the CPU; otherwise let GPU memory grow as needed.
 
     Must run before Keras is imported.
     """
@@ -34,7 +34,7 @@ def start(device):
 
 
 def proof(device):
-    """Multiply two matrices and ask TensorFlow where that was done."""
+    """Multiply two matrices and ask TensorFlow for the device."""
     import tensorflow as tf
 
     name = _eager_device(tf) if _eager(tf) else _graph_device(tf)
@@ -43,9 +43,9 @@ def proof(device):
 
 
 def place(variable):
-    """Name and kind of the device that holds a Keras variable; None where TensorFlow 1 has not settled it."""
+    """Return name and kind of the device of a Keras variable; None if TensorFlow 1 has not placed it yet."""
     value = getattr(variable, "value", None)
-    # In Keras 3 this is the TensorFlow variable, in tf.keras a method of it.
+    # In Keras 3 `value` is the TensorFlow variable, in tf.keras a method of it.
     name = str((variable if callable(value) else value).device)
     return (name, "cpu" if "CPU" in name.upper() else "gpu") if name else None
 
@@ -66,7 +66,7 @@ def _eager_device(tf):
 
 
 def _graph_device(tf):
-    """TensorFlow 1 reports where an operation ran only in the trace of a session."""
+    """Return the device of an operation, which TensorFlow 1 reports only in the trace of a session."""
     with tf.Graph().as_default(), tf.Session() as session:
         left = tf.placeholder(tf.float32, (64, 64))
         product = tf.matmul(left, left, name="proof")
@@ -80,7 +80,7 @@ def _graph_device(tf):
 
 
 def _description(tf, kind):
-    """The GPU's own name where TensorFlow knows it (2.3 and newer)."""
+    """Return the GPU's own name, which TensorFlow reports since 2.3."""
     if kind == "cpu" or not hasattr(tf.config.experimental, "get_device_details"):
         return ""
     gpus = tf.config.list_physical_devices("GPU")

@@ -12,7 +12,7 @@ CAPABILITIES = {
     "modes": ("eager", "compiled"),
     "encoders": ("torch",),
     "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models", "text classifiers"),
-    # It keeps what every layer gives until the end: 2.8 GB for 0.7 megapixels, where others take a third.
+    # It keeps the output of every layer until the end: 2.8 GB for 0.7 megapixels; other networks take a third.
     "tiles_at_once": 1,
     "tensorboard": True,
     "copies_ahead": True,
@@ -21,22 +21,16 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Tell Keras its device, which it settles for good when it is imported.
-
-    Raises:
-        UserError: a GPU is promised and PyTorch has none that it can use.
-    """
+    """Set Keras's device, which is fixed when Keras is imported."""
     import torch
 
     os.environ["KERAS_TORCH_DEVICE"] = choose(device, torch)
 
 
 def choose(device, torch):
-    """Name the PyTorch device for a request: the one asked for, else ``mps`` or ``cuda`` where a GPU is promised.
+    """Return the PyTorch device for a request: the requested one, or ``mps`` or ``cuda`` if a GPU is promised.
 
-    Args:
-        device: the request's device: ``device_kind`` and, where the user named one, ``id``.
-        torch: the library, which says what it can use.
+    ``torch`` is the library, which reports the available devices.
     """
     if device.id:
         return device.id
@@ -59,9 +53,9 @@ def _why_not(torch, mps):
 
 
 def proof(device):
-    """Multiply two matrices on the device that Keras is set to use, wait, and ask PyTorch where the product lies.
+    """Multiply two matrices on Keras's device, wait, and ask PyTorch for the device of the product.
 
-    Where Keras then really puts its variables is a probe of its own; a stack without Keras has this alone.
+    A separate probe checks where Keras really puts its variables; a stack without Keras has only this proof.
     """
     import torch
 
@@ -78,7 +72,6 @@ def proof(device):
 
 
 def place(variable):
-    """Name and kind of the device that holds a Keras variable."""
     device = variable.value.device
     return str(device), "cpu" if device.type == "cpu" else "gpu"
 
@@ -117,7 +110,7 @@ def take(kept, places):
 
 
 def _wait(torch, kind):
-    """GPUs work on while Python goes on; only after this has the product been computed."""
+    """Wait for a GPU, which works asynchronously."""
     if kind in ("cuda", "mps"):
         getattr(torch, kind).synchronize()
 

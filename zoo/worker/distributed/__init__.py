@@ -1,8 +1,8 @@
 """One training on several processes: each takes its share of every batch, and gradients are averaged every step.
 
-``meeting`` exchanges addresses. An engine (``torch``, ``jax`` or ``tensorflow``) connects the processes,
-keeps their key-value store and adds up. ``group`` lets processes agree, and notices one that stands still;
-``keras_parts`` is what Keras needs. The host that started the processes notices one that ends.
+``meeting`` exchanges addresses. An engine (``torch``, ``jax`` or ``tensorflow``) connects the processes, provides
+their key-value store and sums over them. ``group`` lets processes agree, and detects one that hangs; ``keras_parts``
+adapts Keras. The host that started the processes detects one that ends.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ class ShareOfBatch(tuple):
     """The items of a batch that this process takes: arrays as in the batch.
 
     Attributes:
-        begin: number of the first of them in the batch.
-        total: items of the batch.
+        begin: index of the first of them in the batch.
+        total: items of the whole batch.
     """
 
     begin, total = 0, 0
@@ -31,11 +31,7 @@ def share_of_batch(arrays, begin, total):
 
 
 def require_divisible(batch_size, group):
-    """Refuse a size of batches that cannot be shared.
-
-    Raises:
-        UserError: it is too small, or the framework needs equal shares.
-    """
+    """Raise UserError for a batch size that is too small to share, or not divisible where the framework needs it."""
     if batch_size < group.size:
         raise UserError("a batch of %d cannot be shared by %d processes" % (batch_size, group.size))
     if batch_size % group.multiple:
@@ -46,12 +42,12 @@ def require_divisible(batch_size, group):
 
 
 def together(group, count, work):
-    """Let each process do its part of some work that gives rows; return all rows: name -> array.
+    """Let each process compute a part of some rows; return all rows: name -> array.
 
     Args:
-        group: the processes, or None for this one alone.
+        group: the processes, or None for only this one.
         count: number of items.
-        work: called with where a part begins and ends; returns its rows, name -> array.
+        work: called with begin and end of a part; returns its rows, name -> array.
     """
     if group is None or group.size == 1 or count < group.size:
         return work(0, count)
@@ -59,37 +55,30 @@ def together(group, count, work):
 
 
 class Alone:
-    """A training in this process only, seen as a group of one."""
+    """A training in this process only, as a group of one; see :class:`zoo.worker.distributed.group.Group`."""
 
     rank, size, multiple = 0, 1, 1
     bytes_per_step = 0
 
     def enter(self, batch):
-        """Begin a step; return the items of the whole batch."""
         return len(batch[-1])
 
     def after_step(self, wants_save):
-        """End a step; return whether a checkpoint is written now."""
         return wants_save
 
     def ask_to_stop(self, stop, reason):
-        """Ask for the end of the training."""
         stop.asked, stop.reason = True, reason
 
     def bounds(self, count):
-        """Return where the share of this process begins and ends, among ``count`` items."""
         return 0, count
 
     def gather(self, arrays):
-        """Return the rows of all processes together: name -> array."""
         return arrays
 
     def gather_values(self, value):
-        """Return a value of every process."""
         return [value]
 
     def agree(self, value):
-        """Return what the first process says."""
         return value
 
     def settle_stop(self):
@@ -100,7 +89,6 @@ class Alone:
 
     @contextlib.contextmanager
     def busy(self):
-        """Do inside what may take long in one process while others wait for it."""
         yield
 
 
@@ -108,29 +96,22 @@ _current = {"group": Alone()}
 
 
 def current():
-    """Return the group that this process belongs to."""
     return _current["group"]
 
 
 def join(request, rank, stop):
-    """Meet the other processes of a request.
+    """Meet the other processes of a request and return the group, or None for a single process.
 
     Args:
         request: with the part ``distributed``.
         rank: number of this process.
-        stop: what signals set.
-
-    Returns:
-        The group, or None where the request is for one process.
-
-    Raises:
-        UserError: the stack cannot do it, or the processes do not come together.
+        stop: the flag that signals set.
     """
     settings = request.distributed
     if not settings:
         return None
     framework, keras = request.device.framework, request.stack.keras
-    # Keras inside of TensorFlow is Keras 2.
+    # Keras inside TensorFlow is Keras 2.
     if framework not in ENGINES or keras == "tf.keras":
         raise UserError(
             "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this one computes"

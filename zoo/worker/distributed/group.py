@@ -1,7 +1,7 @@
-"""The processes of one training: they stop and save together, and none waits for one that is gone.
+"""The processes of one training: they stop and save together, and none waits for a lost one.
 
-What they agree on goes through the engine: small values through its key-value store (PyTorch's TCPStore, the
-coordination service of JAX and TensorFlow), what all must know after a step through the sum that ends the step.
+They exchange values through the engine: small ones through its key-value store (PyTorch's TCPStore, the coordination
+service of JAX and TensorFlow), those that all need after a step through the sum that ends the step.
 """
 
 import base64
@@ -26,11 +26,11 @@ from zoo.worker.errors import UserError, describe
 
 BEAT_S = 2.0
 # A process whose threads send nothing for so long is stopped, or its machine or network is gone. On a machine with
-# six times as much work as cores, working processes sent nothing for 16 s.
+# six times as many busy threads as cores, working processes sent nothing for 16 s.
 SILENT_S = 20.0
-# A process that begins no step for so long, or for so many steps' time, while another waits for it, hangs.
+# A process that begins no step for this time, or this many step times, while another waits for it, hangs.
 LATE_S, LATE_STEPS = 15.0, 10.0
-# The patience of processes that wait for each other while nobody is lost.
+# How long processes wait for each other while none is lost.
 PATIENCE_S = 86_400.0
 # Clocks that differ by more than this make logs of several machines hard to read.
 CLOCK_S = 5.0
@@ -41,26 +41,26 @@ _OF_ANOTHER = re.compile("gloo|nccl|connection|peer|collective|coordination|unav
 
 
 class AgreedStop:
-    """Asked for in all processes after the same step."""
+    """A stop flag that is set in all processes after the same step."""
 
     def __init__(self):
         self.asked, self.reason = False, "interrupted"
 
 
 class Group:
-    """This process among the others.
+    """This process among the processes of a training.
 
     Args:
         rank: its number.
         settings: the part ``distributed`` of the request.
         rows: see :func:`zoo.worker.distributed.meeting.meet`.
-        asked: what signals set in this process.
-        engine: connects the processes; an ``Engine`` of one of the modules here.
+        asked: the flag that signals set in this process.
+        engine: connects the processes; an ``Engine`` of ``torch``, ``jax`` or ``tensorflow``.
 
     Attributes:
         stop: set in all processes after the same step.
         multiple: the size of a batch must be a multiple of this.
-        present: (begin, total): which items of the batch of the present step are here.
+        present: (begin, total): the items of the current batch that this process has.
     """
 
     def __init__(self, rank, settings, rows, asked, engine):
@@ -75,11 +75,7 @@ class Group:
         self.report = lambda message, _kind: sys.stderr.write(message + "\n")
 
     def start(self, device, folder):
-        """Connect the processes; after the framework was imported, before it computes.
-
-        Raises:
-            UserError: they cannot reach each other.
-        """
+        """Connect the processes; call it after the import of the framework and before it computes."""
         try:
             self.engine.start(device)
         except Exception as error:
@@ -88,7 +84,7 @@ class Group:
                 "process %d on %s cannot reach the others (the first one is at %s): %s"
                 % (self.rank, self.hosts[self.rank], first, describe(error))
             ) from error
-        # The coordination services take SIGTERM for themselves; it is to stop the training.
+        # The coordination services handle SIGTERM, which should stop the training.
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
         self.agree(None)
         if self.rank == 0:
@@ -97,19 +93,19 @@ class Group:
 
     @property
     def bytes_per_step(self):
-        """Bytes that each process gave to be added up in the last step."""
+        """Bytes that each process contributed to the sums of the last step."""
         return self.engine.bytes_per_step
 
     @property
     def weight(self):
-        """Share of the items of the present batch that is here."""
+        """Share of the items of the current batch that this process has."""
         begin, end = self.bounds(self.present[1])
         return (end - begin) / float(self.present[1])
 
     def bounds(self, count, rank=None):
-        """Return where the share of a process, or of this one, begins and ends, among ``count`` items in order.
+        """Return begin and end of the share of a process, this one by default, among ``count`` items in order.
 
-        Shares differ by one item at most.
+        Shares differ by at most one item.
         """
         rank = self.rank if rank is None else rank
         return rank * count // self.size, (rank + 1) * count // self.size
@@ -124,11 +120,7 @@ class Group:
         ]
 
     def prepare_keras(self):
-        """Let Keras compute over whole batches; after it was imported and proved.
-
-        Raises:
-            UserError: this Keras is too old for it.
-        """
+        """Let Keras compute over whole batches; call it after Keras is imported and proved."""
         from zoo.models import compat  # imports Keras
 
         if compat.MAJOR < 3:
@@ -143,7 +135,7 @@ class Group:
     # -- steps
 
     def enter(self, batch):
-        """Begin a step; return the items of the whole batch."""
+        """Begin a step; return the number of items in the whole batch."""
         self.present = (batch.begin, batch.total)
         self._steps += 1
         self._busy, self._began = False, time.monotonic()
@@ -151,7 +143,7 @@ class Group:
         return batch.total
 
     def after_step(self, wants_save):
-        """End a step: stop or save where any process wants it; return whether all write a checkpoint now."""
+        """End a step: stop or save if any process wants it; return whether all write a checkpoint now."""
         self._longest = max(self._longest, time.monotonic() - self._began)
         asked, reason = self._asked.asked, self._asked.reason
         flags = [asked and reason == "interrupted", asked and reason != "interrupted", wants_save]
@@ -161,26 +153,26 @@ class Group:
         return bool(save)
 
     def ask_to_stop(self, _stop, reason):
-        """Ask for the end of the training after the present step."""
+        """Ask for the end of the training after the current step."""
         if not self._asked.asked:
             self._asked.asked, self._asked.reason = True, reason
 
     def settle_stop(self):
-        """Let all processes know whether any of them is asked to stop; outside of steps."""
+        """Tell all processes, outside of steps, whether any of them is asked to stop."""
         for asked, reason in self.gather_values([self._asked.asked, self._asked.reason]):
             if asked:
                 self.stop.asked, self.stop.reason = True, reason
 
     def mean(self, values):
-        """Mean of some figures over the items of the whole batch, from each process's mean over its own."""
-        if self.engine.needs_equal_shares:  # they are of the whole batch already
+        """Average metrics over the items of the whole batch, from each process's mean over its own items."""
+        if self.engine.needs_equal_shares:  # they already cover the whole batch
             return list(values)
         weighted = np.array(values, np.float64) * self.weight
         return [float(value) for value in self.engine.sum_figures(weighted)]
 
     @contextlib.contextmanager
     def busy(self):
-        """Do inside what may take long in one process while others wait for it."""
+        """Mark code that may take long in one process while others wait for it."""
         self._busy = True
         yield
 
@@ -192,16 +184,15 @@ class Group:
         return {name: np.concatenate([part[name] for part in parts]) for name in arrays}
 
     def gather_values(self, value):
-        """Return a value of every process, as JSON knows it."""
+        """Return the JSON value of every process."""
         self._busy = True
         return self._exchange("value", next(self._values), value, PATIENCE_S)
 
     def agree(self, value):
-        """Return the value of the first process."""
         return self.gather_values(value)[0]
 
     def unite(self, model):
-        """Give all processes the same weights, those of the first."""
+        """Give all processes the weights of the first."""
         self.engine.watch(model)
         present = [np.asarray(each) for each in model.get_weights()]
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in present)).hexdigest()
@@ -212,14 +203,14 @@ class Group:
         model.set_weights([stored[name] for name in sorted(stored)])
 
     def _exchange(self, topic, number, value, patience_s):
-        """Put a value into the engine's store, and get those of all processes by number.
+        """Put a value into the engine's store, and return those of all processes by number.
 
         Raises:
-            SilentError: a process has put nothing for so long, or the store, in the first process, is gone.
+            SilentError: a process put nothing for so long, or the store in the first process is gone.
         """
         text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings.id, topic, number)
         pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []
-        with _silence_of(0):  # it has the store
+        with _silence_of(0):  # the first process has the store
             for index, piece in enumerate([str(len(pieces)), *pieces]):
                 self.engine.put(key % (self.rank, index), piece)
         for rank in range(self.size):
@@ -227,7 +218,7 @@ class Group:
                 count = int(self.engine.get(key % (rank, 0), patience_s))
                 text = "".join(self.engine.get(key % (rank, index), patience_s) for index in range(1, count + 1))
                 values.append(json.loads(text))
-        # All have put this value: they have got all those before.
+        # All have put this value, so they have read all earlier ones.
         for before in self._kept.pop(topic, ()):
             with _silence_of(0):
                 self.engine.delete(before)
@@ -237,10 +228,10 @@ class Group:
     # -- faults
 
     def _watch(self):
-        """Exchange a beat every other second; end this process where another one is silent or hangs."""
+        """Exchange a heartbeat every other second; end this process if another one is silent or hangs."""
         late, beats = {}, itertools.count()
         while not self._over:
-            # PyTorch's store does not return at all while the first process, which has it, stands still.
+            # PyTorch's store does not return at all while the first process, which has it, hangs.
             limit = threading.Timer(SILENT_S + BEAT_S, self._fail_silent, [0])
             limit.daemon = True
             limit.start()
@@ -270,11 +261,11 @@ class Group:
         return "process %d of %d (process id %s on %s)" % (rank, self.size, row["pid"], row["host"])
 
     def fail(self, message, kind=GROUP_BROKEN):
-        """Report why this process ends, and end it, whatever its main thread waits for; the first report counts."""
+        """Report why this process ends, and end it, even if its main thread waits; the first report counts."""
         with self._failing:
             if self._over:
                 return
-            with contextlib.suppress(OSError):  # the host may be gone as well
+            with contextlib.suppress(OSError):  # the host may be gone too
                 self.report(message, kind)
             self._over = True
             sys.stderr.write("The training ends: %s\n" % message)
@@ -282,7 +273,7 @@ class Group:
             os._exit(1)
 
     def explain(self, error):
-        """Report an error of the main thread; first give time to name the process from whose end it may follow."""
+        """Report an error of the main thread, after time to name the process whose end may have caused it."""
         known = type(error).__name__ in ERROR_KINDS
         if not known and (isinstance(error, SilentError) or _OF_ANOTHER.search(describe(error))):
             time.sleep(SILENT_S + 2 * BEAT_S)
@@ -296,7 +287,7 @@ class Group:
         with self._failing:
             self._over = True
         key = self.settings.id + "/left/%d"
-        with contextlib.suppress(Exception):  # a process that was named above may be gone by now, as it should
+        with contextlib.suppress(Exception):  # another process may be gone by now, as it should
             if self.rank:
                 self.engine.put(key % self.rank, "")
             else:
@@ -320,7 +311,7 @@ class SilentError(Exception):
 
 @contextlib.contextmanager
 def _silence_of(rank):
-    """Turn errors of a store, whose types differ from engine to engine, into one."""
+    """Turn the errors of a store, whose types depend on the engine, into one."""
     try:
         yield
     except Exception as error:

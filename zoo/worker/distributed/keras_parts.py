@@ -1,8 +1,8 @@
-"""Let Keras 3 compute over all items of a batch that is shared out, on PyTorch and TensorFlow.
+"""Let Keras 3 compute over all items of a shared batch, on PyTorch and TensorFlow.
 
-Gradients are averaged before the optimizer sees them, batch normalization normalizes by the statistics of the whole
-batch, and dropout draws for the whole batch and uses its own part. On JAX none of this is needed: there all processes
-compute one program on one batch.
+Gradients are averaged before the optimizer sees them, batch normalization uses the statistics of the whole batch, and
+dropout draws for the whole batch and uses its own part. JAX does not need this: there all processes compute one
+program on one batch.
 """
 
 from zoo.models import compat
@@ -10,7 +10,7 @@ from zoo.worker.errors import UserError
 
 
 def install(group, engine):
-    """Change Keras in this process; once."""
+    """Change Keras in this process, once."""
     keras = compat.keras
     _reduce_gradients(keras.optimizers.Optimizer, engine)
     _synchronize_normalization(keras.layers.BatchNormalization, group, engine)
@@ -41,13 +41,13 @@ def _synchronize_normalization(kind, group, engine):
 
 
 def moments_of_all(group, add_up, mean, variance):
-    """Mean and variance over all processes (Chan et al. 1979): from those of each, without cancellation.
+    """Return mean and variance over all processes from those of each, without cancellation (Chan et al. 1979).
 
     Args:
         group: the processes.
-        add_up: adds up an array over all processes.
-        mean: of the maps that are here, (channels,).
-        variance: of these, (channels,).
+        add_up: sums an array over all processes.
+        mean: of this process's maps, (channels,).
+        variance: of this process's maps, (channels,).
     """
     ops = compat.keras.ops
     before, after = group.rank, group.size - 1 - group.rank
@@ -58,7 +58,7 @@ def moments_of_all(group, add_up, mean, variance):
 
 
 def _weights(group):
-    """Share of the items of the present batch in every process."""
+    """Return the share of the items of the current batch in every process."""
     total = group.present[1]
     shares = [group.bounds(total, rank) for rank in range(group.size)]
     return [(end - begin) / float(total) for begin, end in shares]

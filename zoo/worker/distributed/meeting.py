@@ -1,6 +1,6 @@
-"""Bring the processes of a training together before an engine connects them: by files in the run folder.
+"""Bring the processes of a training together before an engine connects them, by files in the run folder.
 
-Engines need addresses to begin with: TensorFlow those of all processes, PyTorch and JAX that of the first.
+Engines need addresses: TensorFlow those of all processes, PyTorch and JAX that of the first.
 """
 
 import json
@@ -25,9 +25,6 @@ def meet(settings, folder, rank):
     Returns:
         A row for each process: ``host``, ``pid``, ``port`` and ``clock_s``, the seconds by which its clock is ahead
         of the first one's.
-
-    Raises:
-        UserError: processes are missing, or the port is taken.
     """
     host = settings.host or socket.gethostname()
     about = {"host": host, "pid": os.getpid(), "port": _free_port(settings.port if rank == 0 else None)}
@@ -35,7 +32,7 @@ def meet(settings, folder, rank):
     save_json(paths[rank], dict(about, time=time.time()))
     deadline = time.monotonic() + settings.join_s
     while True:
-        result = set(os.listdir(folder))  # a network file system may remember that a single file was missing
+        result = set(os.listdir(folder))  # a network file system may cache that a single file was missing
         missing = [str(number) for number, path in enumerate(paths) if os.path.basename(path) not in result]
         if not missing:
             break
@@ -69,11 +66,7 @@ def _paths(settings, folder):
 
 
 def _free_port(wanted):
-    """Return a port that is free at this moment; the engine opens it.
-
-    Raises:
-        UserError: the wanted one is taken.
-    """
+    """Return a port that is free now, or the wanted one; the engine opens it."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

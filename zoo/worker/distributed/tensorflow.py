@@ -1,23 +1,19 @@
 """TensorFlow: collective operations, in the cluster that MultiWorkerMirroredStrategy opens.
 
 The strategy itself does not place the model: ``fit`` of Keras 3 does not work under it, and with shares of different
-sizes its sums would be of the wrong weight. Its ring of workers and its operations are what is used here.
+sizes its sums would be weighted wrong. Only its ring of workers and its operations are used.
 """
 
 import os
 
 import numpy as np
 
-# All operations are among the same processes.
+# All operations run among the same processes.
 GROUP_KEY = 1
 
 
 class Engine:
-    """Adds up over all processes.
-
-    Args:
-        group: the :class:`zoo.worker.distributed.group.Group`.
-    """
+    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
 
     needs_equal_shares = False
     describe = "TensorFlow collective operations, MultiWorkerMirroredStrategy's cluster"
@@ -26,7 +22,7 @@ class Engine:
         self._group, self._keys, self._bytes = group, 0, {}
 
     def start(self, device):
-        """Open the connections of the framework; after it was imported, before it computes."""
+        """Open the connections of the framework, after its import and before it computes."""
         import tensorflow
 
         group = self._group
@@ -42,7 +38,7 @@ class Engine:
             task_id=group.rank,
             rpc_layer="grpc",
         )
-        self._strategy = distribute.MultiWorkerMirroredStrategy(resolver)  # opens the coordination service as well
+        self._strategy = distribute.MultiWorkerMirroredStrategy(resolver)  # also opens the coordination service
         from tensorflow.python.eager import context
 
         self._tensorflow, service = tensorflow, context.context()
@@ -50,7 +46,7 @@ class Engine:
         self._get = service.get_config_key_value
 
     def get(self, key, patience_s):
-        """Return a text from the store; wait until it is there."""
+        """Wait for a text in the store and return it."""
         return self._get(key, int(1000 * patience_s))
 
     def leave(self):
@@ -64,7 +60,7 @@ class Engine:
 
         @tensorflow.custom_gradient
         def sum_through(x):
-            """The sum over all processes; its gradient is that of the loss over all items."""
+            """Sum over all processes; the gradient is that of the loss over all items."""
             weight = group.weight
             return reduce(x), lambda gradient: reduce(gradient * weight) / weight
 
@@ -80,11 +76,11 @@ class Engine:
 
     @property
     def bytes_per_step(self):
-        """Bytes of the operations of the step that was traced last, and of the figures."""
+        """Bytes of the operations of the step that was traced last, and of the metrics."""
         return self._bytes.get(self._group.present, 0)
 
     def _sum(self, tensor):
-        """Add up a tensor over all processes; in all of them the same operations come in the same order."""
+        """Sum a tensor over all processes, which must run the same operations in the same order."""
         self._keys += 1
         size = int(np.prod(tensor.shape)) * tensor.dtype.size
         place = self._group.present
@@ -101,7 +97,7 @@ class Engine:
         )
 
     def mean_gradients(self, gradients):
-        """Average gradients over the items of the whole batch; None stays."""
+        """Average gradients over the items of the whole batch; None stays None."""
         tensorflow = self._tensorflow
         dense = [None if each is None else tensorflow.convert_to_tensor(each) for each in gradients]
         present = [each for each in dense if each is not None]
@@ -117,15 +113,13 @@ class Engine:
         ]
 
     def sum_figures(self, values):
-        """Add up some numbers, (n,) float64."""
         return self._sum_figures(self._tensorflow.constant(values, "float64")).numpy()
 
     def is_symbolic(self, x):
-        """Whether Keras only finds out shapes now."""
+        """Return whether Keras only infers shapes now."""
         from keras.src.backend.common import stateless_scope
 
         return stateless_scope.in_stateless_scope() or not self._tensorflow.is_tensor(x)
 
     def ones_like_batch(self, x, total):
-        """Ones of the shape of the whole batch."""
         return self._tensorflow.ones([total, *x.shape[1:]], x.dtype)

@@ -1,4 +1,4 @@
-"""PyTorch: torch.distributed, with gloo between processors and NCCL between CUDA devices."""
+"""PyTorch: torch.distributed, with gloo between CPUs and NCCL between CUDA devices."""
 
 import datetime
 import functools
@@ -8,18 +8,14 @@ import threading
 
 import numpy as np
 
-# To connect, after all have met: one may import the framework much faster than another.
+# Time to connect after all have met: one may import the framework much faster than another.
 CONNECT = datetime.timedelta(minutes=5)
-# In steps: a process that is lost is noticed by the host or by the group.
+# Time in steps: the host or the group detects a lost process.
 PATIENCE = datetime.timedelta(days=1)
 
 
 class Engine:
-    """Adds up over all processes.
-
-    Args:
-        group: the :class:`zoo.worker.distributed.group.Group`.
-    """
+    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
 
     needs_equal_shares = False
 
@@ -27,7 +23,7 @@ class Engine:
         self._group, self.bytes_per_step = group, 0
 
     def start(self, device):
-        """Open the connections of the framework; after it was imported, before it computes."""
+        """Open the connections of the framework, after its import and before it computes."""
         import torch
         from torch import distributed
 
@@ -52,22 +48,20 @@ class Engine:
 
     @property
     def _store(self):
-        """The connection of this thread: while one thread waits, no other can use the same connection."""
+        """Return the connection of this thread: while one thread waits, no other can use the same connection."""
         if not hasattr(self._local, "store"):
             self._local.store = self._connected(False)
         return self._local.store
 
     def put(self, key, text):
-        """Put a text into the store."""
         self._store.set(key, text)
 
     def get(self, key, patience_s):
-        """Return a text from the store; wait until it is there."""
+        """Wait for a text in the store and return it."""
         self._store.wait([key], datetime.timedelta(seconds=patience_s))
         return self._store.get(key).decode("utf-8")
 
     def delete(self, key):
-        """Remove a text."""
         self._store.delete_key(key)
 
     def leave(self):
@@ -99,13 +93,12 @@ class Engine:
         """Take note of the model that is trained."""
 
     def enter(self):
-        """Begin a step."""
         self.bytes_per_step = 0
 
     def _sum(self, tensor):
-        """Add up a tensor over all processes, in place where it lies where the processes meet."""
+        """Sum a tensor over all processes, in place if it is on the device where the processes communicate."""
         self.bytes_per_step += tensor.numel() * tensor.element_size()
-        if tensor.device.type == "mps":  # gloo knows the memory of processors only
+        if tensor.device.type == "mps":  # gloo supports only CPU memory
             there = tensor.cpu()
             self._distributed.all_reduce(there)
             return there.to(tensor.device)
@@ -114,7 +107,7 @@ class Engine:
         return tensor
 
     def mean_gradients(self, gradients):
-        """Average gradients over the items of the whole batch; None stays."""
+        """Average gradients over the items of the whole batch; None stays None."""
         torch = self._torch
         present = [each for each in gradients if each is not None]
         if not present:
@@ -126,18 +119,16 @@ class Engine:
             return [None if each is None else next(pieces).reshape(each.shape).to(each.dtype) for each in gradients]
 
     def sum_figures(self, values):
-        """Add up some numbers, (n,) float64."""
         tensor = self._torch.from_numpy(np.array(values, np.float64))
         tensor = self._sum(tensor.cuda() if self._on_cuda else tensor)
         return tensor.cpu().numpy()
 
     @staticmethod
     def is_symbolic(x):
-        """Whether this is a shape without numbers."""
         return not hasattr(x, "device") or x.device.type == "meta"
 
     def ones_like_batch(self, x, total):
-        """Ones of the shape of the whole batch, laid out in memory as its share is: draws follow that order."""
+        """Return ones of the shape of the whole batch, in the memory layout of its share, which draws follow."""
         shape = (total, *x.shape[1:])
         order = sorted(range(x.dim()), key=lambda axis: (-x.stride(axis), axis))
         ones = self._torch.ones([shape[axis] for axis in order], dtype=x.dtype, device=x.device)

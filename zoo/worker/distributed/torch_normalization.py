@@ -1,7 +1,7 @@
-"""Batch normalization by the statistics of all processes, on PyTorch's processor.
+"""Batch normalization by the statistics of all processes, with PyTorch on CPUs.
 
-Each process passes over its maps about as often as one that is alone does. Between the passes the processes add up
-the statistics, forwards, and two sums of gradients for each channel, backwards.
+Each process passes over its maps about as often as a single process does. Between the passes the processes sum the
+statistics, forward, and two sums of gradients for each channel, backward.
 """
 
 import torch
@@ -12,9 +12,7 @@ from zoo.worker.distributed import keras_parts
 def of_all(group, add_up):
     """Return a function for :func:`zoo.models.compat.torch_maps.normalize_by`.
 
-    Args:
-        group: the processes.
-        add_up: adds up a tensor over all processes.
+    ``add_up`` sums a tensor over all processes.
     """
 
     class Normalize(torch.autograd.Function):

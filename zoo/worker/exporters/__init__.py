@@ -1,13 +1,13 @@
-"""Save a trained model in one format or several: one module here is one format, and none is listed by hand.
+"""Save a trained model in one or several formats; each module of this package is one format.
 
 A module has ``KIND``, the kind of the ``artifact`` event; ``NAME``, the name of its file; ``NEEDS``, the modules that
 the stack must have; and ``export(model, path)``.
 
-One for another runtime, which stack ``export`` writes, has besides ``QUANTIZATIONS``, which of none, float16, dynamic
-and int8 it takes, on a line of its own, where the host reads it; ``RUNTIME``, the runtime's name; ``IMPORTS`` and
-``USE``, Python for the README from ``inputs``, arrays by name, to ``outputs``, a list; in place of the other function
-``export(subject, path, quantize, calibration, facts)``; and ``runtime(subject, path)``, which returns the function
-from a question to answers, lists of arrays. ``NOT_RUN`` may say why the runtime is not here.
+A format for another runtime, which stack ``export`` writes, also has ``QUANTIZATIONS``, its subset of none, float16,
+dynamic and int8, on a single line, which the host parses; ``RUNTIME``, the runtime's name; ``IMPORTS`` and ``USE``,
+Python for the README from ``inputs``, arrays by name, to ``outputs``, a list; ``export(subject, path, quantize,
+calibration, facts)`` instead of the function above; and ``runtime(subject, path)``, which returns the function from a
+question to answers, lists of arrays. ``NOT_RUN`` may say why the runtime is not available.
 """
 
 import importlib
@@ -17,21 +17,16 @@ import pkgutil
 
 from zoo.worker.errors import UserError
 
-# What every training leaves.
+# The formats that every training saves.
 ALWAYS = ("npz", "native")
 
 
 def formats():
-    """List the names of all formats."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def find(name):
-    """Import the exporter of a format.
-
-    Raises:
-        UserError: there is no such format, or the stack lacks a module that it needs.
-    """
+    """Import the exporter of a format, or raise UserError if the stack lacks a module that it needs."""
     if name not in formats():
         raise UserError("there is no format %r to save a model in; known are %s" % (name, ", ".join(formats())))
     exporter = importlib.import_module("%s.%s" % (__name__, name))
@@ -42,17 +37,13 @@ def find(name):
 
 
 def wanted(asked):
-    """List what every training leaves and the formats asked for besides.
-
-    Raises:
-        UserError: there is no such format, or the stack lacks a module that it needs.
-    """
+    """List the exporters of the formats that every training saves, and of the requested ones."""
     names = ALWAYS + tuple(sorted(set(asked) - set(ALWAYS)))
     return [find(name) for name in names]
 
 
 def save(model, folder, events, exporters):
-    """Save a model by some exporters and announce each file."""
+    """Save a model with some exporters and announce each file."""
     for exporter in exporters:
         path = os.path.join(folder, exporter.NAME)
         exporter.export(model, path)

@@ -1,7 +1,7 @@
 """Core ML, an ``.mlpackage`` for macOS 13 and iOS 16 and newer: converted everywhere, run on macOS only.
 
-One item at a time: Core ML wants a fixed batch. Classifiers of images take an image and tell names of classes, and
-scale pixels by themselves. ``dynamic`` keeps the weights in 8 bits.
+One item at a time: Core ML needs a fixed batch. Image classifiers take an image, scale its pixels, and return class
+names. ``dynamic`` keeps the weights in 8 bits.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ USE = (
     "outputs = [answers[name] for name in {outputs}]",
 )
 TAKES_IMAGES = True
-# What an app does with it; only a classifier of images is asked in this way.
+# Code for an app; only for image classifiers.
 SWIFT = """\
 import CoreML
 import Vision
@@ -44,14 +44,15 @@ let package = URL(fileURLWithPath: "model.mlpackage")
 let model = try MLModel(contentsOf: MLModel.compileModel(at: package))
 for (name, input) in model.modelDescription.inputDescriptionsByName { print("takes", name, input) }
 for (name, output) in model.modelDescription.outputDescriptionsByName { print("answers", name, output) }"""
-# Sizes of what may have any: of pictures in pixels, of texts in tokens.
+# Sizes for inputs of any size: of images in pixels, of texts in tokens.
 SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
 
 
 @contextlib.contextmanager
 def _own_temporary_folder():
-    """Have temporary files in a folder that is gone afterwards: coremltools removes its copies of models only when
-    Python ends in the usual way, which a worker does not.
+    """Use a temporary folder that is removed afterwards.
+
+    coremltools removes its copies of models only when Python exits normally, which a worker does not.
     """
     usual = tempfile.gettempdir()
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +65,7 @@ def _own_temporary_folder():
 
 @_own_temporary_folder()
 def export(subject, path, quantize, calibration, facts):
-    """Write ``model.mlpackage``; arguments as of the exporter for ONNX."""
+    """Write ``model.mlpackage``; the arguments are those of the exporter for ONNX."""
     import coremltools as ct
 
     scaled = subject.kind == "images"
@@ -93,7 +94,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def _with_names(ct, model, subject):
-    """The same model with the outputs called as in all formats; the converter numbers them."""
+    """Return the model with the output names of all formats; the converter numbers them."""
     spec = model.get_spec()
     for place, name in enumerate(subject.outputs):
         ct.utils.rename_feature(spec, "Identity_%d" % place if place else "Identity", name)
@@ -101,13 +102,13 @@ def _with_names(ct, model, subject):
 
 
 def _labels(subject):
-    """Names of the classes; those that several bear get their number, since Core ML keeps one of a name."""
+    """Return the class names; repeated ones get their number, since Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
 
 
 def _scaling(subject):
-    """The preprocessing as part of the model, whose input are then pixels 0 to 255."""
+    """Return the preprocessing as part of the model, whose inputs are then pixels 0 to 255."""
     row = subject.preprocessing
     subtract, divide = np.array(row["subtract"], np.float32), np.array(row["divide"], np.float32)
     flip = row["color"] == "BGR"
@@ -125,7 +126,7 @@ def _input(ct, subject, row):
 
 
 def runtime(subject, path):
-    """Return the function from a question to its answers, as Core ML computes them: on macOS only."""
+    """Return the function from a question to its answers with Core ML, on macOS only."""
     import coremltools as ct
 
     model = ct.models.MLModel(path)
@@ -148,7 +149,7 @@ def runtime(subject, path):
 
 
 def _as_image(row, array):
-    """The picture whose preprocessing gave this input."""
+    """Return the image whose preprocessing gave this input."""
     from PIL import Image
 
     pixels = np.rint(array[0] * np.array(row["divide"]) + np.array(row["subtract"])).clip(0, 255).astype(np.uint8)

@@ -21,7 +21,7 @@ USE = (
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write ``model.tflite``; arguments as of the exporter for ONNX. The facts have no place in it."""
+    """Write ``model.tflite``, which cannot contain the facts; the arguments are those of the exporter for ONNX."""
     import tensorflow as tf
 
     traced = tracing.frozen(tracing.function(subject, named=False))
@@ -38,7 +38,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def runtime(subject, path):
-    """Return the function from a question to its answers, as LiteRT computes them."""
+    """Return the function from a question to its answers with LiteRT."""
     from ai_edge_litert.interpreter import Interpreter
 
     model = Interpreter(model_path=path)
@@ -61,5 +61,5 @@ def runtime(subject, path):
 
 
 def _place(row):
-    """Where an output stands: the converter names them Identity, Identity_1, ..."""
+    """Return the position of an output: the converter names them Identity, Identity_1, ..."""
     return int(row["name"].partition("_")[2] or 0)

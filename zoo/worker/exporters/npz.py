@@ -1,4 +1,4 @@
-"""Save the weights alone, as plain arrays that every stack reads."""
+"""Save only the weights, as plain arrays that every stack reads."""
 
 from zoo.worker import weights
 
@@ -8,5 +8,4 @@ NEEDS = ()
 
 
 def export(model, path):
-    """Write ``weights.npz``."""
     weights.save(model, path)

@@ -24,10 +24,10 @@ def export(subject, path, quantize, calibration, facts):
     """Write ``model.onnx``.
 
     Args:
-        subject: what is exported.
+        subject: the model to export.
         path: the file to write.
         quantize: one of :data:`QUANTIZATIONS`.
-        calibration: questions on training items; empty unless int8 is asked for.
+        calibration: questions on training items; empty except for int8.
         facts: text by name, kept in the file's metadata.
     """
     import onnx
@@ -55,11 +55,11 @@ def convert(subject):
 
 
 def _to_8_bits(subject, path, calibration):
-    """Quantize a file in place: weights only where there is nothing to calibrate with."""
+    """Quantize a file in place; only its weights without calibration items."""
     from onnxruntime import quantization
 
     aside = path + ".float32"
-    # Folds normalizations into the convolutions before them, which else get a scale of their own each.
+    # Folds normalizations into the convolutions before them, which would otherwise get a separate scale each.
     quantization.quant_pre_process(path, aside, skip_symbolic_shape=True)
     try:
         if not calibration:
@@ -80,7 +80,7 @@ def _to_8_bits(subject, path, calibration):
 
 
 def runtime(subject, path):
-    """Return the function from a question to its answers, as ONNX Runtime computes them."""
+    """Return the function from a question to its answers with ONNX Runtime."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""OpenVINO's intermediate representation, by way of ONNX, which also brings the 8 bits."""
+"""OpenVINO's intermediate representation, converted from ONNX, including its 8 bits."""
 
 import os
 import tempfile
@@ -19,7 +19,7 @@ USE = (
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write ``model.xml`` and ``model.bin``; arguments as of the exporter for ONNX."""
+    """Write ``model.xml`` and ``model.bin``; the arguments are those of the exporter for ONNX."""
     import openvino
 
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as scratch:
@@ -32,7 +32,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def runtime(subject, path):
-    """Return the function from a question to its answers, as OpenVINO computes them on the processor in float32."""
+    """Return the function from a question to its answers with OpenVINO, on the CPU in float32."""
     import openvino
 
     compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})

@@ -1,4 +1,4 @@
-"""TensorFlow's SavedModel, a folder, for TensorFlow Serving and everything else that reads it."""
+"""TensorFlow's SavedModel, a folder, for TensorFlow Serving and other tools."""
 
 from zoo.worker.exporting import tracing
 
@@ -16,7 +16,7 @@ USE = (
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write the folder ``model``; arguments as of the exporter for ONNX. The facts have no place in it."""
+    """Write the folder ``model``, without the facts; the arguments are those of the exporter for ONNX."""
     import tensorflow as tf
 
     holder = tf.Module()
@@ -25,7 +25,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def runtime(subject, path):
-    """Return the function from a question to its answers, as TensorFlow computes them."""
+    """Return the function from a question to its answers with TensorFlow."""
     import tensorflow as tf
 
     loaded = tf.saved_model.load(path)

@@ -1,4 +1,4 @@
-"""Tell what an exported file is: facts for its metadata and the JSON beside it, and a README with code that runs."""
+"""Describe an exported file: facts for its metadata and the JSON next to it, and a README with code that runs."""
 
 import json
 
@@ -13,13 +13,7 @@ TASKS = {
 
 
 def facts(subject, name, quantize):
-    """Return what is known of the model, as JSON can hold it.
-
-    Args:
-        subject: what is exported.
-        name: of the format.
-        quantize: how it is quantized.
-    """
+    """Return the known facts of the model as JSON; ``name`` is the format."""
     request = subject.request
     about = {"description": "%s: %s" % (request.name, TASKS[subject.kind]), "model": request.name}
     about.update(format=name, quantize=quantize, source=request.about)
@@ -34,12 +28,12 @@ def facts(subject, name, quantize):
 
 
 def as_text(about):
-    """Return the same facts as text by name, which is what metadata of model files hold."""
+    """Return the facts as text by name, for the metadata of model files."""
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
 
 
 def readme(subject, exporter, about):
-    """Return a README with code for Python, and for Core ML in Swift."""
+    """Return a README with code for Python and, for Core ML, for Swift."""
     title = "# %s for %s\n\nIt %s." % (about["model"], exporter.RUNTIME, TASKS[subject.kind])
     parts = [title, "`%s` has the names of its classes, inputs and outputs." % JSON_NAME]
     parts += ["In Python:", _block("python", python(subject, exporter, about))]
@@ -55,7 +49,7 @@ def _block(language, lines):
 
 
 def python(subject, exporter, about):
-    """List the lines of a program that asks the exported file about one item."""
+    """List the lines of a program that runs the exported file on one item."""
     as_image = subject.kind == "images" and getattr(exporter, "TAKES_IMAGES", False)
     imports = ["import json", "", "import numpy as np", *exporter.IMPORTS]
     imports += ["from PIL import Image"] if subject.kind in ("images", "pictures") else []

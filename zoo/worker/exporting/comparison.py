@@ -1,4 +1,4 @@
-"""Hold what an exported file answers against what its source answers, and time both."""
+"""Compare the answers of an exported file with those of its source, and time both."""
 
 import statistics
 import time
@@ -7,9 +7,9 @@ import numpy as np
 
 from zoo.worker.errors import UserError
 
-# A question is repeated for so long, and so often at most.
+# A question is repeated for this time, and at most this often.
 TIMED_S, TIMED_CALLS, WARM = 1.5, 60, 3
-# Levels of 0 to 255 by which a pixel must differ to count as changed.
+# Levels of 0 to 255 by which a changed pixel differs at least.
 CHANGED_LEVELS = 2
 
 
@@ -17,16 +17,14 @@ def compare(kind, answers, source):
     """Compare answers with those of the source.
 
     Args:
-        kind: of the subject.
-        answers: of each question a list of arrays, one an output.
+        kind: the kind of the subject.
+        answers: for each question a list of arrays, one per output.
         source: the same of the source.
 
     Returns:
-        ``difference``: the largest, of probabilities, or of colors as a share of 255; ``changed``: answers, pixels of
-        pictures, in a thousand that became others; ``items``.
-
-    Raises:
-        UserError: an answer is not finite or has another shape.
+        ``difference``: the largest, of probabilities, or of colors as a share of 255; ``changed``: answers, or pixels
+            of
+        images in a thousand, that changed; ``items``.
     """
     largest, changed, items = 0.0, 0, 0
     for ours, theirs in zip(answers, source):
@@ -43,13 +41,13 @@ def compare(kind, answers, source):
 
 
 def _comparable(kind, outputs):
-    """The outputs, each in units in which 1 is all there is."""
+    """Return the outputs, each in units of its full range."""
     first = np.asarray(outputs[0], np.float64)
     if kind == "pictures":
         return [np.clip(first, 0, 255) / 255.0]
     if kind == "next_token":
         powers = np.exp(first - first.max(axis=-1, keepdims=True))
-        # Keys and values have no scale of their own: after the normalizations before them they are about 1.
+        # Keys and values have no fixed scale: after the normalizations before them they are about 1.
         return [powers / powers.sum(axis=-1, keepdims=True), *(np.asarray(each, np.float64) for each in outputs[1:])]
     return [first]
 
@@ -61,7 +59,7 @@ def _changed(kind, ours, theirs):
 
 
 def accuracy(answers, labels):
-    """Share of right classes; None where nobody knows them."""
+    """Return the share of correct classes, or None without labels."""
     if labels is None:
         return None
     classes = np.concatenate([each[0].argmax(axis=-1) for each in answers])
@@ -69,7 +67,7 @@ def accuracy(answers, labels):
 
 
 def milliseconds(run, question):
-    """Median time of one item, after some calls that do not count."""
+    """Return the median time of one item, after some warm-up calls."""
     single, taken = [array[:1] for array in question], []
     for _ in range(WARM):
         run(single)

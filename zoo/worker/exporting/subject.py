@@ -1,4 +1,4 @@
-"""What is exported: the model, built in float32 from its weights, and real items to ask it about, on any stack."""
+"""The subject of an export: the model, built in float32 from its weights, and real items, on any stack."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from zoo.worker import devices, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 
-# Items of one question: more than one, so that what was exported shows that it takes batches.
+# Items of one question: more than one, to prove that the exported file takes batches.
 BATCH = 20
 KINDS = ("images", "texts", "pictures", "next_token")
 
@@ -16,11 +16,11 @@ class Subject:
     """A model and questions to it.
 
     Attributes:
-        kind: one of :data:`KINDS`: classes of images, classes of texts, pictures from pictures, the next token.
+        kind: one of :data:`KINDS`: classes of images, classes of texts, images from images, the next token.
         model: the Keras model.
-        inputs: (name, shape, dtype) of each input; None in a shape is any size, first of all that of the batch.
+        inputs: (name, shape, dtype) of each input; None in a shape, such as the batch, is any size.
         outputs: names of the outputs.
-        preprocessing: what is done to pixels, see :func:`affine`; None where nothing is.
+        preprocessing: how pixels are preprocessed, see :func:`affine`; None without preprocessing.
         request: the ``export`` part of the request.
     """
 
@@ -29,15 +29,14 @@ class Subject:
         self.preprocessing, self.request, self._ask = preprocessing, request, ask
 
     def questions(self, data):
-        """List the questions that files of items make: each is a list of arrays, one an input.
+        """List the questions from files of items, each a list of arrays, one per input.
 
-        Args:
-            data: part of a request: an :class:`zoo.protocol.request.ItemData`.
+        ``data`` is a part of a request: an :class:`zoo.protocol.request.ItemData`.
         """
         return self._ask(data)
 
     def answers(self, questions):
-        """List what the Keras model answers: of each question a list of float32 arrays, one an output."""
+        """List the answers of the Keras model: for each question a list of float32 arrays, one per output."""
         return [compat.outputs(self.model, _alone(question)) for question in questions]
 
 
@@ -46,11 +45,7 @@ def _alone(question):
 
 
 def of(request):
-    """Build the subject of a request, whose ``export`` part names the kind.
-
-    Raises:
-        UserError: the model cannot be built or the weights do not fit.
-    """
+    """Build the subject of a request, whose ``export`` part names the kind."""
     kind = request.export.kind
     subject = {"images": _images, "texts": _texts, "pictures": _pictures, "next_token": _next_token}[kind](request)
     subject.request = request.export
@@ -130,7 +125,7 @@ def _next_token(request):
 
 
 def _steps(model, tokens, count, length, width):
-    """Yield the inputs of each step of reading a text, as the model's own answers fill the cache."""
+    """Yield the inputs of each step of reading a text, with the cache filled from the model's own answers."""
     filled, caches = np.zeros((1, length + 1), np.float32), np.zeros((count, 1, length, width), np.float32)
     filled[:, -1] = 1
     for place, token in enumerate(tokens):
@@ -142,17 +137,14 @@ def _steps(model, tokens, count, length, width):
 
 
 def affine(preprocess, channels):
-    """Describe a preprocessing: the colors that the input sees, what is subtracted from each and what divides it.
+    """Describe a preprocessing: the colors of the input, what is subtracted from each, and the divisor.
 
     Args:
         preprocess: from uint8 (n, height, width, channels) to the model's input.
-        channels: of the pixels.
+        channels: number of channels of the pixels.
 
     Returns:
         ``{"color": ..., "subtract": [...], "divide": [...]}``, one number for each channel of the input.
-
-    Raises:
-        UserError: it does something else.
     """
     start, steps = _response(preprocess, np.zeros(channels)), []
     for channel in range(channels):

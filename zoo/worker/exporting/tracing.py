@@ -1,4 +1,4 @@
-"""Turn a subject into a TensorFlow function with named inputs and outputs, which all converters read."""
+"""Turn a subject into a TensorFlow function with named inputs and outputs, the input of all converters."""
 
 import contextlib
 
@@ -16,10 +16,10 @@ def function(subject, batch=None, before=None, named=True):
     """Return a tf.function from the inputs to a dictionary of the outputs, which TensorFlow sorts by their names.
 
     Args:
-        subject: what is exported.
+        subject: the model to export.
         batch: number of items; None is any.
-        before: applied to the first input inside of the function.
-        named: else the outputs are a list, in their own order.
+        before: function applied to the first input.
+        named: otherwise the outputs are a list, in their own order.
     """
     import tensorflow as tf
 
@@ -35,7 +35,7 @@ def function(subject, batch=None, before=None, named=True):
 
 
 def frozen(traced):
-    """Return a concrete function whose weights are constants: converters lose variables of Keras 3 else."""
+    """Return a concrete function whose weights are constants: converters lose variables of Keras 3 otherwise."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     return convert_variables_to_constants_v2(traced.get_concrete_function())
@@ -43,7 +43,7 @@ def frozen(traced):
 
 @contextlib.contextmanager
 def gelu_by_erf():
-    """Let GELU be computed by the error function: most converters do not know its complement, which Keras uses."""
+    """Compute GELU with the error function: most converters do not support its complement, which Keras uses."""
     import tensorflow as tf
 
     original = tf.nn.gelu

@@ -1,7 +1,7 @@
-"""Features of images: what a layer inside a network makes of them, written to a file as they come.
+"""Features of images: the output of a layer inside a network, written to a file as it is computed.
 
-Features are what the layer before the last one gives unless another layer is named: the input of the last layer with
-weights, dropout left aside. A network that ends in feature maps or in a pooling of them is taken whole.
+Without a layer name, features are the input of the last layer with weights, dropout left out. A network that ends in
+feature maps or in a pooling of them is used whole.
 """
 
 import difflib
@@ -19,17 +19,17 @@ SEVERAL = "the layer %s is used in several places (output.layer): name another o
 
 
 def trunk(model, layer=None):
-    """Cut a network off behind a layer.
+    """Cut a network off after a layer.
 
     Args:
         model: the Keras model.
-        layer: name of the layer, also of one in a network inside the network; None for the usual one.
+        layer: name of the layer, which may be in a nested network; None for the usual one.
 
     Returns:
         (model, name): the Keras model from images to the output of the layer, and its name.
 
     Raises:
-        UserError: there is no such layer, or it has no single output.
+        UserError: there is no such layer, or it has several outputs.
     """
     tensor = _usual(model) if layer is None else _tensor(model, _path(model, layer))
     if isinstance(tensor, (list, tuple)):
@@ -38,18 +38,18 @@ def trunk(model, layer=None):
     name = layer or tensor._keras_history[0].name
     try:
         return compat.keras.models.Model(inputs=model.inputs[0], outputs=tensor), name
-    except ValueError as error:  # a layer that is used outside of this network too
+    except ValueError as error:  # a layer that is also used outside of this network
         raise UserError(SEVERAL % name) from error
 
 
 def cut(request, model):
-    """Cut the model of a request off behind the layer of its ``features``; the request then has the layer's name."""
+    """Cut off the model of a request after the layer of its ``features``; set the layer's name in the request."""
     part, request.features.layer = trunk(model, request.features.layer)
     return part
 
 
 def described(request, out):
-    """What the ``done`` event says of features that were written."""
+    """Return the fields of the ``done`` event about features that were written."""
     return {"layer": request.features.layer, "shape": list(out.shape)}
 
 
@@ -67,7 +67,7 @@ def _usual(model):
 
 
 def _is_headless(model, after):
-    """Whether a network tells no classes: it ends in feature maps, or in a pooling after all that has weights."""
+    """Return whether a network has no classes: it ends in feature maps, or in a pooling after all weights."""
     if len(compat.static_shape(model.outputs[0])) > 2:
         return True
     return bool(after) and type(after[-1]).__name__.startswith(POOLING)
@@ -78,13 +78,13 @@ def _is_model(layer):
 
 
 def _inside(network, tensor):
-    """Let a tensor of a network inside another one follow from the other's input."""
+    """Compute a tensor of a nested network from the input of the outer one."""
     part = compat.keras.models.Model(inputs=network.inputs[0], outputs=tensor)
     return part(_single(_connection(network).input_tensors))
 
 
 def _connection(layer):
-    """The place where a layer stands in a network: of a network inside another one, the last is not its own."""
+    """Return the layer's last use in a network; for a nested network, that is the use in the outer one."""
     return layer._inbound_nodes[-1]
 
 
@@ -99,12 +99,12 @@ def _tensor(model, path):
 
 
 def _single(tensors):
-    """The one tensor of a list; some versions of Keras give it by itself."""
+    """Return the only tensor of a list; some versions of Keras return it without a list."""
     return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
 
 
 def _path(model, name):
-    """The layer of a name, after the networks that it lies in, outermost first."""
+    """Return the layer of a name, after its enclosing networks, outermost first."""
     path = _find(model, name)
     if path:
         return path
@@ -136,13 +136,14 @@ def _names(model):
 
 
 class FeatureFile:
-    """A ``.npy`` file of float32 that grows by some rows at a time, and is whole after each of them.
+    """A ``.npy`` file of float32 that grows by some rows at a time, and is valid after each of them.
 
-    Of a killed process it holds what was written until then. Axes of length 1 are left out where only one is longer.
+    If the process is killed, the file has all rows written so far. If only one axis of the shape is longer than 1,
+    the others are left out.
 
     Args:
         path: the file.
-        shape: of the features of one image.
+        shape: shape of the features of one image.
     """
 
     def __init__(self, path, shape):
@@ -153,11 +154,6 @@ class FeatureFile:
         self._write_header()
 
     def add(self, features):
-        """Write the features of some images.
-
-        Raises:
-            UserError: one of them is not finite.
-        """
         self._out.seek(0, 2)
         self._out.write(np.ascontiguousarray(finite(features), "<f4").tobytes())
         self._out.flush()
@@ -165,7 +161,7 @@ class FeatureFile:
         self._write_header()
 
     def _write_header(self):
-        """Write the header of NumPy's format 1.0, of a length that never changes."""
+        """Write the header of NumPy's format 1.0, with a fixed length."""
         shape = "(%s,)" % ", ".join(str(size) for size in (self.rows, *self.shape))
         words = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % shape
         length = HEADER_BYTES - 10

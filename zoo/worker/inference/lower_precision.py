@@ -1,14 +1,14 @@
-"""Compute in a lower precision where that leaves the answers for the user's own pictures as they are."""
+"""Compute in a lower precision if that leaves the answers for the user's own images unchanged."""
 
 import time
 
-# So many pictures are answered in both precisions, and less than this share of them may get another likeliest class.
+# Number of images computed in both precisions, and share of them whose likeliest class may change.
 SAMPLE = 600
 MOST_CHANGED = 1 / 200
 
 
 class Fixed:
-    """Answers pictures in one precision.
+    """Answers images in one precision.
 
     Args:
         predict: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
@@ -19,28 +19,27 @@ class Fixed:
         self._predict, self._precision = predict, precision
 
     def warm_up(self, pixels):
-        """Answer a batch of no meaning: the first one compiles."""
+        """Compute a dummy batch: the first one compiles."""
         return self._predict(pixels)
 
     def __call__(self, pixels, count):
-        """Answer the first ``count`` pictures of a batch."""
+        """Answer the first ``count`` images of a batch."""
         return self._predict(pixels)[:count]
 
     def described(self):
-        """Return what the record of the run holds of it."""
         return {"precision": self._precision}
 
 
 class Comparison:
-    """Answers the first pictures in float32 and in a lower precision, and the others in the one that serves better.
+    """Answers the first images in float32 and in a lower precision, and the rest in the better one.
 
-    The lower one is taken where it gave less than MOST_CHANGED of SAMPLE pictures another likeliest class, and took
-    less time; the comparison ends as soon as too many have another. The answers for those pictures are float32's.
+    The lower one is chosen if it is faster and gave less than MOST_CHANGED of SAMPLE images another likeliest class;
+    the comparison ends as soon as there are too many. The answers for the compared images are float32's.
 
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-        lower: makes the same in the lower precision, when it is warmed up.
-        name: of the lower precision; None where the device has none.
+        lower: creates the same function in the lower precision, at the warm-up.
+        name: name of the lower precision; None if the device has none.
     """
 
     def __init__(self, exact, lower, name):
@@ -50,14 +49,14 @@ class Comparison:
         self._seconds = {"exact": 0.0, "lower": 0.0}
 
     def warm_up(self, pixels):
-        """Answer a batch of no meaning in float32, and in the lower precision: the first ones compile."""
+        """Compute a dummy batch in float32, and in the lower precision: the first ones compile."""
         if self._chosen is None:
             self._lower = self._make()
             self._lower(pixels)
         return self._exact(pixels)
 
     def __call__(self, pixels, count):
-        """Answer the first ``count`` pictures of a batch."""
+        """Answer the first ``count`` images of a batch."""
         if self._chosen is not None:
             return self._chosen(pixels)[:count]
         answers = self._timed("exact", self._exact, pixels)[:count]
@@ -69,7 +68,7 @@ class Comparison:
         return answers
 
     def described(self):
-        """Return what was found and chosen, for the record of the run."""
+        """Return the measurements and the decision, for the record of the run."""
         lower = self._chosen is not None and self._chosen is self._lower
         return {
             "precision": self._name if lower else "float32",
@@ -84,7 +83,7 @@ class Comparison:
         return self._changed < MOST_CHANGED * self._compared and self._share() < 1
 
     def _share(self):
-        """How many times as long the lower precision took."""
+        """Return the time of the lower precision divided by that of float32."""
         return self._seconds["lower"] / max(1e-9, self._seconds["exact"])
 
     def _timed(self, which, predict, pixels):

@@ -1,14 +1,14 @@
-"""Take the transposes out of a graph for OpenVINO.
+"""Remove the transposes from a graph for OpenVINO.
 
-Keras keeps feature maps as (batch, height, width, channels) and OpenVINO's convolutions want the channels in front,
-so Keras puts a transpose before and after every convolution and every batch normalisation. OpenVINO 2026.4 executes
-them: they were two thirds of the time of MobileNet. Moved down past what works on single elements, each meets its
-opposite and both go. No number changes: only the order in memory does.
+Keras keeps feature maps as (batch, height, width, channels), but OpenVINO's convolutions need the channels first, so
+Keras adds a transpose before and after every convolution and every batch normalization. OpenVINO 2026.4 executes
+them: they were two thirds of the time of MobileNet. Moved down past elementwise operations, each meets its inverse
+and both vanish. Only the order in memory changes, no number does.
 """
 
 import numpy as np
 
-# What gives each element of the result from the elements at the same place.
+# Operations that compute each element from the elements at the same place.
 ELEMENTWISE = frozenset((
     "Abs", "Add", "Clamp", "Convert", "Divide", "Elu", "Exp", "Gelu", "HSigmoid", "HSwish", "Log", "Maximum",
     "Minimum", "Mish", "Multiply", "Negative", "Power", "Relu", "Sigmoid", "SoftPlus", "Sqrt", "SquaredDifference",
@@ -18,13 +18,9 @@ REDUCTIONS = frozenset(("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"))
 
 
 def cancel(graph):
-    """Move every transpose as far down as it goes; two that undo each other vanish.
+    """Move every transpose of an ``openvino.Model`` down as far as possible; two inverse ones cancel.
 
-    Args:
-        graph: an ``openvino.Model``, which is changed.
-
-    Returns:
-        How many transposes of feature maps are left.
+    Return the number of transposes of feature maps that remain.
     """
     from openvino.passes import ConstantFolding, Manager
 
@@ -38,7 +34,7 @@ def cancel(graph):
 
 
 def _move(node):
-    """Let a node take what lies before the transposes of its inputs, and transpose its result instead."""
+    """Connect a node to the inputs of the transposes before it, and transpose its result instead."""
     orders = [_order(value) for value in node.input_values()]
     order = next((permutation for permutation in orders if permutation), None)
     if order is None:
@@ -57,7 +53,7 @@ def _move(node):
 
 
 def _merge(node, before):
-    """Two transposes are one, or none."""
+    """Combine two transposes into one, or none."""
     after = _order(node.output(0))
     if after is None:
         return
@@ -67,7 +63,7 @@ def _merge(node, before):
 
 
 def _elementwise(node, orders, order):
-    """All inputs transposed alike, or constants, which are transposed back here and now."""
+    """Handle inputs that are all transposed alike, or constants, which are transposed back now."""
     values = node.input_values()
     constants = [_constant(value) for value in values]
     if any(permutation != order and constant is None for permutation, constant in zip(orders, constants)):
@@ -101,7 +97,7 @@ def _reduce(node, order):
 
 
 def _take(node, order, places=(0,)):
-    """Feed what lies before the transposes at these inputs, and transpose the result for all who read it."""
+    """Connect these inputs to the sources of their transposes, and transpose the result for all readers."""
     for place in places:
         node.input(place).replace_source_output(_beyond(node.input_value(place)))
     if order == sorted(order):
@@ -113,19 +109,19 @@ def _take(node, order, places=(0,)):
 
 
 def _beyond(value):
-    """What a transpose transposes."""
+    """Return the input of a transpose."""
     return value.get_node().input_value(0)
 
 
 def _order(value):
-    """The order of axes that a transpose with a constant order gives, else None."""
+    """Return the order of axes of a transpose with a constant order, or None."""
     node = value.get_node()
     permutation = _constant(node.input_value(1)) if node.get_type_name() == "Transpose" else None
     return [int(axis) for axis in permutation] if permutation is not None and permutation.size else None
 
 
 def _constant(value):
-    """The array of a constant, else None."""
+    """Return the array of a constant, or None."""
     node = value.get_node()
     return node.get_data() if node.get_type_name() == "Constant" else None
 

@@ -1,4 +1,4 @@
-"""Check what a network computed before anything is made of it."""
+"""Check the outputs of a network before they are used."""
 
 import numpy as np
 
@@ -6,11 +6,7 @@ from zoo.worker.errors import UserError
 
 
 def finite(values):
-    """Return a network's outputs; refuse them where one is no finite number.
-
-    Raises:
-        UserError: NaN or infinity is among them.
-    """
+    """Return a network's outputs, or raise UserError for NaN or infinity."""
     if not np.isfinite(values).all():
         raise UserError(
             "the network's outputs are not finite numbers (NaN or infinity): its weights are damaged or too large "

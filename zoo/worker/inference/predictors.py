@@ -1,21 +1,16 @@
-"""Choose the fastest way from pixels to probabilities that a framework has."""
+"""Choose a framework's fastest way from pixels to probabilities."""
 
 from zoo.models import compat
 from zoo.worker.errors import UserError
 
-# What Keras calls the precisions.
+# Keras's names of the precisions.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def prepare(device, precision):
-    """Settle on a precision; to be called before the model is built.
+    """Set the precision ``float32``, ``float16`` or ``bfloat16``; call it before the model is built.
 
-    Args:
-        device: the framework's module in ``zoo.worker.devices``.
-        precision: ``float32``, ``float16`` or ``bfloat16``.
-
-    Raises:
-        UserError: this Keras cannot compute in it.
+    ``device`` is the framework's module in ``zoo.worker.devices``.
     """
     if hasattr(device, "compute_in"):
         device.compute_in(precision)
@@ -27,7 +22,7 @@ def prepare(device, precision):
 
 
 def of(device, model, preprocess, shape):
-    """Make a model ready for batches of one shape.
+    """Prepare a model for batches of one shape.
 
     Args:
         device: the framework's module in ``zoo.worker.devices``.

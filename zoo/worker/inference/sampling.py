@@ -6,17 +6,17 @@ from zoo.worker.inference.outputs import finite
 
 
 def prefill(memory, tokens):
-    """Take tokens in after one another; logits of what follows the last, (vocabulary,)."""
+    """Read tokens one by one; return the logits after the last, (vocabulary,)."""
     for token in tokens:
         logits = memory.step([token])
     return logits[0]
 
 
 def step(memory, seen):
-    """Logits of what follows ``seen``, whose last token is new to the memory.
+    """Return the logits after ``seen``, whose last token is new to the memory.
 
-    A memory that is full forgets all but the later half of what it held: keys and values know their place, so
-    the text that stays has to be read again from the first place on.
+    A full memory is cleared and reads the later half of its text again: keys and values depend on their position, so
+    the remaining text must start at the first one.
     """
     if memory.position < memory.length:
         return memory.step(seen[-1:])[0]
@@ -29,14 +29,11 @@ def sample(logits, temperature, top_k, random, top_p=None):
 
     Args:
         logits: (vocabulary,).
-        temperature: what they are divided by; 0 takes the likeliest.
-        top_k: only so many of the likeliest can be drawn; None means all. Padding and the unknown never are.
-        random: numpy's RandomState.
-        top_p: only the likeliest that make up this share of the probability can be drawn, at least one (nucleus
-            sampling, Holtzman et al. 2020); None means all. It counts after the temperature and ``top_k``.
-
-    Raises:
-        UserError: a logit is not finite.
+        temperature: divisor of the logits; 0 takes the likeliest.
+        top_k: number of likeliest tokens to draw from; None means all. Padding and the unknown are never drawn.
+        random: NumPy's RandomState.
+        top_p: draw from the likeliest tokens that make up this share of the probability, at least one (nucleus
+            sampling, Holtzman et al. 2020); None means all. It applies after the temperature and ``top_k``.
     """
     logits = np.array(finite(logits), np.float64)
     logits[:2] = -np.inf
@@ -50,7 +47,7 @@ def sample(logits, temperature, top_k, random, top_p=None):
 
 
 def _nucleus(chances, share):
-    """Keep the likeliest tokens that together have that share, the one that reaches it included."""
+    """Keep the likeliest tokens that together have that share, including the one that reaches it."""
     order = np.argsort(-chances, kind="stable")
     before = np.cumsum(chances[order]) - chances[order]
     kept = np.zeros_like(chances)

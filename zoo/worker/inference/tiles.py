@@ -1,9 +1,9 @@
-"""Run the style network over pictures of any size in bounded memory, without seams.
+"""Run the style network on images of any size in bounded memory, without seams.
 
-Instance normalisation looks at the whole picture, so tiles that are restyled one by one do not fit together. Here
-every layer's mean and variance are gathered over all tiles before anything is computed from them: the result is that
-of the whole picture at once, but for rounding. What lies between is computed twice where that is cheap, and kept in
-unnamed files where it is not: 96 bytes for every pixel of the picture.
+Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean
+and variance of every layer are gathered over all tiles before anything is computed from them: the result equals
+that of the whole image, except for rounding. Cheap intermediate maps are computed twice, others are kept in unnamed
+files: 96 bytes for every pixel of the image.
 """
 
 import errno
@@ -20,17 +20,17 @@ GRAIN = network.GRAIN
 
 
 def restyle(model, chain, read, shape, scratch, tile, tick, colors=network.COLORS):
-    """Restyle a large picture.
+    """Restyle a large image.
 
     Args:
-        model: the network, its weights loaded.
+        model: the network with its weights.
         chain: its stages.
-        read: from (top, left, rows, columns) in pixels to that window of the picture, float32 RGB 0..255.
-        shape: (rows, columns) of the picture, multiples of 4.
+        read: from (top, left, rows, columns) in pixels to that window of the image, float32 RGB 0..255.
+        shape: (rows, columns) of the image, multiples of 4.
         scratch: folder for unnamed files.
         tile: edge of a tile in pixels.
-        tick: called with the share that is done, 0 to 1, after every tile; may raise to stop.
-        colors: how the network ends.
+        tick: called with the completed share, 0 to 1, after every tile; may raise to stop.
+        colors: color range of the network's output.
 
     Yields:
         (top, rows of the result): uint8 (n, columns, 3), from the top down.
@@ -51,7 +51,7 @@ def restyle(model, chain, read, shape, scratch, tile, tick, colors=network.COLOR
 
 
 def to_pixels(values):
-    """From the network's output, which must be finite, to uint8 0..255."""
+    """Convert the network's output, which must be finite, to uint8 0..255."""
     return np.rint(np.clip(finite(values), 0, 255)).astype(np.uint8)
 
 
@@ -66,7 +66,7 @@ def _residual(job, blocks, stream, scratch):
 
 
 class _Job:
-    """The sweeps over one picture: its tiles, and the statistics gathered so far.
+    """The sweeps over one image: its tiles, and the statistics gathered so far.
 
     Positions are counted in cells of 4 x 4 pixels, one value each in the middle of the network.
     """
@@ -80,11 +80,11 @@ class _Job:
         """Run some stages over all tiles, gather the statistics of the last one, and keep its output.
 
         Args:
-            stages: consecutive ones.
-            read: where the input comes from.
-            store: where the output goes, or None.
+            stages: consecutive stages.
+            read: source of the input.
+            store: destination of the output, or None.
             grain: values of the input along the edge of a cell.
-            opens: the normalisation of the input, where it is raw.
+            opens: the normalization of a raw input.
         """
         part = _part(self.model, stages, opens is not None)
         norms = ([opens] if opens else []) + [self.norms[stage.name] for stage in stages[:-1]]
@@ -113,7 +113,7 @@ def _scale_and_shift(norm, stage, moments):
     return moments.normalisation(*norm.get_weights(), epsilon=norm.epsilon)
 
 
-# Parts of every model that is in use: building them anew for each picture would compile them anew.
+# Parts of every model in use: building them again for each image would compile them again.
 _parts = weakref.WeakKeyDictionary()
 
 
@@ -126,12 +126,12 @@ def _part(model, stages, raw):
 
 
 def _after(stage, size):
-    """Values along the edge of a cell after a stage, from those before."""
+    """Return the values along the edge of a cell after a stage, from those before."""
     return {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
 
 
 def _halo(stages, grain):
-    """Cells that a tile needs around it, so that none of its values misses an input."""
+    """Return the cells around a tile that it needs so that none of its values misses an input."""
     before, after = 0, GRAIN - 1
     sizes = [grain]
     for stage in stages:
@@ -153,15 +153,12 @@ def _halo(stages, grain):
 
 
 def tiles(cells, size, halo):
-    """Tiles that cover a picture, all windows of one size.
+    """Yield tiles that cover an image, as (window, tile), each (top, left, rows, columns); all windows have one size.
 
     Args:
-        cells: (rows, columns) of the picture.
+        cells: (rows, columns) of the image.
         size: most rows and columns of a tile.
-        halo: how far a window reaches beyond its tile, except over the picture's edge.
-
-    Yields:
-        (window, tile): each (top, left, rows, columns).
+        halo: margin of a window around its tile, except at the image's edges.
     """
     for top, rows, first, height in _spans(cells[0], size, halo):
         for left, columns, second, width in _spans(cells[1], size, halo):
@@ -184,9 +181,10 @@ class Moments:
         self._count, self._mean, self._squares = 0, 0.0, 0.0
 
     def add(self, piece):
-        """Take in (rows, columns, channels)."""
+        """Add (rows, columns, channels)."""
         count = piece.shape[0] * piece.shape[1]
-        # Reckoned from a value near the mean, so that float32 keeps enough digits; row by row it stays in the cache.
+        # Computed relative to a value near the mean, so that float32 keeps enough digits; row by row it stays in the
+        # cache.
         near, ones = piece[::16, ::16].mean(axis=(0, 1)), np.ones(piece.shape[1], np.float32)
         sums, squares = np.zeros((2, piece.shape[2]))
         for row in piece:
@@ -201,13 +199,13 @@ class Moments:
         self._count = total
 
     def normalisation(self, shift, scale, epsilon=network.EPSILON):
-        """(scale, shift) of one product and one sum that do what a layer with these weights would."""
+        """Return (scale, shift) of one product and one sum that equal a normalization with these weights."""
         factor = scale / np.sqrt(self._squares / self._count + epsilon)
         return factor.astype(np.float32), (shift - self._mean * factor).astype(np.float32)
 
 
 class _Store:
-    """A float32 array (rows, columns, channels) in an unnamed file, which goes when it is closed."""
+    """A float32 array (rows, columns, channels) in an unnamed file, which vanishes when it is closed."""
 
     def __init__(self, folder, shape):
         self.shape = tuple(shape)
@@ -234,13 +232,13 @@ class _Store:
                 raise OSError(errno.ENOSPC, "the disk is full")
 
     def blocks(self):
-        """Yield (top, rows) from the top down, some 16 MB at a time."""
+        """Yield (top, rows) from the top down, about 16 MB at a time."""
         rows = max(1, (4 << 20) // (self.shape[1] * self.shape[2]))
         for top in range(0, self.shape[0], rows):
             yield top, self.read(top, 0, min(rows, self.shape[0] - top), self.shape[1])
 
     def update(self, norm, residual=None):
-        """Normalise and clip at zero; or, with a residual, add that to it, normalised."""
+        """Normalize and clip at zero; with a residual, add the normalized values to it instead."""
         scale, shift = norm
         for top, rows in self.blocks():
             if residual is None:

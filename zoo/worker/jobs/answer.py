@@ -1,4 +1,4 @@
-"""Ask a model about items on the stack that trained it, so that exports can be held against what it answers."""
+"""Run a model on items on the stack that trained it, for comparison with its exports."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from zoo.worker.files import save_arrays
 
 
 def run(request, events, stop, phases):
-    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` hold the milliseconds of one item."""
+    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` has the milliseconds of one item."""
     began = time.monotonic()
     source = subject.of(request)
     questions = source.questions(request.data)
@@ -28,12 +28,12 @@ def _alone(question):
 
 
 def save(path, answers):
-    """Write answers, of each question a list of arrays."""
+    """Write answers, for each question a list of arrays."""
     rows = {"%d_%d" % (place, index): array for place, row in enumerate(answers) for index, array in enumerate(row)}
     save_arrays(path, rows)
 
 
 def load(path, questions, outputs):
-    """Read as many answers as there are questions, each of so many outputs."""
+    """Read the answers to a number of questions, each with a number of outputs."""
     with np.load(path, allow_pickle=False) as stored:
         return [[stored["%d_%d" % (place, index)] for index in range(outputs)] for place in range(questions)]

@@ -1,7 +1,7 @@
-"""Restyle one picture after the other, as the host writes them.
+"""Restyle images one after the other, as the host writes them.
 
 The host decodes into ``REQUEST["exchange"]``: ``0.npy``, ``1.npy``, ..., each uint8 (rows, columns, 3), and ``end``
-after the last. Here each is restyled into ``0.done.npy``, ..., announced by an ``artifact`` event, and removed.
+after the last. Each is restyled into ``0.done.npy``, ..., announced by an ``artifact`` event, and removed.
 """
 
 import errno
@@ -20,19 +20,13 @@ from zoo.worker.style.painter import Painter
 
 
 def run(request, events, stop, phases):
-    """Restyle until the host says that was the last.
+    """Restyle images until the host writes ``end``.
 
-    Args:
-        request: ``restyle`` holds ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, how many
-            there will be; ``strength``, from 0, the photo, to 1; ``colors``, ``style`` or ``content``; and for
-            ``style_transfer/any`` what :class:`zoo.worker.style.painter.Painter` takes.
-        events: where to report.
-        stop: when asked to, the picture in hand is left out.
-        phases: seconds by phase, filled in: ``wait_s`` for the host, ``restyle_s`` in the network.
-
-    Returns:
-        The fields of the ``done`` event. ``s_per_megapixel`` leaves out the first picture where there are several:
-        most frameworks compile while they compute it.
+    The request's ``restyle`` has ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, their
+    expected number; ``strength``, from 0, the photo, to 1; ``colors``, ``style`` or ``content``; and for
+    ``style_transfer/any`` the settings of :class:`zoo.worker.style.painter.Painter`. A stop drops the current image.
+    Phases are ``wait_s`` for the host and ``restyle_s`` in the network. ``s_per_megapixel`` leaves out the first of
+    several images, since most frameworks compile while they compute it.
     """
     settings, began = request.restyle, time.monotonic()
     device = devices.load(request.device.framework)
@@ -57,11 +51,11 @@ def run(request, events, stop, phases):
 
 
 class _StopError(Exception):
-    """Asked to stop in the middle of a picture."""
+    """Stopped in the middle of an image."""
 
 
 class _Job:
-    """The pictures, one after the other."""
+    """The images, one after the other."""
 
     def __init__(self, model, network, chain, settings, events, stop, painter):
         self._model, self._network, self._chain, self._painter = model, network, chain, painter
@@ -70,7 +64,7 @@ class _Job:
         self.inbox = ArrayQueueReader(settings.exchange, stop, lambda: self._report(0.0))
 
     def all(self):
-        """Restyle until there are no more; yields (pixels, seconds) of each."""
+        """Restyle all images; yield (pixels, seconds) of each."""
         path = self.inbox.next()
         while path is not None:
             began = time.monotonic()
@@ -101,11 +95,11 @@ class _Job:
                 out.write(np.ascontiguousarray(self._mixed(part, pixels[top : top + len(part)])).tobytes())
 
     def _mixed(self, part, photo):
-        """Rows of the result as strong, and in the colors, that are asked for."""
+        """Return rows of the result in the requested strength and colors."""
         settings = self._settings
         if settings.colors == "content":
             part = recolored(part, photo)
-        # The painter mixes styles, which leaves no double image.
+        # The painter mixes styles, which avoids a double image.
         strength = 1.0 if self._painter else settings.strength
         return part if strength == 1 else tiles.to_pixels(strength * part + (1 - strength) * photo.astype(np.float32))
 
@@ -113,7 +107,7 @@ class _Job:
         if self._painter:
             self._painter.look_at(picture.pixels)
         tile = self._settings.tile
-        # Twice as fast as in tiles, and it fits into memory as well.
+        # Twice as fast as in tiles, and it fits into memory.
         if picture.shape[0] * picture.shape[1] <= self._at_once * tile * tile:
             whole = picture.read(0, 0, *picture.shape)[None]
             return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
@@ -131,14 +125,13 @@ class _Job:
 
 
 class _Padded:
-    """A picture whose last row and column are repeated until both sides are multiples of what the network needs."""
+    """An image whose last row and column are repeated until both sides are multiples of what the network needs."""
 
     def __init__(self, pixels, network):
         self.pixels, grain, least = pixels, tiles.GRAIN, network.LEAST_EDGE
         self.shape = tuple(max(least, -(-edge // grain) * grain) for edge in pixels.shape[:2])
 
     def read(self, top, left, rows, columns):
-        """A window as float32."""
         part = self.pixels[top : top + rows, left : left + columns]
         missing = (rows - part.shape[0], columns - part.shape[1])
         part = np.pad(part, ((0, missing[0]), (0, missing[1]), (0, 0)), "edge") if any(missing) else part
@@ -146,10 +139,10 @@ class _Padded:
 
 
 def recolored(result, photo):
-    """Give a picture the colors of another of its size, and leave it its brightness.
+    """Give an image the colors of another of the same size, but keep its brightness.
 
-    Gatys et al. 2016 (https://arxiv.org/abs/1606.05897), luminance-only transfer: the same step in all three colors
-    changes the luma of Y'CbCr and nothing else.
+    Gatys et al. 2016 (https://arxiv.org/abs/1606.05897), luminance-only transfer: the same change in all three colors
+    changes only the luma of Y'CbCr.
     """
     photo = np.asarray(photo, np.float32)
     luma = np.array([0.299, 0.587, 0.114], np.float32)

@@ -1,7 +1,7 @@
-"""Time the transformer's encoder: the zoo's, and PyTorch's own module beside it.
+"""Time the transformer's encoder: the zoo's, and PyTorch's own module for comparison.
 
-All cases take turns, repeat after repeat, so that what slows the machine down for a while slows all of them. The
-fastest product of two square matrices is timed in the same turns, in the same precision.
+All cases alternate, repeat after repeat, so that a temporary slowdown of the machine affects all of them. The fastest
+product of two square matrices is timed in the same rounds, in the same precision.
 """
 
 import importlib
@@ -17,14 +17,14 @@ from zoo.worker.errors import UserError, describe
 
 PEAK_SIZE = 2048
 SEED = 1
-# PyTorch's module as a blog post timed it: zeros, dropout active, gradients recorded, no waiting for the device.
+# PyTorch's module as timed in a blog post: zeros, dropout active, gradients recorded, no waiting for the device.
 PUBLISHED = "as published"
 # Modes that compile before the first pass.
 COMPILED = ("compiled", "xla")
 
 
 def run(request, events, stop, phases):
-    """Write ``rows.json``: one row a case, with the seconds of every repeat; what could not be done is a row too."""
+    """Write ``rows.json``: one row per case, with the seconds of every repeat; a failed case is a row too."""
     settings, framework = request.bench, request.device.framework
     began = time.monotonic()
     prepared = [_prepared(case, request) for case in cases(settings, framework)]
@@ -42,7 +42,7 @@ def run(request, events, stop, phases):
 
 
 def cases(settings, framework):
-    """What is to be timed, in the order of the rows."""
+    """List the cases to time, in the order of the rows."""
     can, rows = devices.capabilities(framework), []
     modes = [mode for mode in can["modes"] if settings.compiled or mode not in COMPILED or len(can["modes"]) == 1]
     for precision in settings.precisions:
@@ -61,14 +61,14 @@ def _case(implementation, way, mode, precision):
 
 
 def flops(model, length, batch):
-    """Multiplications and additions of one pass: the products of attention and feed-forward."""
+    """Return multiplications and additions of one pass: the products of attention and feed-forward."""
     width = model["d_model"]
     weights = 4 * width * width + 2 * width * model["d_ff"]
     return 2 * batch * length * model["layers"] * (weights + 2 * length * width)
 
 
 def _prepared(case, request):
-    """The case's row, and what makes ``passes`` passes; None instead, and an error in the row, where it cannot be."""
+    """Return a case's row, and the function that runs ``passes`` passes; or None, and an error in the row."""
     settings, model = request.bench, request.model.args
     row = dict(case, taken_s=[], first_s=None, error=None)
     began = time.perf_counter()
@@ -82,7 +82,7 @@ def _prepared(case, request):
         forward_pass.wait(once())
         row["first_s"] = time.perf_counter() - began
         forward_pass.wait(once())
-    except Exception as error:  # what one case cannot do stands in its row, and the others go on
+    except Exception as error:  # the error of a case becomes its row, and the others continue
         row["error"] = describe(error)
         return row, None
     return row, once
@@ -111,7 +111,7 @@ def _of_zoo(case, settings, model):
     from zoo.worker import weights
 
     policy = getattr(getattr(compat.keras, "config", None), "set_dtype_policy", None)
-    computes_in_any = hasattr(devices.load(compat.backend_name()), "compute_in")  # whatever the policy of Keras is
+    computes_in_any = hasattr(devices.load(compat.backend_name()), "compute_in")  # independent of Keras's policy
     if policy and not computes_in_any:
         policy(case["precision"])
     try:
@@ -125,7 +125,6 @@ def _of_zoo(case, settings, model):
 
 
 def _of_torch(case, settings, model):
-    """PyTorch's own module."""
     import torch
 
     if model["causal"] or model["final_norm"]:
@@ -149,7 +148,7 @@ def _of_torch(case, settings, model):
 
 
 def _product(precision, framework):
-    """A product of two square matrices, one pass."""
+    """Return one pass of a product of two square matrices."""
     x = np.random.RandomState(SEED).standard_normal((PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
     try:
         kernels = importlib.import_module("zoo.worker.devices.kernels." + framework)

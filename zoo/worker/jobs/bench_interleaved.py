@@ -1,8 +1,8 @@
-"""Keep a network ready in several precisions and modes, and time each when the host says that it is its turn.
+"""Keep a network ready in several precisions and modes, and time each when the host asks for it.
 
-The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and is answered by a ``batch``
-event with the seconds of each call; it ends its writing when there are no more turns. Other stacks take theirs in
-between, so that what slows the machine down for a while slows all of them.
+The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and gets a ``batch`` event
+with the seconds of each call; it closes standard input when there are no more turns. Other stacks take turns in
+between, so that a temporary slowdown of the machine affects all of them.
 """
 
 import time
@@ -14,7 +14,7 @@ from zoo.worker.input_queue import iter_commands
 from zoo.worker.jobs import bench_networks
 
 LEAST = 1
-# For so long the threads of a library may go on spinning when it has nothing to do any more.
+# Time for which idle threads of a library may continue to spin.
 WARM_S = 0.2
 
 
@@ -40,7 +40,7 @@ def run(request, events, stop, phases):
 
 
 def _prepared(network, mode, precision, batch, framework):
-    """What is known of a case before it is timed, and the call; None instead, and an error, where it cannot be."""
+    """Return the facts of a case, and the call to time; for a failed case None, and its error."""
     row = {"mode": mode, "precision": precision}
     began = time.monotonic()
     try:
@@ -53,13 +53,13 @@ def _prepared(network, mode, precision, batch, framework):
         if mode == "inference":
             row.update(case.check(batch))
         call()
-    except Exception as error:  # what one case cannot do stands in its row, and the others go on
+    except Exception as error:  # the error of a case becomes its row, and the others continue
         return dict(row, error=describe(error)), None
     return row, call
 
 
 def _turn(call, seconds):
-    """Call until the time is over; the first moments, beside threads that spin on elsewhere, do not count."""
+    """Repeat the call for a time; the first moments do not count, since threads elsewhere may still spin."""
     taken = []
     try:
         call()

@@ -1,8 +1,8 @@
-"""Time networks as plaidbench does: compiling, warming up and running apart, with answers checked where known.
+"""Time networks like plaidbench: compilation, warm-up and running separately, with known outputs checked.
 
-Each network is filled with weights drawn from a seed. Inference and training are timed batch by batch; every call
-comes back with numbers on the host, so the device is done when the clock is read. The work is compared with the
-fastest matrix product of the same run.
+The weights of each network are drawn from a seed. Inference and training are timed batch by batch; every call
+returns numbers on the host, so the device is done when the clock is read. The work is compared with the fastest
+matrix product of the same run.
 """
 
 import importlib
@@ -16,14 +16,14 @@ from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import describe
 from zoo.worker.jobs import bench_operations
 
-# Training goes through a network forwards and backwards, the latter for inputs and for weights.
+# Training runs a network forward and backward, the latter for inputs and for weights.
 PASSES = {"inference": 1, "training": 3}
 PEAK_SIZES = (512, 1024, 2048)
 PEAK_ROUNDS = 5
 
 
 def run(request, events, stop, phases):
-    """Write ``rows.json``: one row a network, mode and batch size; what could not be done is a row too."""
+    """Write ``rows.json``: one row per network, mode and batch size; a failed one is a row too."""
     settings = request.bench
     began = time.monotonic()
     peak = peak_gflop_per_s(request.device.framework)
@@ -36,7 +36,7 @@ def run(request, events, stop, phases):
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
-    if peak and not stop.asked:  # of a machine that was slow at first, it would be too small
+    if peak and not stop.asked:  # on a machine that was slow at first, it would be too small
         peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
         row["share_of_peak"] = row["gflop_per_s"] / peak if peak and "gflop_per_s" in row else None
@@ -46,10 +46,10 @@ def run(request, events, stop, phases):
 
 
 def peak_gflop_per_s(framework):
-    """The most that a product of square matrices reaches where the framework computes; None where it has none."""
+    """Return the highest speed of products of square matrices, or None if the framework has none."""
     try:
         module = importlib.import_module("zoo.worker.devices.kernels." + framework)
-    except ImportError:  # OpenVINO has no single operations: shares of the peak are then left out
+    except ImportError:  # OpenVINO has no single operations: shares of the peak are left out
         return None
     place, best = module.places()[-1][0], 0.0
     for size in PEAK_SIZES:
@@ -65,14 +65,13 @@ class _Bench:
         self._settings, self._framework, self._stop = settings, framework, stop
 
     def rows(self, network):
-        """The rows of one network."""
         rows = []
         for mode in self._settings.modes:
             for batch in self._settings.batch_sizes:
                 row = {"network": network.name, "mode": mode, "batch_size": batch}
                 try:
                     row.update(self._timed(network, mode, batch))
-                except Exception as error:  # what one network cannot do stands in its row, and the others go on
+                except Exception as error:  # the error of a network becomes its row, and the others continue
                     row["error"] = describe(error)
                 rows.append(row)
                 if self._stop.asked:
@@ -80,7 +79,7 @@ class _Bench:
         return rows
 
     def _timed(self, network, mode, batch):
-        """The figures of one row; the network is built anew, so that compiling is timed each time."""
+        """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
         began = time.monotonic()
         case = network_case.NetworkCase(network, self._framework)
         call = case.call(mode, batch)

@@ -1,8 +1,8 @@
-"""Time single operations, small to large, on the processor and the accelerator.
+"""Time single operations, small to large, on the CPU and the accelerator.
 
-Three of them: the product of a row and a column of n numbers, as
-https://developer.apple.com/metal/tensorflow-plugin/ is tried out in blogs; the product of two square matrices; a 3x3
-convolution of 8 pictures with 32 channels.
+There are three: the product of a row and a column of n numbers, as in blog posts about
+https://developer.apple.com/metal/tensorflow-plugin/; the product of two square matrices; a 3x3 convolution of 8
+images with 32 channels.
 """
 
 import importlib
@@ -16,15 +16,15 @@ from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import UserError, describe
 
 PICTURES, CHANNELS = 8, 32
-# A place must hold both arrays, the frameworks' copies and the result.
+# A place needs memory for both arrays, the frameworks' copies and the result.
 COPIES = 4
-# Relative to numpy in float64. Float32 summed in blocks stays below, even a hundred million numbers; summed one by
-# one it does not: measured with TensorFlow 2.21 on a CPU, 0.0034 at ten million and 0.16 at a hundred million.
+# Relative to NumPy in float64. Float32 summed in blocks stays below, even for a hundred million numbers; summed one
+# by one it does not: measured with TensorFlow 2.21 on a CPU, 0.0034 at ten million and 0.16 at a hundred million.
 TOLERANCE = 1e-3
 
 
 def run(request, events, stop, phases):
-    """Write ``rows.json``: one row an operation, size and place; what could not be done is a row too."""
+    """Write ``rows.json``: one row per operation, size and place; a failed one is a row too."""
     settings = request.bench
     framework = request.device.framework
     began = time.monotonic()
@@ -42,11 +42,7 @@ def run(request, events, stop, phases):
 
 
 def _places(framework):
-    """(name, kind, module) of every place: numpy first, then those of the framework.
-
-    Raises:
-        UserError: the framework has no single operations.
-    """
+    """Return (name, kind, module) of every place: NumPy first, then those of the framework."""
     try:
         own = importlib.import_module("zoo.worker.devices.kernels." + framework)
     except ImportError as error:
@@ -56,9 +52,9 @@ def _places(framework):
 
 
 def _measured(what, size, known, settings, stop):
-    """Rows of one operation of one size, a place after the other.
+    """Return the rows of one operation of one size, place by place.
 
-    Not in turns: the idle threads of one library go on spinning for a while and would slow the next one's call.
+    The places do not alternate: the idle threads of one library continue to spin and would slow the next one's call.
     """
     known = [place for place in known if _KERNELS[what] in place[2].OPERATIONS]
     try:
@@ -73,7 +69,7 @@ def _row(what, size, place):
 
 
 def _timed(row, arrays, module, settings, stop):
-    """The row with its figures; with an error, where this place cannot do it."""
+    """Return the row with its metrics, or with the error of this place."""
     what, size = row["operation"], row["size"]
     try:
         call, result = module.prepare(_KERNELS[what], arrays, row["device"])
@@ -83,7 +79,7 @@ def _timed(row, arrays, module, settings, stop):
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6
             row["largest_error"] = _error(what, arrays, result())
             row["correct"] = row["largest_error"] <= TOLERANCE
-    except Exception as error:  # what one place cannot do stands in its row, and the others go on
+    except Exception as error:  # the error of a place becomes its row, and the others continue
         row["error"] = describe(error)
     return row
 
@@ -92,11 +88,7 @@ _KERNELS = {"row_column": "product", "square": "product", "convolution": "convol
 
 
 def operands(what, size):
-    """The two arrays of an operation, float32 between 0 and 1.
-
-    Raises:
-        MemoryError: the machine has not the memory for them.
-    """
+    """Return the two arrays of an operation, float32 in 0..1, or raise MemoryError if they do not fit."""
     shapes = {
         "row_column": ((1, size), (size, 1)),
         "square": ((size, size), (size, size)),
@@ -110,7 +102,6 @@ def operands(what, size):
 
 
 def flops(what, size):
-    """Multiplications and additions of an operation."""
     if what == "row_column":
         return 2 * size
     if what == "square":
@@ -119,7 +110,7 @@ def flops(what, size):
 
 
 def _error(what, arrays, got):
-    """Largest difference from numpy in float64, at one row of the result, relative to the largest value there."""
+    """Return the largest difference from NumPy in float64 in one row, relative to the largest value there."""
     left, right = arrays
     if what == "convolution":
         middle = arrays[0].shape[1] // 2

@@ -1,4 +1,4 @@
-"""Convert a model into formats, run each by its own runtime, and compare it with its source."""
+"""Convert a model into formats, run each with its own runtime, and compare it with its source."""
 
 import errno
 import os
@@ -14,22 +14,15 @@ from zoo.worker.exporting import card, comparison, subject
 from zoo.worker.files import atomic_write, save_json
 from zoo.worker.jobs import answer
 
-# Of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and what lies between.
+# Copies of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and intermediate files.
 COPIES = 4
 
 
 def run(request, events, stop, phases):
-    """Write a folder for each format, which holds the file, ``model.json`` and ``README.md``.
+    """Write a folder for each format, with the file, ``model.json`` and ``README.md``; return a row for each.
 
-    Args:
-        request: ``export`` holds ``formats``, ``quantize``, ``folder``, ``kind``, ``name``, ``classes``, ``about``,
-            ``tolerance``; and, or null, ``calibration``, a ``data`` part, and ``answers``, a file of its source.
-        events: where to report.
-        stop: looked at between two formats.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event; ``rows`` holds a row for each format.
+    The request's ``export`` has ``formats``, ``quantize``, ``folder``, ``kind``, ``name``, ``classes``, ``about``,
+    ``tolerance``; and, or null, ``calibration``, a ``data`` part, and ``answers``, a file of its source.
     """
     began, wanted = time.monotonic(), request.export
     chosen = [(name, exporters.find(name)) for name in wanted.formats]
@@ -48,7 +41,7 @@ def run(request, events, stop, phases):
 
 
 class _Job:
-    """What all formats share: the model, the questions, and what the source answers them."""
+    """Data that all formats share: the model, the questions, and the answers of the source."""
 
     def __init__(self, request):
         self._wanted = request.export
@@ -71,7 +64,7 @@ class _Job:
         return own, taken
 
     def row(self, name, exporter):
-        """Export into one format, and tell what came of it; what is not as it should be is not kept."""
+        """Export to one format and return its row; a wrong result is removed."""
         folder = os.path.join(self._wanted.folder, name)
         row = {"format": name, "quantize": self._wanted.quantize, "kept": False, "ran": False}
         os.mkdir(folder)
@@ -88,11 +81,7 @@ class _Job:
         return row
 
     def _raise_if_full(self, error):
-        """Tell a full disk from all else: converters name it in ways of their own, or not at all.
-
-        Raises:
-            OSError: there is no room for the copies of the model that converters make.
-        """
+        """Raise OSError if the disk has no room for a converter's copies, which converters report in many ways."""
         size = sum(array.nbytes for array in self._subject.model.get_weights())
         if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error

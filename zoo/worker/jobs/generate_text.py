@@ -1,4 +1,4 @@
-"""Continue a text with a language model, one token at a time; keys and values of the past are kept."""
+"""Continue a text with a language model, one token at a time, with a cache of keys and values."""
 
 import codecs
 import time
@@ -12,17 +12,10 @@ from zoo.worker.training.setup import build_for_texts
 
 
 def run(request, events, stop, phases):
-    """Draw token after token and send each one's text as it comes.
+    """Draw token after token and send the text of each one.
 
-    Args:
-        request: ``infer`` holds the prompt, its tokens, length, temperature, top_k, top_p and seed; ``pieces`` what
-            each token adds to a text, as bytes written as one character each.
-        events: where to report.
-        stop: looked at between tokens.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event: ``metrics``, ``text`` and ``stopped``.
+    The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed; ``pieces`` the
+    text of each token, as bytes written as one character each.
     """
     settings, arguments = request.generate, request.model.args
     began = time.monotonic()

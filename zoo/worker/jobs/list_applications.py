@@ -1,4 +1,4 @@
-"""Name the architectures of keras.applications in this stack."""
+"""List the architectures of keras.applications in this stack."""
 
 from zoo.worker import keras_application
 

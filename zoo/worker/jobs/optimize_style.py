@@ -1,4 +1,4 @@
-"""Transfer a style by optimising the pixels of a picture, coarse sizes first."""
+"""Transfer a style by optimizing the pixels of an image, coarse sizes first."""
 
 import contextlib
 import functools
@@ -19,27 +19,19 @@ from zoo.worker.training import optimizers
 
 
 def run(request, events, stop, phases):
-    """Optimise a picture, size after size, and leave ``picture.png`` and ``steps/NNNN.png`` in the run folder.
+    """Optimize an image, size after size; write ``picture.png`` and ``steps/NNNN.png`` into the run folder.
 
-    Args:
-        request: its ``style`` part holds ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and
-            number of steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``.
-        events: where to report.
-        stop: when asked to, the picture is kept as it is.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event.
+    The request's ``style`` has ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and number of
+    steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``. A stop keeps the current image.
 
     Raises:
-        UserError: features, layers or numbers are wrong.
         FloatingPointError: the loss is no longer a number.
     """
     settings = request.style
     compat.seed(settings.seed)
     chosen = settings.features.replace(precision=precision.settle(settings.features.precision))
     layers = _layers(chosen, settings.layers)
-    if request.device.device_kind != "gpu":  # how much memory a GPU has is unknown
+    if request.device.device_kind != "gpu":  # the memory of a GPU is unknown
         shape = np.load(settings.sizes[-1].content, mmap_mode="r", allow_pickle=False).shape
         memory_estimate.check(chosen, *shape[:2])
     checkpoints = StyleCheckpoints(request.run_dir, settings.checkpoint_minutes, events, request.run_id)
@@ -56,7 +48,7 @@ def run(request, events, stop, phases):
 
 
 def _descend(settings, maker, start, build, phases):
-    """Optimise size after size, from a picture of one of them, or from the first."""
+    """Optimize size after size, starting from an image of one of them, or from the first."""
     picture, first, begun = start
     sizes, before, problem = settings.sizes, None, None
     maker.skip(sizes[:first])
@@ -73,7 +65,7 @@ def _descend(settings, maker, start, build, phases):
         if begun >= size.steps:
             maker.skip([size])
         else:
-            problem = None  # the smaller one makes room before the larger one is built
+            problem = None  # free the smaller one before the larger one is built
             problem = build(size, content)
             phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
             picture = maker.optimise(problem, picture, number, size.steps, begun, phases)
@@ -89,13 +81,13 @@ def _built(chosen, layers, settings, size, content):
 
 
 def _layers(chosen, wanted):
-    """The layers to use: those asked for, else the network's usual ones as far as the weights reach."""
+    """Return the requested layers, or the network's usual ones as far as the weights reach."""
     available = feature_model.available_layers(chosen)
     module = network(chosen.network)
     missing = [name for name in wanted.style + wanted.content if name not in available]
     if missing:
         raise UserError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(available)))
-    # Where the weights end before the usual content layer, the last one they hold is the nearest to it.
+    # If the weights end before the usual content layer, the last available layer is the nearest to it.
     style, content = (
         list(names or [name for name in usual if name in available] or available[-1:])
         for names, usual in ((wanted.style, module.STYLE), (wanted.content, module.CONTENT))
@@ -113,7 +105,7 @@ def _target(chosen, layers, settings, size, content):
 
 
 def _mask(path, shape):
-    """A mask, 0..255, as 0..1 on the padded picture; what was added belongs to nobody."""
+    """Return a mask, 0..255, as 0..1 on the padded image; the padding belongs to no mask."""
     mask = np.load(path, allow_pickle=False).astype(np.float32) / 255.0
     padded = np.zeros(shape[:2], np.float32)
     objective.cropped(padded, *mask.shape)[:] = mask
@@ -130,14 +122,14 @@ def _start(settings, size, content):
 
 
 def _grown(picture, before, content):
-    """The result of a smaller size on the next: what was changed is scaled up and laid over the larger content."""
+    """Return the result of a smaller size on the next: the scaled-up change, added to the larger content."""
     rows, columns = content.shape[:2]
     changed = resize(np.clip(picture, 0, 255) - before, rows, columns)
     return np.clip(content + changed, 0, 255)
 
 
 class _Maker:
-    """Goes down the losses, and reports and keeps what there is on the way."""
+    """Minimizes the losses, and reports and saves intermediate results."""
 
     def __init__(self, checkpoints, settings, events, stop):
         self._checkpoints, self._settings, self._events, self._stop = checkpoints, settings, events, stop
@@ -147,17 +139,16 @@ class _Maker:
         self._due = 1
 
     def skip(self, sizes):
-        """Sizes that were come through before the run was cut off."""
+        """Skip sizes that were completed before the run was interrupted."""
         self.done += sum(size.steps for size in sizes)
         if self._checkpoints.rows:
             self.terms = [self._checkpoints.rows[-1][name] for name in ("style", "content", "roughness")]
 
     def ended(self):
-        """Whether there is no going on to the next size."""
         return self._stop.asked or self._checkpoints.full
 
     def optimise(self, problem, picture, size, steps, begun, phases):
-        """The picture after the steps of one size, of which some were taken before."""
+        """Return the image after the steps of one size, of which ``begun`` were already taken."""
         self._shape, started, self._before = picture.shape, time.monotonic(), self.done
         self._size_began, self._begun, self._taken = started, begun, begun
         self._last = objective.padded(picture)
@@ -168,7 +159,7 @@ class _Maker:
                 raise _StoppedError
             answer = problem(x)
             self._count += 1
-            # The first look is where frameworks trace and compile.
+            # Frameworks trace and compile at the first evaluation.
             if self._count == 1:
                 phases["compile_s"] = time.monotonic() - started
             return answer
@@ -206,13 +197,13 @@ class _Maker:
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings.every
-        # L-BFGS does not report steps that led nowhere, so the very step may be missing.
+        # L-BFGS does not report steps without improvement, so the exact step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
             self._checkpoints.step(self.done, objective.cropped(x, rows, columns))
 
     def end_of_size(self, number):
-        """Tell of a size that is done, counted from 1."""
+        """Report a completed size, counted from 1."""
         spent = time.monotonic() - self._size_began
         losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}
@@ -222,4 +213,4 @@ class _Maker:
 
 
 class _StoppedError(Exception):
-    """The user asked to stop; the last picture is kept."""
+    """The user asked to stop; the last image is kept."""

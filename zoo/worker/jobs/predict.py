@@ -1,4 +1,4 @@
-"""Run a trained model over pictures."""
+"""Run a trained model on images."""
 
 import os
 import time
@@ -15,10 +15,10 @@ from zoo.worker.training.image_batches import Rows
 
 
 def run(request, events, stop, phases):
-    """Write ``probabilities.npy``, (n, classes) float32, for the pictures of the request.
+    """Write ``probabilities.npy``, (n, classes) float32, for the images of the request.
 
-    Where the request holds labels, the ``done`` event carries loss and accuracy. Where it has ``features``
-    (``layer``, or None, and ``path``), the output of that layer is written there instead.
+    If the request has labels, the ``done`` event has loss and accuracy. If it has ``features`` (``layer``, or None,
+    and ``path``), the output of that layer is written there instead.
     """
     began = time.monotonic()
     model, preprocess = build(request)
@@ -52,7 +52,7 @@ def run(request, events, stop, phases):
 
 
 def _write_features(request, model, preprocess, pixels, events, stop, phases):
-    """Write the features of all pictures, a batch at a time, and return the fields of the ``done`` event."""
+    """Write the features of all images, batch by batch, and return the fields of the ``done`` event."""
     began, size, out = time.monotonic(), min(request.infer.batch_size, len(pixels)), None
     for rows in predict_batches(model, slices(pixels, size, preprocess), size, stop):
         out = out or features.FeatureFile(request.features.path, rows.shape[1:])

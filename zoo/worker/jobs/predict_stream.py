@@ -1,8 +1,8 @@
-"""Run a classifier over pictures that the host decodes meanwhile; memory does not grow with their number.
+"""Run a classifier on images that the host decodes at the same time; memory does not grow with their number.
 
-Pixels and probabilities lie in two files that both sides map, each of a few slots that hold a batch. The host writes
-a line ``{"slot": 0, "count": 32}`` to standard input for every slot it has filled, and ends its writing when there
-are no more; the worker answers each with a ``batch`` event, after which the host may fill the slot again.
+Pixels and probabilities are in two files that both sides map, each of a few slots for a batch. The host writes a line
+``{"slot": 0, "count": 32}`` to standard input for every filled slot, and closes it after the last; the worker answers
+each with a ``batch`` event, after which the host may fill the slot again.
 """
 
 import importlib
@@ -18,19 +18,12 @@ from zoo.worker.model import build
 
 
 def run(request, events, stop, phases):
-    """Answer every slot; the ``done`` event carries how fast the network alone was.
+    """Answer every slot; the ``done`` event has the speed of the network alone. A stop ends after the current slot.
 
-    Args:
-        request: its ``stream`` part names the files ``pixels`` (uint8) and ``probabilities`` (float32), their
-            ``shape`` (slots, batch, height, width, channels) and ``classes``, how many ``items`` there are (None:
-            unknown), and the ``precision`` to compute in, or ``auto``. With a part ``features`` (``layer``, or None,
-            and ``path``) the output of that layer is written to a file instead, and there are no ``probabilities``.
-        events: where to report.
-        stop: when asked to, the slot in hand is the last.
-        phases: seconds by phase, filled in.
-
-    Raises:
-        UserError: the weights do not fit, this stack cannot compute in that precision, or there is no such layer.
+    The request's ``stream`` names the files ``pixels`` (uint8) and ``probabilities`` (float32), their ``shape``
+    (slots, batch, height, width, channels) and ``classes``, the number of ``items`` (None if unknown), and the
+    ``precision``, or ``auto``. With a part ``features`` (``layer``, or None, and ``path``) the output of that layer
+    is written to a file instead, and there are no ``probabilities``.
     """
     asked, shape = request.stream, tuple(request.stream.shape)
     pixels = np.memmap(asked.pixels, np.uint8, "r", shape=shape)
@@ -58,7 +51,7 @@ def run(request, events, stop, phases):
 
 
 class _Probabilities:
-    """Hands probabilities to the host, in the file that it maps too."""
+    """Writes probabilities to the file that the host also maps."""
 
     def __init__(self, asked):
         shape = (*asked.shape[:2], asked.classes)
@@ -72,7 +65,7 @@ class _Probabilities:
 
 
 class _Features:
-    """Writes features to a file of their own, in the order of the pictures."""
+    """Writes features to a separate file, in the order of the images."""
 
     def __init__(self, request, shape):
         self._request, self._out = request, features.FeatureFile(request.features.path, shape)
@@ -85,12 +78,12 @@ class _Features:
 
 
 def _keeper(request, shape):
-    """What takes the answers of a slot, each of this shape."""
+    """Return the object that stores the answers of a slot, each of this shape."""
     return _Features(request, shape) if request.features else _Probabilities(request.stream)
 
 
 def _predictor(request, shape, phases):
-    """What answers a batch of pixels, called with them and the number of those that count."""
+    """Return the function that answers a batch of pixels, called with them and the number of valid ones."""
     began, wanted = time.monotonic(), request.stream.precision
     if wanted != "auto":
         answer = lower_precision.Fixed(_network(request, shape, wanted), wanted)
@@ -104,7 +97,7 @@ def _predictor(request, shape, phases):
 
 
 def _network(request, shape, in_precision):
-    """From a batch of pixels to probabilities, in the best way that the framework has."""
+    """Return the framework's best function from a batch of pixels to probabilities."""
     device = importlib.import_module("zoo.worker.devices." + request.device.framework)
     predictors.prepare(device, in_precision)
     model, preprocess = build(request)
@@ -115,7 +108,7 @@ def _network(request, shape, in_precision):
 
 
 def _speed(seconds, items):
-    """Figures of the network alone: the making of its input included, decoding not."""
+    """Return metrics of the network alone: preprocessing included, decoding not."""
     if not seconds:
         return {"items": 0}
     ordered = np.sort(seconds)

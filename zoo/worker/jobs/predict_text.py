@@ -1,4 +1,4 @@
-"""Run a trained classifier over texts."""
+"""Run a trained classifier on texts."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from zoo.worker.training.text_batches import open_texts
 def run(request, events, stop, phases):
     """Write ``probabilities.npy``, (n, classes) float32, for the texts of the request.
 
-    Where the request holds labels, the ``done`` event carries loss and accuracy.
+    If the request has labels, the ``done`` event has loss and accuracy.
     """
     began = time.monotonic()
     model = build_for_texts(request)

@@ -1,4 +1,4 @@
-"""Measure how well a language model foretells a text."""
+"""Measure how well a language model predicts a text."""
 
 import math
 import time
@@ -11,7 +11,7 @@ from zoo.worker.training.setup import build_for_texts
 
 
 def run(request, events, stop, phases):
-    """Return perplexity, cross-entropy (nats a token) and accuracy over the tokens in the request's ``data``."""
+    """Return perplexity, cross-entropy (nats per token) and accuracy over the tokens in the request's ``data``."""
     began = time.monotonic()
     model = build_for_texts(request)
     weights.load(model, request.weights)

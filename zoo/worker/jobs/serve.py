@@ -1,8 +1,8 @@
-"""Stay and answer requests batch by batch, until the host ends its writing.
+"""Answer requests batch by batch, until the host closes standard input.
 
-What is asked and what is answered lies in two files that both sides map, each of a few slots. The host writes a
-line such as ``{"slot": 0, "count": 3}`` to standard input for every slot that it has filled; the worker answers each
-with a ``batch`` event. A language model gets its prompts in the lines themselves and answers with ``text`` events.
+Requests and answers are in two files that both sides map, each of a few slots. The host writes a line such as
+``{"slot": 0, "count": 3}`` to standard input for every filled slot; the worker answers each with a ``batch`` event. A
+language model gets its prompts in the lines themselves and answers with ``text`` events.
 """
 
 import importlib
@@ -15,17 +15,10 @@ from zoo.worker.input_queue import iter_commands
 
 
 def run(request, events, stop, phases):
-    """Answer until there is no more to come.
+    """Answer until the host closes standard input; a stop ends after the current requests.
 
-    Args:
-        request: its ``serve`` part names the ``kind``, a module of ``zoo.worker.serving``, and what that needs. The
-            module has ``run``, or else ``answerer``, which returns what answers a slot.
-        events: where to report.
-        stop: when asked to, what is in hand is the last.
-        phases: seconds by phase, filled in.
-
-    Raises:
-        UserError: the weights do not fit, or this stack cannot compute in the precision asked for.
+    The request's ``serve`` names the ``kind``, a module of ``zoo.worker.serving``, and its settings. The module has
+    ``run``, or ``answerer``, which returns the function that answers a slot.
     """
     began = time.monotonic()
     kind = importlib.import_module("zoo.worker.serving." + request.serve.kind)
@@ -40,7 +33,7 @@ def run(request, events, stop, phases):
 
 
 def _one_by_one(answer, events, stop):
-    """Answer in the main thread, the only one in which TensorFlow 1 finds its graph; return how many."""
+    """Answer in the main thread, the only one in which TensorFlow 1 has its graph; return the number of answers."""
     count = 0
     for asked in iter_commands(stop):
         events.emit("batch", slot=asked["slot"], **_answered(answer, asked))
@@ -49,7 +42,7 @@ def _one_by_one(answer, events, stop):
 
 
 def _in_threads(answer, events, stop, at_once):
-    """Answer several slots at once, so that a device has the next before it has done the last; return how many."""
+    """Answer several slots at once, so that a device never waits for the next one; return the number of answers."""
     line, failures, count = threading.Lock(), [], 0
 
     def handle(asked):
@@ -71,7 +64,7 @@ def _in_threads(answer, events, stop, at_once):
 
 
 def _answered(answer, asked):
-    """What the ``batch`` event tells: the seconds it took, or the problem with what was asked."""
+    """Return the fields of the ``batch`` event: the seconds, or the problem with the request."""
     began = time.monotonic()
     try:
         answer(asked)

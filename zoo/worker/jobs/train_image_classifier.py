@@ -1,4 +1,4 @@
-"""Train a classifier of pictures: from random weights, or from others' in stages."""
+"""Train an image classifier: from random weights, or from existing ones in stages."""
 
 import difflib
 import os
@@ -22,20 +22,13 @@ from zoo.worker.training.state import ProgressiveFreezing, Stage
 
 
 def run(request, events, stop, phases):
-    """Train, keep the best weights, evaluate once on what was set aside.
+    """Train, keep the best weights, and evaluate them once on the data set aside.
 
-    Args:
-        request: the request; its ``train``, ``fine_tune``, ``freeze``, ``weights`` and ``data`` parts are used here.
-        events: where to report.
-        stop: when asked to, training ends after the step in hand and what was learnt is kept.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event: ``metrics`` and ``stopped``.
+    Uses the request's ``train``, ``fine_tune``, ``freeze``, ``weights`` and ``data`` parts. A stop ends the training
+    after the current step and keeps the result.
 
     Raises:
         FloatingPointError: the loss is no longer a number.
-        UserError: the model cannot be built, trained or filled as asked.
     """
     training = Run(request, events, stop, phases)
     settings, plan = training.settings, request.fine_tune
@@ -61,13 +54,9 @@ def run(request, events, stop, phases):
 
 
 def build_and_fill(training):
-    """Build the model and fill it: with random numbers, then with the weights to start from.
+    """Build the model and fill it: with random numbers, then with the initial weights.
 
-    Returns:
-        The model, and what prepares pixels for it.
-
-    Raises:
-        UserError: the stack cannot compute in the precision asked for, or build the model.
+    Return the model and its preprocessing of pixels.
     """
     request, events, settings = training.request, training.events, training.settings
     try:
@@ -76,7 +65,7 @@ def build_and_fill(training):
     except ValueError as error:
         raise UserError("trainer.precision: %s" % error) from error
     model, preprocess = build(request)
-    # The first weights of a model of the user's own are its own, and published ones are loaded already.
+    # A user's own model has its own initial weights, and published ones are already loaded.
     if request.model.file is None and request.model.args.get("weights") != "imagenet":
         weights.initialise(model, settings.seed)
     if request.weights:
@@ -88,7 +77,7 @@ def build_and_fill(training):
 
 
 def _frozen(model, plan):
-    """Names of the layers that do not learn after the head did: those before ``unfreeze_from``, and normalisation."""
+    """Return the layers that stay frozen after the head's training: those before ``unfreeze_from``, normalization."""
     frozen = _before(model, plan and plan.unfreeze_from, "fine_tune.unfreeze_from")
     if plan and plan.unfreeze_share is not None:
         names = [layer.name for layer in model.layers]
@@ -97,7 +86,7 @@ def _frozen(model, plan):
 
 
 def _before(model, wanted, key):
-    """Names of the layers before the one that a setting names; none where it names none."""
+    """Return the names of the layers before the one that a setting names; empty without a setting."""
     names = [layer.name for layer in model.layers]
     wanted = wanted or names[0]
     if wanted not in names:
@@ -110,7 +99,7 @@ def _before(model, wanted, key):
 
 
 class _Stages:
-    """The stages of a training: its last layer by itself, where that is wanted, and then the rest."""
+    """The stages of a training: if requested, only the last layer first, and then the rest."""
 
     def __init__(self, training, model, preprocess, parts, checkpointer):
         self._training, self._model, self._preprocess = training, model, preprocess
@@ -119,9 +108,9 @@ class _Stages:
         self._last = training.settings.epochs + (self._plan.head_epochs if self._plan else 0)
 
     def train_head(self):
-        """Train the last layer on the features of the pictures as they are; return the number of epochs."""
+        """Train the last layer on the features of the unaugmented images; return the number of epochs."""
         done = self._checkpointer.finished(1)
-        if done is not None:  # by the process that was cut off
+        if done is not None:  # by the interrupted process
             return done
         trunk, head, _ = feature_extraction.split_at_head(self._model)
         rate = self._plan.head_learning_rate
@@ -149,9 +138,9 @@ class _Stages:
         return feature_extraction.features(trunk, self._preprocess, part, size, path, stop, self._training.group)
 
     def train_rest(self, frozen, leaving, before):
-        """Train all layers but the frozen ones, after so many epochs; return the number of epochs.
+        """Train all but the frozen layers, after ``before`` epochs; return the number of epochs.
 
-        Those that leave do so after a share of the steps.
+        The layers in ``leaving`` are frozen after a share of the steps.
         """
         settings = self._training.settings
 
@@ -186,11 +175,7 @@ class _Stages:
 
 
 def compile_model(model, settings):
-    """Compile a classifier with the optimizer of the settings.
-
-    Raises:
-        ValueError: the stack has no such optimizer.
-    """
+    """Compile a classifier with the optimizer of the settings; raise ValueError if the stack does not have it."""
     compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, beta_2=settings.beta_2)
 
 
@@ -199,7 +184,7 @@ def _as_they_are(rows):
 
 
 def _evaluate_part(training, model, preprocess, parts):
-    """Figures of the test part or, where there is none, of validation; what shows its mistakes goes into a file."""
+    """Return the metrics of the test part or, without one, of validation; write its mistakes into a file."""
     name = "test" if len(parts["test"]) else "validation"
     if not len(parts[name]):
         return {}

@@ -16,25 +16,18 @@ from zoo.worker.training.setup import build_and_compile
 from zoo.worker.training.state import Stage
 from zoo.worker.training.text_batches import TokenRange
 
-# Windows predicted at a time while evaluating: as much as gives a good product, little enough for any memory.
+# Windows evaluated at a time: enough for efficient products, few enough for any memory.
 TOKENS_AT_ONCE = 8192
 
 
 def run(request, events, stop, phases):
     """Train, and keep the weights that predicted the validation part best.
 
-    Args:
-        request: the request; its ``train`` and ``data`` parts are used here.
-        events: where to report.
-        stop: when asked to, training ends after the step in hand and what was learnt is kept.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event: ``metrics`` and ``stopped``.
+    Uses the request's ``train`` and ``data`` parts. A stop ends the training after the current step and keeps the
+    result.
 
     Raises:
         FloatingPointError: the loss is no longer a number.
-        UserError: the stack cannot do what is asked for.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
@@ -51,20 +44,14 @@ def run(request, events, stop, phases):
 
 
 class WindowBatches:
-    """Windows from anywhere in a text, each with what follows every token of it; the same for the same seed.
+    """Windows at random positions of a text, each with the next token of every token; the same for the same seed.
 
     Args:
         parts: ``train``, more tokens than a window has, and ``validation``.
         length: tokens of a window.
-        vocabulary: number of tokens there are.
+        vocabulary: number of tokens in the vocabulary.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
         group: the processes that share the batches; this one reads its own windows only.
-
-    Attributes:
-        on_device: gathers the windows at some places of the text, where it is on the device; else None.
-
-    Raises:
-        UserError: the processes cannot share batches of that size.
     """
 
     def __init__(self, parts, length, vocabulary, settings, group=None):
@@ -109,13 +96,13 @@ class WindowBatches:
 
 
 def evaluate(model, text, length, group=None):
-    """Mean cross-entropy (nats) and accuracy over all of a text but its first token, in windows side by side.
+    """Return mean cross-entropy (nats) and accuracy over all tokens of a text but the first, in adjacent windows.
 
     Args:
         model: from tokens to probabilities.
         text: tokens.
-        length: tokens of a window; each begins without knowing those before it.
-        group: the processes that share the windows, and all get the figures of all.
+        length: tokens of a window; each ignores the tokens before it.
+        group: the processes that share the windows; all get the metrics of all.
     """
     count = len(text) - 1
     windows = -(-count // length)
@@ -131,7 +118,7 @@ def evaluate(model, text, length, group=None):
 
 
 def _judged(model, x, y):
-    """Cross-entropy and whether the likeliest token is right, (windows, length) each."""
+    """Return cross-entropy and whether the likeliest token is correct, (windows, length) each."""
     windows, length = x.shape
     size = max(1, min(windows, TOKENS_AT_ONCE // length))
     losses, right, begin = np.zeros((windows, length)), np.zeros((windows, length), bool), 0

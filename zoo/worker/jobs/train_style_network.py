@@ -1,8 +1,8 @@
 """Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
-The network is to restyle random pieces of photos so that a frozen feature network finds in them the content of the
-photo and the Gram matrices of the painting. Each term is divided by a size of its own (that of the painting's Gram
-matrices, that of the features of the first photos), so that a weight means much the same with every feature network.
+The network learns to restyle random crops of photos so that a frozen feature network sees in them the content of the
+photo and the Gram matrices of the painting. Each term is divided by its own scale (that of the painting's Gram
+matrices, that of the features of the first photos), so that weights mean about the same with every feature network.
 """
 
 import math
@@ -24,23 +24,19 @@ from zoo.worker.training.checkpoint_files import Checkpoints
 from zoo.worker.training.schedules import learning_rate
 
 TERMS = ("content", "style", "roughness")
-# Share of the tones in the content: features do not mind light and dark changing places, and dark woods turned white.
+# Share of the tones in the content: features hardly change if light and dark are swapped; dark woods turned white.
 TONE = 0.5
-# Of a step of half the range of a colour between two neighbours, to the power that roughness is reckoned in.
+# A difference of half the color range between two neighbors, to the power that roughness uses.
 _ROUGH = 127.5**2.5
 
 
 def run(request, events, stop, phases):
-    """Train for the steps asked, or until stopped; the weights so far are written with every report.
+    """Train for the requested steps, or until stopped; every report, an ``epoch`` event, writes the current weights.
 
-    Args:
-        request: ``train`` holds ``steps``, ``report``, ``batch_size``, ``size``, ``optimizer``, ``learning_rate``,
-            ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
-            :func:`zoo.worker.style.feature_model.frozen`, with ``style`` and ``content``, names of layers),
-            ``painting`` and ``inbox``, paths.
-        events: where to report; ``epoch`` stands for a report.
-        stop: when asked to, training ends after the step in hand.
-        phases: seconds by phase, filled in.
+    The request's ``train`` has ``steps``, ``report``, ``batch_size``, ``size``, ``optimizer``, ``learning_rate``,
+    ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
+    :func:`zoo.worker.style.feature_model.frozen`, with ``style`` and ``content``, names of layers), ``painting`` and
+    ``inbox``, paths.
 
     Raises:
         FloatingPointError: the loss is no longer a number.
@@ -56,7 +52,7 @@ def run(request, events, stop, phases):
     if group.agree(path is None):
         return {"metrics": {}, "stopped": "interrupted"}
     sample = _read(path)
-    group.agree(None)  # all have read it, and it may be removed
+    group.agree(None)  # all have read it, so it may be removed
     terms = _terms(model, settings, sample)
     compat.compile_terms(terms, TERMS, settings.optimizer, settings.learning_rate)
     phases["build_s"] = time.monotonic() - began
@@ -68,10 +64,10 @@ def run(request, events, stop, phases):
 
 
 def _start(model, request, settings):
-    """Fill the network: with trained weights, or drawn ones whose first results have the colors of the painting.
+    """Fill the network: with trained weights, or random ones whose first results have the colors of the painting.
 
     With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
-    has next to no gradient: skies stayed white for hundreds of steps.
+    has almost no gradient: skies stayed white for hundreds of steps.
     """
     if request.weights:
         weights.load(model, request.weights)
@@ -82,7 +78,7 @@ def _start(model, request, settings):
 
 
 class _Training:
-    """The steps, and what is reported of them."""
+    """The steps and their reports."""
 
     def __init__(self, model, terms, request, events, phases, sample):
         self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
@@ -94,7 +90,7 @@ class _Training:
         self._group.unite(terms)
 
     def resume(self):
-        """Go on from the newest checkpoint of a run that is resumed; the batches that were done are skipped."""
+        """Continue from the newest checkpoint of a resumed run; completed batches are skipped."""
         if not self._resumes:
             return
         checkpoint = self._files.load(self._warn)
@@ -114,7 +110,7 @@ class _Training:
         self._events.emit("resume", epoch=self._done // self._settings.report, step=self._done, done=self._done)
 
     def _keep(self, step, is_last):
-        """Write a checkpoint when it is time; a disk that is full is told, and training goes on."""
+        """Write a checkpoint when it is due; report a full disk and continue training."""
         if not (self._due or is_last):
             return
         self._saved = time.monotonic()
@@ -131,9 +127,9 @@ class _Training:
         self._events.emit("warning", message=words)
 
     def run(self, path, inbox, stop):
-        """Train on one batch after the other, until the last or until asked to stop."""
+        """Train on one batch after the other, until the last or until stopped."""
         settings, values, began, first = self._settings, [], time.monotonic(), 1
-        if self._group.rank and self._done:  # the first process takes away what was trained on before
+        if self._group.rank and self._done:  # the first process removes batches of earlier steps
             inbox.index, first = self._done - 1, self._done + 1
             path = inbox.next()
         for step in range(first, settings.steps + 1):
@@ -143,7 +139,7 @@ class _Training:
                 values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
                 self._due = self._group.after_step(self._is_time())
-            if self._group.rank == 0:  # all have read it: none ends a step before all have begun it
+            if self._group.rank == 0:  # all have read it: no process ends a step before all have begun it
                 os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
             is_last = step == settings.steps or stop.asked
@@ -157,14 +153,14 @@ class _Training:
                 break
         if values:
             self._report(step, values, rate, time.monotonic() - began)
-        if step > max(self._done, self._kept):  # asked to stop while it waited for a batch
+        if step > max(self._done, self._kept):  # stopped while waiting for a batch
             self._keep(step, True)
 
     def _is_time(self):
         return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def _share(self, path):
-        """What this process takes of a batch."""
+        """Return this process's share of a batch."""
         batch = np.load(path, mmap_mode="r", allow_pickle=False)
         begin, end = self._group.bounds(len(batch))
         return distributed.share_of_batch([np.array(batch[begin:end], np.float32)], begin, len(batch))
@@ -176,7 +172,7 @@ class _Training:
         began = time.monotonic()
         values = compat.train_terms(self._terms, TERMS, batch)
         took = time.monotonic() - began
-        name = "train_s" if "compile_s" in self._phases else "compile_s"  # the first step is where it compiles
+        name = "train_s" if "compile_s" in self._phases else "compile_s"  # the first step compiles
         self._phases[name] = self._phases.get(name, 0.0) + took
         if not all(math.isfinite(value) for value in values):
             raise FloatingPointError(
@@ -219,7 +215,7 @@ def _read(path):
 
 
 def _terms(model, settings, sample):
-    """The model that is trained: photos to (batch, 4), the loss and its terms; only the network's weights change."""
+    """Return the trained model: photos to (batch, 4), the loss and its terms; only the network's weights change."""
     chosen, wanted, size = settings.features, settings.layers, settings.size
     chosen.precision = precision.settle(chosen.precision)
     layers = [*wanted.style, *(name for name in wanted.content if name not in wanted.style)]
@@ -239,10 +235,10 @@ def _terms(model, settings, sample):
 
 
 def _content(judge, layers, chosen, pictures, seen, sample):
-    """How far the features of the result are from the photo's, and its tones: 0 where they are equal."""
+    """Return the distance of the result's features and tones from the photo's: 0 if equal."""
     photo, restyled = pictures
     kept = compat.keras.models.Model(judge.inputs, [judge.outputs[layers.index(name)] for name in chosen])
-    # numpy adds up bfloat16 in bfloat16, and stops growing after some hundred numbers.
+    # NumPy sums bfloat16 in bfloat16, where sums stop growing after some hundred numbers.
     sizes = [float(np.square(each.astype(np.float32)).mean()) for each in compat.outputs(kept, sample)]
     wanted = _all(kept(photo))
     parts, factors = [], []
@@ -254,7 +250,7 @@ def _content(judge, layers, chosen, pictures, seen, sample):
 
 
 def _style(names, targets, seen):
-    """How far the Gram matrices of the result are from the painting's: 0 where they are equal, 1 for a grey sheet."""
+    """Return the distance of the result's Gram matrices from the painting's: 0 if equal, 1 for a gray image."""
     parts, factors = [], []
     for name in names:
         own = style_losses.gram_matrix(compat, seen[name])
@@ -265,7 +261,7 @@ def _style(names, targets, seen):
 
 
 def _targets(settings):
-    """Gram matrices of the painting, (1, channels, channels) by layer."""
+    """Return Gram matrices of the painting, (1, channels, channels) by layer."""
     painting, chosen = _read(settings.painting)[None], settings.features
     judge = frozen(chosen, settings.layers.style, painting.shape[1:])
     grams = {}

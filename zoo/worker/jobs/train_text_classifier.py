@@ -1,4 +1,4 @@
-"""Train a classifier of texts."""
+"""Train a text classifier."""
 
 import numpy as np
 
@@ -15,26 +15,18 @@ from zoo.worker.training.setup import build_and_compile
 from zoo.worker.training.state import Stage
 from zoo.worker.training.text_batches import open_texts
 
-# What parts of words count, of what they would if they were features like others.
+# Weight of parts of words relative to other features.
 PART_WEIGHT = 0.7
 
 
 def run(request, events, stop, phases):
-    """Train, keep the best weights, evaluate once on the test texts.
+    """Train, keep the best weights, and evaluate them once on the test texts.
 
-    Args:
-        request: the request; its ``train`` and ``data`` parts are used here, and ``pieces``: what each token adds to
-            a text, as bytes written as one character each.
-        events: where to report.
-        stop: when asked to, training ends after the step in hand and what was learnt is kept.
-        phases: seconds by phase, filled in.
-
-    Returns:
-        The fields of the ``done`` event: ``metrics`` and ``stopped``.
+    Uses the request's ``train`` and ``data`` parts, and ``pieces``: the text of each token, as bytes written as one
+    character each. A stop ends the training after the current step and keeps the result.
 
     Raises:
         FloatingPointError: the loss is no longer a number.
-        UserError: the stack cannot do what is asked for.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
@@ -63,7 +55,7 @@ def run(request, events, stop, phases):
 def _fit_linear(model, texts, labels, chosen, pieces):
     """Fit a model's linear classifier of tokens and combinations to some texts.
 
-    The encoder beside it starts with nothing to say: what its last layer draws would drown what is known already.
+    The last layer of the encoder starts at zero: random outputs would hide what the linear classifier already knows.
     """
     layer, last = model.get_layer("pairs"), model.get_layer("predictions")
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
@@ -77,7 +69,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
     share, fitted = -(-features // logistic_regression.MOST_FEATURES), []
 
     def batches():
-        # Texts of like length together, so that little is padding; those that are left out are of every length.
+        # Texts of similar length together, for little padding; those that are left out have every length.
         order = chosen[np.argsort(texts.sizes[chosen], kind="stable")]
         for begin in range(0, len(order), text_features.TOGETHER):
             part = order[begin : begin + text_features.TOGETHER]
@@ -100,7 +92,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
 
 
 def _folded(ratios, gains, parts, features):
-    """Return ratios and gains of features alone: those of tokens are what they and their parts count, and 1."""
+    """Return ratios and gains of features only: those of tokens include their parts, with a gain of 1."""
     of_parts = ratios[features:] * gains[features:, np.newaxis]
     ratios, gains = ratios[:features].copy(), gains[:features].copy()
     ratios[: parts.words] *= gains[: parts.words, np.newaxis]

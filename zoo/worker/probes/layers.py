@@ -1,4 +1,4 @@
-"""Build and run tiny models for the probes, by the same Keras functions that train and predict."""
+"""Build and run tiny models for the probes, with the same Keras functions that train and predict."""
 
 import types
 
@@ -6,28 +6,21 @@ from zoo.models import compat
 
 
 def of(place):
-    """The operations of the framework at hand.
+    """Return the operations of the current framework: functions ``predict``, ``step`` and ``place``, and ``backend``.
 
-    Args:
-        place: from a Keras variable to the name and kind of the device that holds it, or None.
-
-    Returns:
-        A namespace of functions ``predict``, ``step`` and ``place``, and ``backend``, the name that Keras says.
+    ``place`` maps a Keras variable to the name and kind of its device, or None.
     """
     return types.SimpleNamespace(predict=predict, step=step, place=place, backend=compat.backend_name())
 
 
 def predict(build, arrays, weights=(), calls=1):
-    """Build a model and run its compiled predict function.
+    """Build a model and run its compiled predict function; return the list of output arrays of every call.
 
     Args:
         build: from Keras's layers and the inputs to the list of outputs.
-        arrays: one an input, the batch first.
+        arrays: one per input, the batch first.
         weights: for ``model.set_weights``.
-        calls: how often to run it.
-
-    Returns:
-        The outputs of every call: a list of lists of arrays.
+        calls: number of runs.
     """
     layers = compat.keras.layers
     inputs = [layers.Input(array.shape[1:], dtype=str(array.dtype)) for array in arrays]

@@ -1,8 +1,8 @@
-"""Probe small operations, computed the way training computes them, against numpy in float64.
+"""Probe small operations, computed as in training, against NumPy in float64.
 
-Each builds a tiny Keras model and runs it through Keras's compiled predict or train function, which is where
-operations are fused. It takes the operations to try (see ``operations``) and the request's device, and returns its
-largest error: relative to the largest value of the reference, or how many are wrong where all must be equal.
+Each probe builds a tiny Keras model and runs it with Keras's compiled predict or train function, which fuses
+operations. It takes the operations to try (see ``zoo.worker.probes.layers.of``) and the request's device, and returns
+its largest error: relative to the largest value of the reference, or the number of wrong values if all must be equal.
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ class UntoldError(Exception):
 
 
 def backend(tried, device):
-    """Keras computes with the framework that the stack names."""
+    """Check that Keras uses the framework of the stack."""
     return tried.backend != device.framework
 
 
 def dense_relu(tried, device):
-    """Dense with bias and ReLU under another, on two axes and on three, as wide as kernels known to be wrong.
+    """Dense with bias and ReLU before another layer, on two axes and on three, as wide as kernels known to be wrong.
 
-    Under another, because TensorFlow fuses the three only where something computes on.
+    TensorFlow fuses the three only if another operation follows.
     """
     x, deep, kernel, bias, above = _draw(1, (4, 320), (4, 64, 320), (320, 384), (384,), (384, 16))
 
@@ -36,7 +36,7 @@ def dense_relu(tried, device):
 
 
 def convolution(tried, device):
-    """A 3x3 convolution with bias and ReLU, under another layer."""
+    """A 3x3 convolution with bias and ReLU, before another layer."""
     x, kernel, bias = _draw(2, (2, 16, 16, 8), (3, 3, 8, 16), (16,))
 
     def build(layers, x):
@@ -49,7 +49,7 @@ def convolution(tried, device):
 
 
 def depthwise(tried, device):
-    """A 3x3 convolution of each channel by itself, with bias."""
+    """A depthwise 3x3 convolution with bias."""
     x, kernel, bias = _draw(3, (2, 16, 16, 8), (3, 3, 8, 1), (8,))
 
     def build(layers, x):
@@ -62,7 +62,7 @@ def depthwise(tried, device):
 def attention(tried, device):
     """Products of batches of matrices, with a softmax between them."""
     q, k, v = _draw(4, (2, 48, 32), (2, 48, 32), (2, 48, 32))
-    q /= 6  # the root of 32, as attention does; or else the softmax would magnify every rounding
+    q /= 6  # the root of 32, as in attention; otherwise the softmax would magnify every rounding
 
     def build(layers, q, k, v):
         weights = layers.Activation("softmax")(layers.Dot(axes=(2, 2))([q, k]))
@@ -72,7 +72,7 @@ def attention(tried, device):
 
 
 def argmax(tried, device):
-    """The place of the largest, among floats and among integers."""
+    """The position of the largest value, among floats and among integers."""
     floats = _draw(5, (16, 40))[0]
     numbers = np.array([np.roll(np.arange(40), 7 * row) for row in range(16)], dtype="int32")
     place = (compat.keras.ops if compat.MAJOR >= 3 else compat.keras.backend).argmax
@@ -85,12 +85,12 @@ def argmax(tried, device):
 
 
 def integers(tried, device):
-    """Sums and products above 2**24, where float32 no longer counts one by one."""
+    """Sums and products above 2**24, where float32 is no longer exact."""
     return _integers(tried, "int32", 2**29, 40000)
 
 
 def wide_integers(tried, device):
-    """The same above 2**32."""
+    """Sums and products above 2**32."""
     return _integers(tried, "int64", 2**40, 2**30)
 
 
@@ -105,7 +105,7 @@ def _integers(tried, kind, large, factor):
 
 
 def dropout(tried, device):
-    """Two draws differ, a seed repeats its draw, and half of everything is dropped; how many of that is not so."""
+    """Count violations of: two draws differ, a seed repeats its draw, and half of everything is dropped."""
 
     def build(layers, x):
         class Dropout(layers.Dropout):
@@ -121,7 +121,7 @@ def dropout(tried, device):
 
 
 def train_step(tried, device):
-    """One step of gradient descent through two layers: how each weight changes."""
+    """One step of gradient descent through two layers: the change of each weight."""
     x, *old = _draw(6, (16, 24), (24, 32), (32,), (32, 10), (10,))
     old = [each / 8 for each in old]
     y = np.eye(10, dtype="float32")[np.arange(16) % 10]
@@ -136,7 +136,7 @@ def train_step(tried, device):
 
 
 def normalised_step(tried, device):
-    """The same through a 1x1 convolution and a batch normalisation: how each weight that learns changes."""
+    """One step through a 1x1 convolution and a batch normalization: the change of each trainable weight."""
     x, kernel, gamma, beta, *top = _draw(7, (16, 4, 4, 8), (1, 1, 8, 12), (12,), (12,), (12, 10), (10,))
     old = [kernel / 8, 0.5 + gamma / 8, beta / 8, np.zeros(12, "float32"), np.ones(12, "float32")]
     old += [each / 2 for each in top]
@@ -149,13 +149,13 @@ def normalised_step(tried, device):
 
     new, _ = tried.step(build, x, y, old, 1.0)
     slopes = _normalised_slopes(_wide(x), y, [_wide(each) for each in old])
-    learning = (0, 1, 2, 5, 6)  # the means and variances that are kept for predicting are another matter
+    learning = (0, 1, 2, 5, 6)  # the moving means and variances are not compared
     changes = [_wide(new[place]) - old[place] for place in learning]
     return _relative(changes, [-slope for slope in slopes])
 
 
 def variable(tried, device):
-    """A trained variable lies where the proof was computed."""
+    """Check that a trained variable is on the proven device."""
     if not hasattr(tried, "variable"):
         raise UntoldError("no step was taken")
     placed = tried.place(tried.variable)
@@ -185,7 +185,7 @@ def _wide(array):
 
 
 def _shifted(x, kernel, equation):
-    """A 3x3 convolution with zeros around the picture: one product for each place in the kernel."""
+    """Compute a 3x3 convolution with zero padding: one product for each place in the kernel."""
     rows, columns = x.shape[1:3]
     padded = np.pad(_wide(x), ((0, 0), (1, 1), (1, 1), (0, 0)), "constant")
     places = [(i, j) for i in range(3) for j in range(3)]
@@ -198,7 +198,7 @@ def _softmax(x):
 
 
 def _slopes(x, y, weights):
-    """Gradients of the mean cross-entropy of softmax(relu(x w1 + b1) w2 + b2), in the order of the weights."""
+    """Return gradients of the mean cross-entropy of softmax(relu(x w1 + b1) w2 + b2), in the order of the weights."""
     w1, b1, w2, b2 = weights
     hidden = np.maximum(x @ w1 + b1, 0)
     back = (_softmax(hidden @ w2 + b2) - y) / len(x)
@@ -207,7 +207,7 @@ def _slopes(x, y, weights):
 
 
 def _normalised_slopes(x, y, weights):
-    """Gradients of what ``normalised_step`` builds: kernel, gamma, beta, and the weights of the last layer."""
+    """Return gradients of the model of ``normalised_step``: kernel, gamma, beta, weights of the last layer."""
     kernel, gamma, beta, _, _, w, b = weights
     mixed = x @ kernel[0, 0]
     places = (0, 1, 2)
@@ -224,12 +224,11 @@ def _normalised_slopes(x, y, weights):
 
 
 def _relative(got, wanted):
-    """Largest difference, each relative to the largest value wanted; infinite where a shape differs."""
+    """Return the largest difference relative to the largest wanted value; infinite if a shape differs."""
     if [each.shape for each in got] != [each.shape for each in wanted]:
         return float("inf")
     return max(np.abs(_wide(g) - w).max() / np.abs(w).max() for g, w in zip(got, wanted))
 
 
 def _unequal(got, wanted):
-    """How many differ."""
     return sum((g != w).sum() if g.shape == w.shape else w.size for g, w in zip(got, wanted))

@@ -1,8 +1,8 @@
-"""Run the probes before the first step, and stop or warn where they fail.
+"""Run the probes before the first step, and stop or warn if they fail.
 
 Some plug-ins compute wrong numbers without an error (https://github.com/keras-team/keras/issues/21668,
-https://github.com/pytorch/pytorch/issues/178697). The probes themselves are in ``checks``, what they try in
-``operations``. An operation that raises an error is only reported: a model that needs it fails likewise.
+https://github.com/pytorch/pytorch/issues/178697). The probes are in ``operations``, which run on the models of
+``layers``. An operation that raises an error is only reported: a model that needs it fails too.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from zoo.worker.errors import ProbeError
 from zoo.worker.probes import layers
 from zoo.worker.probes.operations import PROBES, UntoldError
 
-# Relative to the largest value of the reference. Sums of a few hundred float32 products are off by some 1e-6 of
+# Relative to the largest value of the reference. Sums of a few hundred float32 products are off by about 1e-6 of
 # it (measured: at most 2e-6 on each stack's CPU); 1e-4 leaves room for other algorithms. GPUs may round the
-# factors to 10 bits, as NVIDIA's do by default (TF32), which costs 4e-4. The faults that are known are off
-# by a tenth of the largest value and more.
+# factors to 10 bits, as NVIDIA's do by default (TF32), which costs 4e-4. Known faults are off by a tenth of the
+# largest value or more.
 TOLERANCE = {"cpu": 1e-4, "gpu": 2e-3}
 
-# What a failed probe is a sign of, by backend: ids of known issues.
+# Known issues that a failed probe indicates, by backend.
 NUMBERS = (
     "dense_relu",
     "convolution",
@@ -47,15 +47,12 @@ ISSUES = {
 
 
 def run(request, place, kind):
-    """Run the probes that a request asks for.
+    """Run the probes of a request; return one row per probe, see :func:`examine`.
 
     Args:
-        request: with ``probes`` false nothing is computed; ``probed`` rows are returned as they are.
+        request: with ``probes`` false nothing is computed; ``probed`` rows are returned unchanged.
         place: see :func:`zoo.worker.probes.layers.of`.
-        kind: ``"cpu"`` or ``"gpu"``, what the proof of the device found.
-
-    Returns:
-        One row a probe, see :func:`examine`.
+        kind: ``"cpu"`` or ``"gpu"``, from the proof of the device.
     """
     device = request.device.replace(device_kind=kind)
     if request.device.device_kind == "gpu" and kind != "gpu":
@@ -66,7 +63,7 @@ def run(request, place, kind):
         return examine(None, device, "not asked for")
     with _quiet():
         rows = examine(layers.of(place), device)
-        # The run's own model must find the framework as if nothing had been before it.
+        # The run's own model must find the framework in its initial state.
         compat.keras.backend.clear_session()
     return rows
 
@@ -76,13 +73,13 @@ def examine(tried, device, why_not=None):
 
     Args:
         tried: see :func:`zoo.worker.probes.layers.of`.
-        device: the request's device, of the ``device_kind`` that was proven.
+        device: the request's device, with the proven ``device_kind``.
         why_not: a reason to skip all of them.
 
     Returns:
-        One dictionary a probe: ``name``, ``ok`` (nothing wrong was seen), ``largest_error`` (relative to the
-        largest value; how many are wrong where the tolerance is 0), ``tolerance``, ``seconds``, ``skipped`` (why
-        nothing was compared, or None) and ``issue`` (the id of the known issue that failed here, or None).
+        One dictionary per probe: ``name``, ``ok`` (no error detected), ``largest_error`` (relative to the largest
+        value; the number of errors if the tolerance is 0), ``tolerance``, ``seconds``, ``skipped`` (why nothing was
+        compared, or None) and ``issue`` (the id of the known issue, or None).
     """
     return [_row(probe, tolerance, tried, device, why_not) for probe, tolerance in PROBES]
 
@@ -117,16 +114,7 @@ def _issue(name, backend):
 
 
 def enforce(rows, device, events):
-    """Draw the consequence: stop where a GPU was promised, else warn.
-
-    Args:
-        rows: from :func:`examine`.
-        device: the request's device.
-        events: where to warn.
-
-    Raises:
-        ProbeError: a GPU was promised and a probe failed.
-    """
+    """Raise ProbeError if a probe failed on a promised GPU; otherwise warn."""
     failed = [row for row in rows if not row["ok"]]
     if failed:
         message = "wrong numbers on backend %s: %s" % (device.backend, "; ".join(_describe(row) for row in failed))
@@ -148,7 +136,7 @@ def _describe(row):
 
 @contextlib.contextmanager
 def _quiet():
-    """What frameworks say of tiny models is meant for large ones: that they are traced too often, and the like."""
+    """Hide warnings of frameworks that make no sense for tiny models, such as too many traces."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What classifiers share that answer batches of any number of items up to a limit."""
+"""Shared parts of classifiers that answer batches of any number of items up to a limit."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from zoo.worker.inference.outputs import finite
 
 
 class Slots:
-    """Answers what lies in a slot with what is written into the slot of the same number.
+    """Answers the items of a slot by writing into the slot with the same number.
 
     Args:
         settings: the ``serve`` part of the request.
-        kind: of the numbers in a slot.
+        kind: dtype of the numbers in a slot.
         predict: from the items of a slot to rows of numbers.
-        at_once: how many slots may be asked for at once, by threads.
+        at_once: number of slots that threads may answer concurrently.
     """
 
     def __init__(self, settings, kind, predict, at_once=1):
@@ -27,13 +27,13 @@ class Slots:
 
 
 def sizes_of(most, partial):
-    """Sizes of batches that are compiled: two where a device takes fewer items than those, else all powers of 2."""
+    """Return the batch sizes to compile: two if the device accepts fewer items, otherwise all powers of 2."""
     sizes = {1, most}
     return sorted(sizes if partial else sizes | {1 << bit for bit in range(most.bit_length()) if 1 << bit < most})
 
 
 def filled(rows, sizes):
-    """The rows, and as many empty ones as the next size asks for."""
+    """Return the rows, padded to the next size."""
     missing = min(size for size in sizes if size >= len(rows)) - len(rows)
     if not missing:
         return np.ascontiguousarray(rows)

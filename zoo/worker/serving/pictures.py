@@ -9,14 +9,10 @@ from zoo.worker.serving.classifiers import Slots, filled, sizes_of
 
 
 def answerer(request):
-    """Build a classifier of pictures.
+    """Build an image classifier; return the function that answers ``{"slot": ..., "count": ...}``.
 
-    Args:
-        request: its ``serve`` part holds ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots,
-            batch, height, width, channels); ``classes`` and ``precision``.
-
-    Returns:
-        The function that answers ``{"slot": ..., "count": ...}``.
+    The request's ``serve`` has ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots, batch,
+    height, width, channels); ``classes`` and ``precision``.
     """
     settings = request.serve
     device = devices.load(request.device.framework)

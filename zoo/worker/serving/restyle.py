@@ -1,4 +1,4 @@
-"""A style network that answers one picture at a time."""
+"""A style network that answers one image at a time."""
 
 import numpy as np
 
@@ -9,14 +9,10 @@ from zoo.worker.inference import predictors, tiles
 
 
 def answerer(request):
-    """Build a style network.
+    """Build a style network; return the function that answers ``{"slot": ..., "rows": ..., "columns": ...}``.
 
-    Args:
-        request: its ``serve`` part holds ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots,
-            bytes); and ``precision``.
-
-    Returns:
-        The function that answers ``{"slot": ..., "rows": ..., "columns": ...}``; pixels are uint8 RGB.
+    Pixels are uint8 RGB. The request's ``serve`` has ``inputs`` and ``outputs``, the paths of the slots; their
+    ``shape``, (slots, bytes); and ``precision``.
     """
     settings = request.serve
     predictors.prepare(devices.load(request.device.framework), settings.precision)

@@ -1,4 +1,4 @@
-"""A language model that goes on with several texts at once, a token of each in turn."""
+"""A language model that continues several texts at once, one token of each in turn."""
 
 import codecs
 import copy
@@ -18,13 +18,10 @@ from zoo.worker.training.setup import build_for_texts
 
 
 def run(request, events, stop, phases):
-    """Write until there is no more to come; a ``batch`` event with the ``slot`` of a text says that it has ended.
+    """Write until the host closes standard input; a ``batch`` event with the ``slot`` of a text reports its end.
 
-    Args:
-        request: ``pieces`` holds what each token adds to a text, as bytes written as one character each.
-        events: where to report.
-        stop: when asked to, no further token is drawn.
-        phases: seconds by phase, filled in.
+    The request's ``pieces`` has the text of each token, as bytes written as one character each. After a stop no
+    further token is drawn.
     """
     began = time.monotonic()
     model = build_for_texts(request)
@@ -49,7 +46,7 @@ def run(request, events, stop, phases):
 
 
 def _advance(text, slot, events):
-    """Draw one token, or read one of the prompt; say what it adds. False once the text has ended."""
+    """Draw one token, or read one of the prompt, and report its text; return False after the end of the text."""
     try:
         more = text.advance()
     except UserError as error:
@@ -64,11 +61,9 @@ def _advance(text, slot, events):
 
 
 class _Text:
-    """A text that is being written."""
-
     def __init__(self, asked, memory, pieces):
         self._memory = copy.copy(memory)
-        self._memory.reset()  # a cache of its own; the network is shared
+        self._memory.reset()  # its own cache; the network is shared
         self._seen, self._settings, self._pieces = list(asked["tokens"]), asked, pieces
         self._prompt = self._seen[-memory.length :]
         self._random = np.random.RandomState(asked["seed"])
@@ -77,7 +72,7 @@ class _Text:
         self.left, self.began = asked["length"], time.monotonic()
 
     def advance(self):
-        """Take one step; return what it adds to the text."""
+        """Take one step and return the added text."""
         if self._prompt:
             self._logits = self._memory.step([self._prompt.pop(0)])[0]
             return ""
@@ -91,13 +86,13 @@ class _Text:
 
 
 class _Commands:
-    """Lines on standard input, taken without waiting while there is something to write."""
+    """Lines on standard input, read without waiting while there is a text to write."""
 
     def __init__(self, stop):
         self._rest, self._stop, self.ended = b"", stop, False
 
     def taken(self, wait):
-        """What has come; where ``wait`` is true, after a tenth of a second at most."""
+        """Return the new commands; with ``wait``, wait for at most a tenth of a second."""
         if self.ended or self._stop.asked or not select.select([0], [], [], 0.1 if wait else 0.0)[0]:
             return []
         more = os.read(0, 65536)

@@ -1,4 +1,4 @@
-"""Keep pictures, losses and checkpoints of a picture that is being optimised."""
+"""Save images, losses and checkpoints of an image that is being optimized."""
 
 import csv
 import os
@@ -19,13 +19,13 @@ class StyleCheckpoints:
 
     Args:
         folder: the run folder.
-        minutes: between two checkpoints within one size.
+        minutes: time between two checkpoints within one size.
         events: where to report.
-        run_id: of the run.
+        run_id: id of the run.
 
     Attributes:
-        full: why no more pictures are kept, or None.
-        rows: losses so far, one row a step.
+        full: why no more images are saved, or None.
+        rows: losses so far, one row per step.
     """
 
     def __init__(self, folder, minutes, events, run_id=""):
@@ -36,13 +36,9 @@ class StyleCheckpoints:
         os.makedirs(os.path.join(folder, "steps"), exist_ok=True)
 
     def resumed(self):
-        """The newest checkpoint that is whole.
+        """Return (image, index of the size, steps taken at it) of the newest valid checkpoint, or None.
 
-        Returns:
-            (picture, number of the size from 0, steps taken at it), or None where there is none.
-
-        Raises:
-            UserError: it holds something else; it may be another run's, or a stranger's.
+        Raise UserError for other content, which may come from another run or from a stranger.
         """
         checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
         if checkpoint is None:
@@ -56,34 +52,33 @@ class StyleCheckpoints:
         return arrays["picture"], state["size"], state["step"]
 
     def due(self):
-        """Whether it is time for the next checkpoint."""
         return time.monotonic() - self._saved >= self._seconds
 
     def checkpoint(self, picture, size, step, done):
-        """Keep a picture, (height, width, 3) float32, to be seen and to go on from.
+        """Save an image, (height, width, 3) float32, to view and to continue from.
 
         Args:
-            picture: the picture.
-            size: number of the size, from 0.
+            picture: the image.
+            size: index of the size.
             step: steps taken at this size.
-            done: steps taken in all.
+            done: steps taken in total.
         """
         self.picture("picture.png", picture)
         state = {"size": size, "step": step, "done": done, "rows": self.rows}
         state["stack"] = ["Keras " + compat.version(), compat.backend_name()]
         try:
-            # Each size numbers its steps anew, and the number must grow.
+            # The steps of each size start at 0, but the number must grow.
             self._files.save(done, {"picture": picture}, state)
         except OSError as error:
             self._report_full("a checkpoint", error)
         self._saved = time.monotonic()
 
     def step(self, done, picture):
-        """A picture of the making."""
+        """Save an intermediate image."""
         self.picture("steps/%05d.png" % done, picture)
 
     def picture(self, name, picture):
-        """Write a picture, unless the disk is full."""
+        """Write an image, unless the disk is full."""
         if self.full:
             return
         path = os.path.join(self._folder, *name.split("/"))
@@ -95,13 +90,12 @@ class StyleCheckpoints:
             self._promote()
 
     def _promote(self):
-        """On a full disk the newest step takes the place of the picture: a name needs no room."""
+        """Replace the image by the newest step on a full disk: a rename needs no space."""
         picture = os.path.join(self._folder, "picture.png")
         if self._newest not in (None, picture):
             os.replace(self._newest, picture)
 
     def losses(self):
-        """Write ``losses.csv``."""
         try:
             with open(os.path.join(self._folder, "losses.csv"), "w") as out:
                 writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")

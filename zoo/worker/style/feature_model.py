@@ -7,19 +7,13 @@ from zoo.worker.errors import UserError
 
 
 def frozen(settings, layers, input_shape):
-    """Build a feature network and fill it.
+    """Build a feature network, see :func:`zoo.models.features.build`, and fill it.
 
     Args:
         settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
-            ``seed`` of what is drawn; ``precision``, float32 by default.
-        layers: names of the feature layers wanted.
-        input_shape: (height, width, 3) of one picture.
-
-    Returns:
-        The model, see :func:`zoo.models.features.build`.
-
-    Raises:
-        UserError: there are no such layers, or the weights do not fit.
+            ``seed`` of random weights; ``precision``, float32 by default.
+        layers: names of the requested feature layers.
+        input_shape: (height, width, 3) of one image.
     """
     wrong = devices.capabilities()["wrong_features"]
     if settings.network in wrong:
@@ -34,14 +28,7 @@ def frozen(settings, layers, input_shape):
 
 
 def available_layers(settings):
-    """Names of the feature layers, first to last, that can be computed with the weights at hand.
-
-    Args:
-        settings: see :func:`frozen`.
-
-    Raises:
-        UserError: the file cannot be read, or has not even the first layer.
-    """
+    """Return the feature layers, first to last, for which ``settings`` of :func:`frozen` has enough weights."""
     layers = features.network(settings.network).LAYERS
     if not settings.weights:
         return layers

@@ -1,35 +1,31 @@
-"""Estimate how much memory it takes to optimise a picture, and refuse what does not fit."""
+"""Estimate the memory needed to optimize an image, and reject sizes that do not fit."""
 
 from zoo.worker import memory
 from zoo.worker.errors import UserError
 from zoo.worker.style import objective
 
-# Measured with PyTorch on a processor: what is there before the first picture, and bytes for each of its pixels in
-# float32, rounded up. VGG by its first three blocks, behind which maps are small.
+# Measured with PyTorch on a CPU: bytes before the first image, and bytes for each of its pixels in float32, rounded
+# up. VGG by its first three blocks, after which maps are small.
 BASE = 500e6
 PIXEL = {"vgg19": 2200, "vgg16": 2200, "squeezenet": 1000, "random": 2600}
-# bfloat16 halves the maps, and not the rest.
+# bfloat16 halves only the maps.
 OF_BFLOAT16 = 0.6
 
 
 def needed(network, precision, rows, columns):
-    """Bytes that it takes, from the largest picture that is computed."""
+    """Return the bytes needed for the largest computed image."""
     bytes_a_pixel = PIXEL[network] * (OF_BFLOAT16 if precision == "bfloat16" else 1.0)
     edge = 2 * objective.MARGIN
     return BASE + bytes_a_pixel * (rows + edge) * (columns + edge)
 
 
 def check(features, rows, columns, there=None):
-    """Refuse a picture that this machine has too little memory for, rather than be ended by the system mid-way.
+    """Raise UserError, with the size that fits, before the system ends a run that needs too much memory.
 
     Args:
         features: ``network`` and ``precision``.
-        rows: of the largest size.
-        columns: of the largest size.
+        rows, columns: the largest size.
         there: bytes of memory; None asks the system.
-
-    Raises:
-        UserError: with the size that fits.
     """
     there = memory.available_bytes() if there is None else there
     size = needed(features.network, features.precision, rows, columns)

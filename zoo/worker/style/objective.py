@@ -1,8 +1,8 @@
-"""Build the objective of style transfer at one size: from a picture to its losses and their gradient.
+"""Build the objective of style transfer at one size: from an image to its losses and their gradient.
 
 Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its own target: a style
-loss of 1 is as far from the style as a picture without any features, whatever the network, the layer and the size.
-The targets are computed once; the picture is the trainable weight of a layer in front of the frozen network.
+loss of 1 is as far from the style as an image without any features, for any network, layer and size. The targets are
+computed once; the image is the trainable weight of a layer before the frozen network.
 """
 
 import numpy as np
@@ -14,30 +14,30 @@ from zoo.worker.resample import pad, resize
 from zoo.worker.style.feature_model import frozen
 
 MULTIPLE, LEAST, MARGIN = 16, 64, 8
-# Brings the roughness of an everyday photo near one.
+# Scales the roughness of a typical photo to about one.
 ROUGH = 1000.0
-# Losses may differ by this share from what numpy computes; bfloat16 takes a hundredth.
+# Allowed relative difference of losses from NumPy's; bfloat16 differs by a hundredth.
 TOLERANCE, NOTHING = 0.05, 1e-3
 
 
 def padded(picture):
-    """A picture as the networks take it: mirrored over its edges, its sides multiples of ``MULTIPLE``."""
+    """Return an image as the networks need it: mirrored over its edges, its sides multiples of ``MULTIPLE``."""
     return pad(picture, MULTIPLE, LEAST, MARGIN)
 
 
 def cropped(picture, rows, columns):
-    """The part of a padded picture that is the picture itself."""
+    """Return the image inside a padded image."""
     return picture[MARGIN : MARGIN + rows, MARGIN : MARGIN + columns]
 
 
 class Target:
-    """What a picture is to become like.
+    """The target of the optimization.
 
     Args:
         content: (height, width, 3) float32, from :func:`padded`.
         grams: for each style, its mean Gram matrix by layer, from :func:`grams`.
         shares: weight of each style; they sum to one.
-        masks: for each style None, or (height, width) float32 0..1: where it holds.
+        masks: for each style None, or (height, width) float32 0..1: where it applies.
     """
 
     def __init__(self, content, grams, shares, masks):
@@ -45,7 +45,7 @@ class Target:
 
 
 def grams(features, layers, picture):
-    """Gram matrices of a style picture, (height, width, 3) float32 from :func:`padded`."""
+    """Return Gram matrices of a style image, (height, width, 3) float32 from :func:`padded`."""
     model = frozen(features, layers, picture.shape)
     return [_gram(maps) for maps in compat.outputs(model, picture[None])]
 
@@ -56,20 +56,15 @@ def _gram(maps):
 
 
 def build(features, layers, target, weights):
-    """Build the function.
+    """Build the function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``.
+
+    Each loss is multiplied by its weight. UserError is raised if the stack computes wrong losses.
 
     Args:
         features: settings of the network, see :func:`zoo.worker.style.feature_model.frozen`.
         layers: :class:`zoo.protocol.request.LayersPart`.
         target: a :class:`Target`.
         weights: :class:`zoo.protocol.request.LossWeightsPart`.
-
-    Returns:
-        A function from (height, width, 3) float32 to ``([style, content, roughness], gradient)``, each loss times its
-        weight.
-
-    Raises:
-        UserError: the stack computes wrong losses.
     """
     wanted = list(layers.style) + [name for name in layers.content if name not in layers.style]
     network = frozen(features, wanted, target.content.shape)
@@ -94,9 +89,9 @@ def build(features, layers, target, weights):
 
 
 def _prove(function, layers, target, own, weights):
-    """Hold the losses of the content itself against what numpy makes of its feature maps.
+    """Compare the losses of the content itself with those that NumPy computes from its feature maps.
 
-    PlaidML 0.7 was seen to compute every layer of VGG19 right, and with several of them in one graph wrong losses.
+    PlaidML 0.7 computes every layer of VGG19 right, but wrong losses with several of them in one graph.
     """
     wanted = 0.0
     for number in range(len(layers.style)):
@@ -104,7 +99,7 @@ def _prove(function, layers, target, own, weights):
         apart = float(np.square(own[number] - mean, dtype=np.float64).sum())
         wanted += weights.style / len(layers.style) * apart * _inverse(mean)
     (style, content, _), _ = function(target.content)
-    # A picture in its own style has a loss of next to nothing, of which rounding is a large share.
+    # An image in its own style has almost no loss, of which rounding is a large share.
     near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights.style
     if not (near and abs(content) <= NOTHING * weights.content):
         raise UserError(
@@ -114,7 +109,7 @@ def _prove(function, layers, target, own, weights):
 
 
 def _style(names, maps, target, weight, start):
-    """Distance of the Gram matrices: to the mean of all styles that hold everywhere, and to each that is masked."""
+    """Return the distance of the Gram matrices: to the mean of all unmasked styles, and to each masked one."""
     open_ones = [index for index, mask in enumerate(target.masks) if mask is None]
     terms, shares = [], []
     for number, name in enumerate(names):
@@ -153,7 +148,7 @@ def _inverse(aim):
 
 
 def _shrunk(mask, maps):
-    """A mask as weights that sum to one over the places of a feature map."""
+    """Return a mask as weights that sum to one over the places of a feature map."""
     _, rows, columns, _ = compat.static_shape(maps)
     small = resize(mask[:, :, None], rows, columns)
     return (small / max(1e-12, float(small.sum())))[None].astype(np.float32)

@@ -1,4 +1,4 @@
-"""The style of paintings, mixed, for the network that takes any."""
+"""Mix the styles of paintings, for the network that accepts any style."""
 
 import numpy as np
 
@@ -12,13 +12,10 @@ class Painter:
     """Gives the transformer the style of some paintings, or one between theirs and the photo's own.
 
     Args:
-        model: the transformer, from :func:`zoo.models.style_transfer.any.build`; its kernels are loaded.
+        model: the transformer, from :func:`zoo.models.style_transfer.any.build`, with its kernels loaded.
         path: ``weights.npz`` of transformer and predictor.
         settings: ``paintings``, paths of arrays uint8 (256, 256, 3); ``shares`` of each, which sum to 1; and
             ``strength``: 1 is the paintings' style, 0 the photo's own (Ghiasi et al. 2017, section 3.4).
-
-    Raises:
-        UserError: the weights do not fit.
     """
 
     def __init__(self, model, path, settings):
@@ -33,11 +30,11 @@ class Painter:
         network.apply_style(compat, model, self._arrays, self._wanted)
 
     def look_at(self, photo):
-        """Take a photo, uint8 (rows, columns, 3), into account where it is to keep something of its own style."""
+        """Mix in the style of a photo, uint8 (rows, columns, 3), if it should keep some of its own style."""
         if self._strength == 1:
             return
         edge = network.PAINTING
-        step = max(1, min(photo.shape[:2]) // (2 * edge))  # a photo of 100 megapixels need not become float32
+        step = max(1, min(photo.shape[:2]) // (2 * edge))  # avoids float32 for a photo of 100 megapixels
         own = self._style(resize(np.asarray(photo[::step, ::step], np.float32), edge, edge))
         network.apply_style(compat, self._model, self._arrays, own + self._strength * (self._wanted - own))
 

@@ -1,4 +1,4 @@
-"""Augment pictures: mirror, shift and recolour them. The same seeds give the same pictures on every stack."""
+"""Augment images: flip, shift and recolor them. The same seeds give the same images on every stack."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from zoo.worker.training.randaugment import rand_augment
 
 
 def make_augmenter(settings):
-    """The function that alters a batch as the settings say, or None where they alter nothing.
+    """Return the function that augments a batch, or None if the settings change nothing.
 
     Args:
         settings: ``flip``, ``crop`` (share of the edge), ``randaugment`` (operations for each image), ``magnitude``
             (0 to 30) and ``color`` (share).
 
     Returns:
-        From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of whole numbers; the result is
-        float32 0..255 where colours change. Where the pixels are some of a batch, ``places`` (n,) says which, and
-        ``total`` of how many: each is altered as it is in the whole batch.
+        From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of integers; the result is
+        float32 0..255 if colors change. For a part of a batch, ``places`` (n,) gives the indices, and ``total`` the
+        batch size: each image is augmented as in the whole batch.
     """
     if not any((settings.flip, settings.crop, settings.randaugment, settings.color)):
         return None
@@ -34,9 +34,9 @@ def mix(batch, alpha, seeds):
     """Mix every item of a batch with another one (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
 
     Args:
-        batch: arrays of as many rows: inputs, labels as shares of the classes and, where there are any, weights.
-        alpha: of the Beta distribution that the shares are drawn from, one for each item.
-        seeds: a list of whole numbers.
+        batch: arrays with equally many rows: inputs, labels as shares of the classes and optional weights.
+        alpha: parameter of the Beta distribution of the shares, one for each item.
+        seeds: a list of integers.
 
     Returns:
         The same arrays, float32, each row mixed with that of the other item.
@@ -46,14 +46,14 @@ def mix(batch, alpha, seeds):
 
 
 def draw_partners(count, alpha, seeds):
-    """Draw, for every item of a batch, its share and which other item has the rest: (count,) float32 and integers."""
+    """Draw the share and the partner of every item: (count,) float32 and integers."""
     random = np.random.RandomState(seeds)
     shares = random.beta(alpha, alpha, count).astype(np.float32)
     return shares, random.permutation(count)
 
 
 def blend(rows, others, shares):
-    """Mix rows with as many others, by a share each."""
+    """Mix rows with other rows, by a share each."""
     rows, others = np.asarray(rows, np.float32), np.asarray(others, np.float32)
     shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
     return rows * shares + others * (1 - shares)
@@ -69,14 +69,14 @@ def _moved(pixels, random, flip, crop, of):
 
 
 def _indices(random, edge, crop, of):
-    """For every picture, where the pixels along an edge come from: moved by a share at most, mirrored at the ends."""
+    """Return the source positions of the pixels along an edge: shifted by a share at most, mirrored at the ends."""
     most, (total, places) = round(crop * edge), of
     sources = np.abs(np.arange(edge) + random.randint(-most, most + 1, size=total)[places][:, None])
     return edge - 1 - np.abs(edge - 1 - sources)
 
 
 def _recoloured(pixels, random, share, of):
-    """Change saturation, contrast and brightness, each by a factor of its own for every picture."""
+    """Change saturation, contrast and brightness, each by a random factor for every image."""
     total, places = of
     factors = 1 + random.uniform(-share, share, (3, total, 1, 1, 1)).astype(np.float32)
     saturation, contrast, brightness = factors[:, places]

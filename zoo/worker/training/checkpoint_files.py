@@ -1,7 +1,7 @@
-"""Write and read checkpoints, so that nothing computed is lost when a process dies.
+"""Write and read checkpoints, so that the death of a process loses little.
 
 A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``: its sha256 and the
-state that is no array. The JSON is written last: one without the other is no checkpoint. Any loop can use
+rest of the state. The JSON is written last: one without the other is not a checkpoint. Any loop can use
 :class:`Checkpoints`; ``zoo.worker.training.checkpointing`` does so for ``loop.fit``.
 """
 
@@ -27,9 +27,9 @@ class Checkpoints:
 
     Args:
         folder: the run folder.
-        keep: how many of the last ones stay.
-        reserve_bytes: room on the disk that is left alone.
-        run_id: of the run; checkpoints bear it, and those of another run are refused.
+        keep: number of the newest ones to keep.
+        reserve_bytes: disk space to leave free.
+        run_id: id of the run, written to checkpoints; those of another run are rejected.
     """
 
     def __init__(self, folder, keep=2, reserve_bytes=0, run_id=""):
@@ -37,15 +37,12 @@ class Checkpoints:
         self._keep, self._reserve = max(1, keep), reserve_bytes
 
     def save(self, number, arrays, state):
-        """Write one checkpoint, then remove those that are too many.
+        """Write one checkpoint, then remove surplus ones; on OSError the old ones are unchanged.
 
         Args:
-            number: of the step; the highest is the newest.
+            number: number of the step; the highest is the newest.
             arrays: name -> array, of any plain type.
-            state: the rest, as JSON knows it.
-
-        Raises:
-            OSError: it cannot be written; what was there before is untouched.
+            state: the rest, as JSON types.
         """
         os.makedirs(self._folder, exist_ok=True)
         content = io.BytesIO()
@@ -68,7 +65,7 @@ class Checkpoints:
             raise OSError("%d MB are free, of which %d MB are to stay free" % (free >> 20, self._reserve >> 20))
 
     def _remove_surplus(self, newest):
-        """Older ones than the last few, and any of a later step: they belong to a course that was left."""
+        """Remove all but the newest few, and those of a later step: a rollback made them obsolete."""
         numbers = self.numbers()
         kept = [number for number in numbers if number <= newest][-self._keep :]
         for number in set(numbers) - set(kept):
@@ -76,21 +73,14 @@ class Checkpoints:
                 remove(os.path.join(self._folder, "%010d%s" % (number, kind)))
 
     def numbers(self):
-        """Steps of all checkpoints, damaged ones included, oldest first."""
+        """Return the steps of all checkpoints, damaged ones included, oldest first."""
         names = os.listdir(self._folder) if os.path.isdir(self._folder) else []
         return sorted(int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdigit())
 
     def load(self, warn):
-        """The newest checkpoint that is whole.
+        """Return (arrays, state) of the newest valid checkpoint, or None; UserError if it belongs to another run.
 
-        Args:
-            warn: called with a sentence for every damaged one that is passed over.
-
-        Returns:
-            (arrays, state), or None where there is no checkpoint.
-
-        Raises:
-            UserError: it belongs to another run.
+        ``warn`` is called with a sentence for every damaged one that is skipped.
         """
         for number in reversed(self.numbers()):
             path = os.path.join(self._folder, "%010d" % number)
@@ -113,28 +103,20 @@ class Checkpoints:
 
 
 def resumed(request):
-    """Return what :meth:`Checkpoints.load` does, of the run that a request resumes; None where it resumes none.
-
-    Raises:
-        UserError: the checkpoint belongs to another run.
-    """
+    """Return the result of :meth:`Checkpoints.load` for the resumed run of a request, or None."""
     if not request.resume:
         return None
     return Checkpoints(request.run_dir, run_id=request.run_id).load(lambda _: None)
 
 
 def _number(value):
-    return value.item()  # of numpy
+    return value.item()  # of NumPy
 
 
 def read(path):
-    """One checkpoint: its arrays, and all that its JSON says.
+    """Read one checkpoint: its arrays, and the content of its JSON; damage raises one of ``DAMAGE``.
 
-    Args:
-        path: without its suffix.
-
-    Raises:
-        one of ``DAMAGE``: it is damaged.
+    ``path`` has no suffix.
     """
     with open(path + ".json", "rb") as source:
         about = json.loads(source.read().decode("utf-8"))
@@ -152,6 +134,5 @@ def read(path):
 
 
 def write(path, data):
-    """Write bytes so that there is never half a file of that name."""
     with atomic_write(path) as out:
         out.write(data)

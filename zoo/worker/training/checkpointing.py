@@ -1,4 +1,4 @@
-"""Keep what a training has learnt: the best weights and checkpoints, from which a run goes on."""
+"""Keep the results of a training: the best weights, and checkpoints to resume a run from."""
 
 import contextlib
 import os
@@ -13,16 +13,16 @@ from zoo.worker.errors import UserError
 from zoo.worker.training import checkpoint_files
 from zoo.worker.training.checkpoint_files import Checkpoints
 
-# A checkpoint at the end of an epoch waits until training took this many times as long as the last one did, so that
-# all of them together cost less than 2 % of the time; that of the first epoch does not wait.
+# A checkpoint at the end of an epoch waits until training took this many times as long as the last checkpoint, so
+# that all of them together cost less than 2 % of the time; that of the first epoch does not wait.
 PATIENCE = 60
 ROLLBACKS = 5
 
 
 class Checkpointer:
-    """Keeps the best weights so far, and writes them and checkpoints: a killed run loses only what came after.
+    """Keeps the best weights so far, and writes them and checkpoints: a killed run loses only later steps.
 
-    Where the run is resumed, its newest checkpoint that is whole is read at once.
+    For a resumed run, it reads the newest valid checkpoint at once.
 
     Args:
         model: the whole model.
@@ -30,7 +30,7 @@ class Checkpointer:
             ``disk_reserve_gb``, ``on_nan`` and ``resume``.
 
     Attributes:
-        best: the figures of the best epoch so far, or None.
+        best: the metrics of the best epoch so far, or None.
     """
 
     def __init__(self, model, run):
@@ -61,17 +61,17 @@ class Checkpointer:
             self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith(kind)]
 
     def goes_on(self):
-        """Whether there is a checkpoint to go on from."""
+        """Return whether there is a checkpoint to continue from."""
         return self._loaded is not None
 
     def finished(self, first):
-        """How many epochs the stage that begins with epoch ``first`` took, if it came to its end before."""
+        """Return the number of epochs of the stage that begins with epoch ``first``, if it was completed before."""
         return self._finished.get(str(first)) if self._loaded is not None else None
 
     def enter(self, state):
-        """Put model and state where the checkpoint was written, if there is one of this stage.
+        """Restore model and state from the checkpoint, if there is one of this stage.
 
-        The stage may train another model than the checkpointer's that shares its layers: the optimizer is its own.
+        The stage may train another model than the checkpointer's that shares its layers, with its own optimizer.
         """
         self._saved = time.monotonic()
         if self._loaded is not None:
@@ -106,20 +106,19 @@ class Checkpointer:
         state.average.restore(arrays)
 
     def due(self):
-        """Whether so many minutes have passed since the last checkpoint that it is time for the next one."""
         return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def save_epoch(self, state, is_last):
-        """Write a checkpoint after an epoch; where more follow, the last one may be too young for its cost."""
+        """Write a checkpoint after an epoch, unless it is too soon after the last one and more epochs follow."""
         wanted = is_last or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost
         if self._run.group.agree(wanted):
             self.save(state)
 
     def save(self, state):
-        """Write a checkpoint and the best weights. Where the disk is full that is reported, and training goes on.
+        """Write a checkpoint and the best weights; report a full disk and continue training.
 
         Raises:
-            FloatingPointError: the weights are no longer numbers, and no checkpoint is written of them.
+            FloatingPointError: the weights are not finite; no checkpoint is written.
         """
         began = time.monotonic()
         with self._run.group.busy():
@@ -163,8 +162,8 @@ class Checkpointer:
         self._complained = True
 
     def consider(self, record):
-        """Keep the present weights if they are the best, and mark the epoch's record with ``best``."""
-        # An epoch that was cut off after it had been judged is judged again; one that went wrong is another epoch.
+        """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""
+        # An epoch interrupted after its evaluation is evaluated again; a failed epoch is repeated as another one.
         again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
         record["best"] = self.best is None or again or self._is_better(record)
         if record["best"]:
@@ -173,7 +172,7 @@ class Checkpointer:
             self.best["best_epoch"] = record["epoch"]
 
     def _is_better(self, record):
-        """More validation accuracy, then less validation loss; without a validation set the latest is best."""
+        """Compare validation accuracy, then validation loss; without a validation set the latest is best."""
         if "val_loss" not in record:
             return True
         if "val_accuracy" not in record or self._settings.best_by == "loss":
@@ -181,10 +180,10 @@ class Checkpointer:
         return (record["val_accuracy"], -record["val_loss"]) > (self.best["val_accuracy"], -self.best["val_loss"])
 
     def roll_back(self, state, error):
-        """After a loss that is no number: go back to the last checkpoint, with half the learning rate.
+        """Return to the last checkpoint after a loss that is not finite, with half the learning rate.
 
         Raises:
-            FloatingPointError: the given one, where that is not wanted, not possible or did not help.
+            FloatingPointError: the given one, if rolling back is disabled, impossible or did not help.
         """
         if self._settings.on_nan != "rollback" or state.rollbacks >= ROLLBACKS:
             raise error
@@ -200,18 +199,17 @@ class Checkpointer:
         )
 
     def leave(self, state):
-        """Note that a stage has come to its end."""
+        """Record that a stage is complete."""
         self._finished[str(state.first)] = state.epoch - state.first
         self._steps += state.done
 
     def restore_best(self):
-        """Give the model its best weights back."""
         if self._arrays is not None:
             self._model.set_weights(self._arrays)
 
 
 def precision_before(run):
-    """Name the precision that the checkpoint of a resumed training was computed in; None where it names none."""
+    """Return the precision in the checkpoint of a resumed training, or None."""
     loaded = checkpoint_files.resumed(run.request)
     precision = loaded[1].get("precision") if loaded else None
     return precision if precision in ("float32", "mixed_bfloat16") else None
@@ -228,7 +226,7 @@ def _refuse_wrong_content():
 
 
 def _check(saved):
-    """Raise an error that :func:`_refuse_wrong_content` reports where ``Checkpointer.save`` wrote something else."""
+    """Raise an error that :func:`_refuse_wrong_content` reports for content unlike that of ``Checkpointer.save``."""
     state, epochs = dict(saved["course"]), list(saved["course"]["reported"])
     numbers = [value for name, value in state.items() if name not in ("reported", "means", "frozen_at")]
     numbers.append(state["frozen_at"] or 0)

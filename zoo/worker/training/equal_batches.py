@@ -1,15 +1,15 @@
-"""Deal out all items of an epoch in batches of one size: another size would make most frameworks compile once more.
+"""Divide all items of an epoch into batches of one size: most frameworks compile again for another size.
 
-A short last batch would either count more for each of its items or, left out, waste them.
+A short last batch would either give its items a higher weight or, if dropped, waste them.
 """
 
 import numpy as np
 
 
 def equal_batches(items, most, multiple=1):
-    """(steps, size): the fewest batches of one size, at most so many items each, that hold all items.
+    """Return (steps, size): the fewest batches of one size, at most ``most`` items each, that hold all items.
 
-    The size is then raised to a multiple of what the processes that share them need, and fewer may do.
+    The size is then rounded up to the multiple that the processes need, which may reduce the steps.
     """
     steps = -(-items // most)
     size = -(-items // steps)
@@ -18,7 +18,7 @@ def equal_batches(items, most, multiple=1):
 
 
 def tell_if_raised(run, items):
-    """Warn where the processes of a training cannot share batches of the size that one process would take."""
+    """Warn if the processes of a training need larger batches than one process would use."""
     most, group = run.settings.batch_size, run.group
     (_, wanted), (_, size) = equal_batches(items, most), equal_batches(items, most, group.multiple)
     if size != wanted:
@@ -29,6 +29,6 @@ def tell_if_raised(run, items):
 
 
 def fill(order, size, random):
-    """The order, with as many of its items drawn once more at its end as the last batch lacks."""
+    """Return the order, with some of its items repeated at the end to fill the last batch."""
     lacking = -len(order) % size
     return np.concatenate([order, random.permutation(order)[:lacking]]) if lacking else order

@@ -1,4 +1,4 @@
-"""Evaluate a classifier on a part, and keep what is needed to show its mistakes."""
+"""Evaluate a classifier on a part, and keep the data that shows its mistakes."""
 
 import os
 
@@ -10,17 +10,14 @@ from zoo.worker.prediction import predict_batches, slices
 
 
 def evaluate(model, preprocess, part, batch_size, group=None):
-    """Predict every item of a part, a batch at a time; little is kept of each.
+    """Predict every item of a part, batch by batch, and return :func:`zoo.worker.metrics.likeliest` of all items.
 
     Args:
         model: the Keras model.
         preprocess: from stored rows to its input.
         part: has ``rows`` and ``labels``.
         batch_size: items at a time.
-        group: the processes that share the items, and all get the figures of all.
-
-    Returns:
-        What :func:`zoo.worker.metrics.likeliest` returns, of all items.
+        group: the processes that share the items; all get the result for all.
     """
 
     def judged(first, last):
@@ -35,12 +32,9 @@ def evaluate(model, preprocess, part, batch_size, group=None):
 
 
 def keep(kept, part, training):
-    """Write what shows the mistakes of a part into the run folder, for the host; return the figures of the part.
+    """Write the mistakes of a part, ``test`` or ``validation``, into the run folder; return the metrics of the part.
 
-    Args:
-        kept: from :func:`zoo.worker.metrics.likeliest`.
-        part: ``test`` or ``validation``.
-        training: a :class:`zoo.worker.training.run.Run`.
+    ``kept`` is from :func:`zoo.worker.metrics.likeliest`.
     """
     path = os.path.join(training.folder, "judged_%s.npz" % part)
     bad = int(kept.pop("none").sum())

@@ -1,4 +1,4 @@
-"""Split off the last layer of a classifier, which then learns from the features of the layers before it.
+"""Split off the last layer of a classifier, to train it on the features of the layers before it.
 
 These features are computed once and kept in a file: while only the last layer learns, they do not change.
 """
@@ -11,7 +11,7 @@ from zoo.worker.prediction import predict_batches, slices
 
 
 def split_at_head(model):
-    """Cut a classifier in two in front of its last layer with weights and of the dropout before it.
+    """Cut a classifier in two before its last layer with weights and the dropout before it.
 
     Returns:
         (trunk, head, name): two models that share the layers of the whole, and the name of that last layer.
@@ -31,21 +31,20 @@ def split_at_head(model):
 
 
 def name_of(model):
-    """Name of the last layer with weights."""
     return [layer.name for layer in model.layers if layer.weights][-1]
 
 
 def features(trunk, preprocess, part, batch_size, path, stop, group=None):
-    """The part with what the trunk makes of its pictures in their place.
+    """Return the part with the trunk's features instead of its images.
 
     Args:
         trunk: the model of the layers before the head.
         preprocess: from stored pixels to its input.
-        part: of the data; see :mod:`zoo.worker.training.image_batches`.
-        batch_size: pictures at a time.
+        part: part of the data; see :mod:`zoo.worker.training.image_batches`.
+        batch_size: images at a time.
         path: .npy file to write.
-        stop: looked at between batches; when asked to, the rest stays zero.
-        group: the processes that share the pictures; each writes its part of the file.
+        stop: checked between batches; after a stop the rest remains zero.
+        group: the processes that share the images; each writes its part of the file.
     """
     if not len(part):
         return part
@@ -56,7 +55,7 @@ def features(trunk, preprocess, part, batch_size, path, stop, group=None):
         with open(path, "wb") as out:
             np.lib.format.write_array_header_1_0(out, header)
             out.truncate(out.tell() + 4 * len(part) * int(np.prod(shape)))
-    group.agree(None)  # the file is there
+    group.agree(None)  # the file exists
     begin, end = group.bounds(len(part))
     size = max(1, min(batch_size, end - begin))
     with open(path, "r+b") as out:

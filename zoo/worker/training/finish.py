@@ -4,16 +4,9 @@ from zoo.worker import exporters
 
 
 def evaluate_best(model, checkpointer, run, evaluate=dict):
-    """Give the model its best weights back and evaluate it, unless the user stopped the training.
+    """Restore the best weights and evaluate them, unless the user stopped; return the metrics of the whole training.
 
-    Args:
-        model: the trained model.
-        checkpointer: has the best weights and their figures.
-        run: a :class:`zoo.worker.training.run.Run`.
-        evaluate: returns the figures of what was set aside.
-
-    Returns:
-        The figures of the whole training.
+    ``evaluate`` returns the metrics on the data set aside.
     """
     checkpointer.restore_best()
     metrics = dict(checkpointer.best or {}, parameters=int(model.count_params()))

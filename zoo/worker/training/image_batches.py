@@ -1,4 +1,4 @@
-"""Read pictures from disk a batch at a time, altered if that is asked for; the same for the same seed."""
+"""Read images from disk batch by batch, with optional augmentation; the same for the same seed."""
 
 import os
 
@@ -11,20 +11,20 @@ from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
 from zoo.worker.training.schedules import smooth_labels
 
-# Bytes of a file that is read whole: 256 rows of MNIST by chance took 1.2 ms from a mapped file, a seventh of a step.
+# Bytes of a file that is read whole: 256 random rows of MNIST took 1.2 ms from a mapped file, a seventh of a step.
 SMALL = 64 << 20
 
 
 class Rows:
-    """Some rows of a .npy file, fetched when they are asked for.
+    """Some rows of a .npy file, read on demand.
 
-    A file that was not read whole is mapped only meanwhile: pages that were read stay in the system's cache, and
-    would count as this process's memory for as long as they are mapped.
+    A file that is not read whole is mapped only during a read: its pages stay in the system's cache, but would count
+    as this process's memory while they are mapped.
 
     Args:
-        path: of the file.
-        chosen: numbers of the rows.
-        whole: what is in the file, from :func:`read_small`.
+        path: path of the file.
+        chosen: indices of the rows.
+        whole: content of the file, from :func:`read_small`.
     """
 
     def __init__(self, path, chosen, whole=None):
@@ -34,7 +34,6 @@ class Rows:
         return len(self._chosen)
 
     def between(self, begin, end):
-        """Some of them."""
         return Rows(self._path, self._chosen[begin:end], self._whole)
 
     def __getitem__(self, part):
@@ -43,7 +42,7 @@ class Rows:
 
 
 def read_small(path):
-    """Read a .npy file that is small, None where it is not."""
+    """Read a .npy file if it is small, or return None."""
     return np.load(path, allow_pickle=False) if os.path.getsize(path) <= SMALL else None
 
 
@@ -57,20 +56,19 @@ class Part:
         return len(self.labels)
 
     def between(self, begin, end):
-        """Some of its items."""
         some = Part.__new__(Part)
         some.rows, some.labels = self.rows.between(begin, end), self.labels[begin:end]
         return some
 
     def through(self, path):
-        """The same part with other inputs: those in a file that has a row for each of its items."""
+        """Return the same part with other inputs, from a file that has a row for each of its items."""
         other = Part.__new__(Part)
         other.rows, other.labels = Rows(path, np.arange(len(self)), read_small(path)), self.labels
         return other
 
 
 def parts(data):
-    """The three parts of the request's data: name -> Part."""
+    """Return the three parts of the request's data: name -> Part."""
     split = np.load(data.split, allow_pickle=False)
     whole = {path: read_small(path) for path in {data.x_train, data.x_test}}
     sets = {"train": "train", "validation": "train", "test": "test"}
@@ -87,13 +85,10 @@ class ImageBatches:
         preprocess: from stored rows to the model's input.
         settings: ``batch_size``, which no batch exceeds, ``seed`` and ``label_smoothing``.
         classes: number of classes.
-        augment: None, or called with (rows, seeds): alters a batch; the seeds are those of this epoch and step.
-        balance: weigh items so that every class counts the same.
+        augment: None, or called with (rows, seeds) to augment a batch; the seeds are those of this epoch and step.
+        balance: weight items so that every class counts the same.
         mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
-        group: the processes that share the batches; this one reads and alters its own items only.
-
-    Attributes:
-        on_device: the items, where they are on the device; None: batches are numpy arrays.
+        group: the processes that share the batches; this one reads and augments only its own items.
     """
 
     def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None):
@@ -131,7 +126,7 @@ class ImageBatches:
         order = fill(random.permutation(len(self._train)), self._size, random)
         for step in range(self.steps(epoch)):
             chosen = order[step * self._size : (step + 1) * self._size]
-            # A fourth seed: what mixes items is drawn apart from what alters the pictures.
+            # A fourth seed: mixing is drawn separately from augmentation.
             seeds, mixing = [self._seed, epoch, step], [self._seed, epoch, step, 1]
             if self.on_device:
                 yield self.on_device.batch(chosen)
@@ -143,7 +138,7 @@ class ImageBatches:
             yield mix(batch, self._mixup, mixing) if self._mixup else batch
 
     def _items(self, chosen, places, seeds):
-        """Some items of a batch, each as it is in the whole one."""
+        """Return some items of a batch, each as in the whole batch."""
         rows, labels = self._train.rows[chosen[places]], self._train.labels[chosen[places]]
         if self._augment:
             rows = self._augment(rows, seeds, places, len(chosen))
@@ -151,7 +146,7 @@ class ImageBatches:
         return batch if self._weights is None else (*batch, self._weights[labels])
 
     def _share(self, chosen, seeds, mixing):
-        """The items of a batch that this process takes; those that they are mixed with are read, too."""
+        """Return this process's items of a batch; the items to mix with are read too."""
         begin, end = self._group.bounds(len(chosen))
         own = np.arange(begin, end)
         if not self._mixup:
@@ -169,6 +164,6 @@ class ImageBatches:
 
 
 def class_weights(labels, classes):
-    """Weight of every class, 1 on average over the items: the fewer items, the more each counts."""
+    """Return the weight of every class, 1 on average over the items: the rarer a class, the higher its weight."""
     counts = np.bincount(labels, minlength=classes)
     return (len(labels) / (np.count_nonzero(counts) * np.maximum(counts, 1.0))).astype(np.float32)

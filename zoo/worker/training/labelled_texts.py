@@ -11,15 +11,15 @@ from zoo.worker.training.text_batches import word_dropout
 
 
 class TextBatches:
-    """Batches of texts of like length, in a new order each epoch, the same for the same seed.
+    """Batches of texts of similar length, in a new order each epoch, the same for the same seed.
 
     Args:
         texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
         labels: (texts,) integer classes.
-        split: numbers of the texts, ``train`` and ``validation``.
+        split: indices of the texts, ``train`` and ``validation``.
         classes: number of classes.
         settings: ``batch_size``, ``seed``, ``label_smoothing`` and ``word_dropout``.
-        group: the processes that share the batches; this one reads its own texts only.
+        group: the processes that share the batches; this one reads only its own texts.
     """
 
     on_device = None
@@ -52,7 +52,7 @@ class TextBatches:
 
 
 def predict_shared(model, texts, chosen, size, group):
-    """Predict some texts, of which each process takes a part; arguments as :func:`predict_texts`."""
+    """Predict some texts, of which each process takes a part; the arguments are those of :func:`predict_texts`."""
 
     def part(begin, end):
         return {"rows": predict_texts(model, texts, chosen[begin:end], size)}
@@ -61,18 +61,15 @@ def predict_shared(model, texts, chosen, size, group):
 
 
 def predict_texts(model, texts, chosen, size, stop=None, progress=None):
-    """Predict some texts, in batches of one size and of few lengths.
+    """Predict some texts, in batches of one size and of few lengths; return (n, classes) float32.
 
     Args:
         model: the Keras model.
         texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
-        chosen: (n,) numbers of texts.
+        chosen: (n,) indices of texts.
         size: texts at a time.
-        stop: looked at between batches; when asked to, the rest is left at zero.
+        stop: checked between batches; after a stop the rest remains zero.
         progress: called with the number of texts done so far.
-
-    Returns:
-        (n, classes) float32.
     """
     predicted, done = None, 0
     places = texts.places_of(chosen, size)

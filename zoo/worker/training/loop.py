@@ -1,14 +1,14 @@
 """The training loop, the same for every model and every stack.
 
-It takes batches: an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
-``batches(epoch)`` iterates over (x, y), or (x, y, weights) where items do not count the same: numpy arrays for one
-step each, or, where ``on_device`` is true, arrays of the framework; ``evaluate(model)`` returns figures such as
-``val_loss`` and ``val_accuracy``, or nothing where no data is set aside.
+Its batches are an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
+``batches(epoch)`` iterates over (x, y), or (x, y, weights) unless all items count the same, as NumPy arrays for one
+step each; ``evaluate(model)`` returns metrics such as ``val_loss`` and ``val_accuracy``, or nothing without
+validation data.
 
-A run that was cut off goes on in the middle of an epoch as if nothing had happened. So whatever ``batches`` draws, be
-it order, crops or noise, must be a function of (seed, epoch, step) alone: it yields the same batches whenever it is
-asked, and the loop may pass over the first ones. Nothing may be drawn from a generator that lives longer than one
-call of ``batches``, which is gone through in a thread of its own, a batch ahead.
+An interrupted run resumes in the middle of an epoch as if nothing had happened. Therefore everything that ``batches``
+draws, such as order, crops or noise, must be a function of (seed, epoch, step) only: it yields the same batches at
+every call, and the loop may skip the first ones. It must not draw from a generator that outlives one call of
+``batches``, whose result is consumed in a separate thread, one batch ahead.
 """
 
 import math
@@ -25,21 +25,20 @@ GIB = 2**30
 
 
 def fit(model, batches, stage, checkpointer, run):
-    """Train for all epochs, or until asked to stop; one ``epoch`` event each, ``step`` events between.
+    """Train for all epochs, or until stopped, and return the number of epochs.
+
+    It emits one ``epoch`` event each, ``step`` events between.
 
     Args:
-        model: compiled.
+        model: the compiled model.
         batches: see above.
         stage: a :class:`zoo.worker.training.state.Stage`.
         checkpointer: gets the record of every epoch, and writes checkpoints.
         run: a :class:`zoo.worker.training.run.Run`.
 
-    Returns:
-        The number of epochs.
-
     Raises:
         FloatingPointError: the loss is no longer a number.
-        OutOfMemoryError: the device or this machine has no more, or the run may not take more.
+        OutOfMemoryError: the device or this machine is out of memory, or the run reached its limit.
     """
     if checkpointer.finished(stage.first) is not None:
         return checkpointer.finished(stage.first)
@@ -47,7 +46,7 @@ def fit(model, batches, stage, checkpointer, run):
     state = TrainingState(model, batches, stage)
     checkpointer.enter(state)
     loop = _Loop(state, batches, stage, checkpointer, run)
-    for record in state.reported:  # the host may have died before it got them
+    for record in state.reported:  # the host may have died before it received them
         run.events.emit("epoch", **record)
     run.group.settle_stop()
     while loop.goes_on():
@@ -58,8 +57,6 @@ def fit(model, batches, stage, checkpointer, run):
 
 
 class _Loop:
-    """What the epochs of one stage share."""
-
     def __init__(self, state, batches, stage, checkpointer, run):
         self._state, self._batches, self._stage, self._checkpointer, self._run = (
             state, batches, stage, checkpointer, run,
@@ -74,7 +71,7 @@ class _Loop:
         return self._state.epoch <= self._stage.final and not self._run.stop.asked and patient
 
     def try_epoch(self):
-        """Train an epoch; what was learnt is kept where that fails."""
+        """Train an epoch; keep the results so far if it fails."""
         try:
             self._train_epoch()
         except FloatingPointError as error:
@@ -88,12 +85,12 @@ class _Loop:
             raise
 
     def _train_epoch(self):
-        """Train what is left of the epoch, evaluate, report and keep."""
+        """Train the rest of the epoch, evaluate, report and save."""
         state, run, began = self._state, self._run, time.monotonic()
         not_training = run.spent("compile_s", "checkpoint_s")
         self._take_steps()
         self._interrupted_mid_epoch = run.stop.asked and state.step < state.steps
-        if self._interrupted_mid_epoch:  # what follows must not get into the checkpoint
+        if self._interrupted_mid_epoch:  # the checkpoint must not contain what follows
             self._checkpointer.save(state)
         not_training = run.spent("compile_s", "checkpoint_s") - not_training
         run.add("train_s", time.monotonic() - began - not_training)
@@ -122,7 +119,7 @@ class _Loop:
                 self._checkpointer.save(state)
 
     def _evaluate(self):
-        """The record of the epoch."""
+        """Return the record of the epoch."""
         state, began = self._state, time.monotonic()
         record = {"loss": state.means.loss, "accuracy": state.means.accuracy}
         record.update(self._batches.evaluate(state.model))
@@ -131,7 +128,7 @@ class _Loop:
         record.update(epoch=state.epoch, steps=state.step, learning_rate=state.rate)
         record["epoch_s"] = state.seconds + evaluate_s
         record["items_per_s"] = state.items / max(1e-9, state.seconds)
-        # A size that grows from epoch to epoch is how memory leaks of GPU plug-ins show.
+        # Memory leaks of GPU plug-ins show as growth from epoch to epoch.
         record["peak_memory_bytes"] = memory.peak_bytes()
         return record
 
@@ -145,7 +142,7 @@ class _Loop:
         began = time.monotonic()
         items = self._run.group.enter(batch)
         state.means.add(*compat.train_classifier(state.model, *batch))
-        if not state.compiled:  # the first step is where frameworks trace and compile
+        if not state.compiled:  # frameworks trace and compile at the first step
             self._run.add("compile_s", time.monotonic() - began)
             state.compiled = True
         state.count(items)
@@ -168,7 +165,7 @@ class _Loop:
         )
 
     def _enforce_limits(self):
-        """Stop in time; stop before memory runs out, with a checkpoint to go on from."""
+        """Stop at the time limit, and before memory runs out, with a checkpoint to resume from."""
         gigabytes, stop = self._settings.max_memory_gb, self._run.stop
         if self._run.is_out_of_time() and not stop.asked:
             self._run.group.ask_to_stop(stop, "max_minutes")

@@ -1,7 +1,7 @@
-"""Minimise with L-BFGS and Adam in numpy, so that a picture takes the same path on every stack.
+"""Minimize with L-BFGS and Adam in NumPy, so that an image takes the same path on every stack.
 
-Both look at a function of one array that returns ``(terms, gradient)``; the loss is the sum of the terms. Both step
-in units of the array (grey levels of a picture). scipy's L-BFGS would do, but half of the stacks have no scipy.
+Both evaluate a function of one array that returns ``(terms, gradient)``; the loss is the sum of the terms. Step sizes
+are in units of the array (gray levels of an image). scipy has L-BFGS, but half of the stacks do not have scipy.
 """
 
 import math
@@ -13,15 +13,14 @@ SMALLEST_STEP = 1.0 / 64
 
 
 def adam(function, x, steps, rate, after):
-    """Kingma and Ba 2014, https://arxiv.org/abs/1412.6980, algorithm 1.
+    """Minimize with Adam: Kingma and Ba 2014, https://arxiv.org/abs/1412.6980, algorithm 1.
 
     Args:
         function: from an array to ``(terms, gradient)``.
         x: float32 array to start from; it is not changed.
-        steps: how many.
-        rate: about how far each value moves in a step; falls to a tenth along half a cosine.
-        after: called with (step, x, terms) after each step, the terms being those before it; stops when it returns
-            true.
+        steps: number of steps.
+        rate: approximate change of each value in a step; falls to a tenth along half a cosine.
+        after: called with (step, x, terms) after each step, with the terms before it; stops when it returns true.
 
     Returns:
         The array after the last step.
@@ -33,7 +32,7 @@ def adam(function, x, steps, rate, after):
     x = x.copy()
     for step in range(1, steps + 1):
         terms, gradient = _finite(function(x), step)
-        # So that epsilon means the same whatever the unit of the loss.
+        # So that epsilon means the same for any unit of the loss.
         gradient = gradient / (np.abs(gradient).mean() + 1e-30)
         first += 0.1 * (gradient - first)
         second += 0.001 * (gradient * gradient - second)
@@ -49,7 +48,7 @@ def lbfgs(function, x, steps, rate, after):
     """Limited-memory BFGS with backtracking: Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 3.1.
 
     Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only, a step is
-    one look at the function, and ``after`` is called for every point that is better than all before it.
+    one evaluation of the function, and ``after`` is called for every new best point.
     """
     terms, gradient = _finite(function(x), 0)
     loss, history, step, length = sum(terms), [], 1, 1.0
@@ -64,7 +63,7 @@ def lbfgs(function, x, steps, rate, after):
             length /= 2.0 if math.isfinite(sum(terms_there)) else 8.0
             if length < SMALLEST_STEP:
                 if not history:
-                    break  # not even a small step straight down helps: this is the bottom
+                    break  # not even a small step down the gradient helps: this is the minimum
                 history, length, direction = [], 1.0, -gradient * (rate / 4 / (np.abs(gradient).mean() + 1e-30))
             continue
         moved, bent = tried - x, there - gradient
@@ -80,7 +79,7 @@ def lbfgs(function, x, steps, rate, after):
 
 
 def _times_inverse(history, gradient):
-    """The remembered curvature's inverse times the gradient: the two loops of algorithm 7.4."""
+    """Multiply the gradient with the inverse of the remembered curvature: the two loops of algorithm 7.4."""
     product, shares = gradient.copy(), []
     for moved, bent, inverse in reversed(history):
         share = inverse * _dot(moved, product)

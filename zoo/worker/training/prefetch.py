@@ -6,10 +6,9 @@ import threading
 
 
 def prefetch(batches):
-    """Yield what an iterator yields, each prepared by a thread while the one before it is in use.
+    """Yield the items of an iterator, each prepared by a thread while the previous one is in use.
 
-    Args:
-        batches: the iterator; whatever it raises comes out here, in its turn.
+    Exceptions of the iterator are raised here, in order.
     """
     ready, left = queue.Queue(1), threading.Event()
     thread = threading.Thread(target=_prepare, args=(batches, ready, left))
@@ -25,7 +24,7 @@ def prefetch(batches):
             yield batch
     finally:
         left.set()
-        while thread.is_alive():  # it may wait for room
+        while thread.is_alive():  # it may wait for space
             with contextlib.suppress(queue.Empty):
                 ready.get(timeout=0.01)
 

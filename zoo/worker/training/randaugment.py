@@ -1,29 +1,26 @@
-"""RandAugment: a few operations for each image, drawn at random, all of one strength (Cubuk et al. 2019).
+"""RandAugment: a few random operations for each image, all of one strength (Cubuk et al. 2019).
 
 https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3):
 shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
-computed with numpy, so that they are the same on every stack. What comes in from outside of an image is mirrored.
+computed with NumPy, so that they are the same on every stack. Pixels from outside an image are mirrored.
 """
 
 import numpy as np
 
-# The strength at which the ranges are used to their ends.
+# The strength that uses the full ranges.
 STRONGEST = 30.0
 GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def rand_augment(pixels, random, count, magnitude, of=None):
-    """Alter a batch of images.
+    """Augment a batch of images, uint8 (n, height, width, channels).
 
     Args:
-        pixels: uint8 (n, height, width, channels).
+        pixels: the images.
         random: a ``numpy.random.RandomState``.
         count: operations for each image.
         magnitude: their strength, 0 to 30.
-        of: (total, places) where these are some of a batch.
-
-    Returns:
-        uint8 of the same shape.
+        of: (total, places) for a part of a batch.
     """
     share, (total, places) = magnitude / STRONGEST, of or (len(pixels), slice(None))
     for _ in range(count):
@@ -64,7 +61,7 @@ def _rotate(pixels, amounts):
 
 
 def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
-    """Take every pixel from another place: a linear function of its own, seen from the middle of the image."""
+    """Take every pixel from another place: a linear function of its own, relative to the middle of the image."""
     count, height, width = pixels.shape[:3]
     values = (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
     factors = [np.broadcast_to(np.float32(each), count)[:, None, None] for each in values]
@@ -76,7 +73,7 @@ def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
 
 
 def _interpolated(pixels, rows, columns):
-    """Bilinear values at places (n, height, width)."""
+    """Return bilinear values at places (n, height, width)."""
     top, left = np.floor(rows), np.floor(columns)
     below, right = (rows - top)[..., None], (columns - left)[..., None]
     image = np.arange(len(pixels))[:, None, None]
@@ -116,7 +113,7 @@ def _sharpness(pixels, amounts):
 
 
 def _away_from(dull, pixels, amounts):
-    """Keep 1 + amount of what images have beyond a duller version of them."""
+    """Scale the difference of images from a duller version by 1 + amount."""
     factors = (1 + 0.9 * amounts)[:, None, None, None]
     return _bytes(dull + (pixels.astype(np.float32) - dull) * factors)
 
@@ -152,7 +149,7 @@ def _equalize(pixels, _amounts):
 
 
 def _equalized(plane):
-    """Spread the values of a plane so that each range of them is about as common, as Pillow does."""
+    """Spread the values of a plane so that all ranges are about equally common, as Pillow does."""
     counts = np.bincount(plane.ravel(), minlength=256)
     step = (counts.sum() - counts[np.flatnonzero(counts)[-1]]) // 255
     if not step:

@@ -4,19 +4,14 @@ import numpy as np
 
 
 class RunningMeans:
-    """Counts batches.
-
-    Attributes:
-        loss: mean loss over all items; NaN before the first batch.
-        accuracy: mean accuracy; NaN before the first batch.
-    """
+    """Mean loss and accuracy over all items so far; NaN before the first batch."""
 
     def __init__(self):
         self._sums, self._count = np.zeros(2), 0
         self.loss = self.accuracy = float("nan")
 
     def add(self, loss, accuracy, count):
-        """Count the means of a batch of so many items."""
+        """Add the means of a batch of ``count`` items."""
         self._sums += np.array([loss, accuracy]) * count
         self._count += count
         self._average()

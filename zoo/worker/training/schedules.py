@@ -6,12 +6,12 @@ import numpy as np
 
 
 def learning_rate(settings, step, steps):
-    """Learning rate at a step.
+    """Return the learning rate at a step.
 
-    ``constant``; ``cosine``: from the given rate down to the ``final`` share of it, a hundredth; ``one_cycle``: from
-    a 25th up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of
-    momentum), both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly but
-    for ``one_cycle``.
+    ``constant``; ``cosine``: from the given rate down to its ``final`` share, a hundredth; ``one_cycle``: from a 25th
+    up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum),
+    both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly except for
+    ``one_cycle``.
     """
     rate, schedule, warmup = settings.learning_rate, settings.schedule, settings.warmup
     cycle = schedule == "one_cycle"
@@ -24,10 +24,10 @@ def learning_rate(settings, step, steps):
 
 
 def _between(start, end, share):
-    """A point on the half cosine from one value to another."""
+    """Return a point on the half cosine from one value to another."""
     return end + (start - end) * 0.5 * (1 + math.cos(math.pi * share))
 
 
 def smooth_labels(labels, share):
-    """Spread a share of every one-hot label over all classes (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567)."""
+    """Spread a share of one-hot labels over all classes (Szegedy et al. 2015, https://arxiv.org/abs/1512.00567)."""
     return labels if not share else labels * np.float32(1 - share) + np.float32(share / labels.shape[-1])

@@ -1,4 +1,4 @@
-"""Build models of texts for this stack, with their first weights drawn, and compile them."""
+"""Build text models for this stack, with their random initial weights, and compile them."""
 
 from zoo.models import compat
 from zoo.worker import devices, precision, weights
@@ -9,11 +9,6 @@ from zoo.worker.training.checkpointing import precision_before
 
 
 def build_and_compile(run):
-    """Build and compile the model that a request trains.
-
-    Raises:
-        UserError: the stack cannot compute in the precision asked for, or shrink weights.
-    """
     settings, request = run.settings, run.request
     with run.timed("build_s"):
         try:
@@ -34,10 +29,10 @@ def build_and_compile(run):
 
 
 def settled_precision(run):
-    """What Keras calls the precision of a training; a resumed one goes on in that of its checkpoint.
+    """Return Keras's name of a training's precision; a resumed one keeps that of its checkpoint.
 
     Raises:
-        ValueError: the device cannot be relied on to have it.
+        ValueError: not every such device supports it.
     """
     wanted, network = run.settings.precision, run.request.model.name
     if wanted == "auto":
@@ -46,13 +41,13 @@ def settled_precision(run):
 
 
 def _start_from(model, path, run):
-    """Fill a model with the weights to start from; a last layer for other classes stays new."""
+    """Fill a model with the initial weights; a last layer for other classes stays new."""
     last = feature_extraction.name_of(model)
     if weights.load_but_head(model, path, last):
         run.warn("The last layer, %s, is new: the weights tell other classes apart" % last)
 
 
 def build_for_texts(request):
-    """Build the model of a request; where the framework compiles for one length only, ``fixed`` says so."""
+    """Build the model of a request; set ``fixed`` if the framework compiles for one length only."""
     request.model.args["fixed"] = not devices.capabilities()["any_length"]
     return build(request)[0]

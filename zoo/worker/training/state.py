@@ -1,13 +1,13 @@
-"""Track where a training is: everything that a checkpoint must hold of it beside arrays."""
+"""Track the position of a training: everything in a checkpoint except arrays."""
 
 from zoo.worker.training.running_means import RunningMeans
 from zoo.worker.training.weight_average import WeightAverage
 
-# An optimizer begins anew where fewer layers go on learning; so many steps let its moments settle.
+# The optimizer restarts when more layers are frozen; its moments settle in this number of steps.
 SETTLING = 20
-# So many epochs are reported again by a run that goes on.
+# Number of epochs that a resumed run reports again.
 REPORTED = 100
-# Attributes that a checkpoint holds.
+# Attributes in a checkpoint.
 SAVED = (
     "epoch", "step", "done", "items", "epochs_without_improvement", "scale", "rollbacks", "rate", "seconds", "steps",
     "reported", "frozen_at",
@@ -15,11 +15,11 @@ SAVED = (
 
 
 class ProgressiveFreezing:
-    """Some layers stop learning before the others do (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
+    """Freezes some layers before the end of the training (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
 
     Attributes:
-        share: of all steps after which they do.
-        prepare: called with whether they have; the model that is trained then, compiled.
+        share: share of all steps after which the layers are frozen.
+        prepare: called with whether they are frozen; returns the model to train, compiled.
     """
 
     def __init__(self, share, prepare):
@@ -27,16 +27,16 @@ class ProgressiveFreezing:
 
 
 class Stage:
-    """One stage of a training: its settings and its place among the others.
+    """One stage of a training: its settings and its place among the stages.
 
     Args:
         settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup``, ``patience``, ``ema``, ``max_minutes`` and
             ``max_memory_gb``.
-        first: number of the first epoch, where there were others before.
-        last: number of the last epoch of the whole run, where others follow; shown.
-        freezing: which layers stop learning and when, if any do.
-        number: of the stage, from 1 on, where there is more than one.
-        whole: the model whose weights are averaged, where another one that shares its layers is trained.
+        first: number of the first epoch, if there were earlier stages.
+        last: number of the last epoch of the whole run, if stages follow; for display.
+        freezing: which layers are frozen when, if any.
+        number: number of the stage, from 1, if there are several.
+        whole: the model whose weights are averaged, if the trained one only shares its layers.
     """
 
     def __init__(self, settings, first=1, last=None, freezing=None, number=None, whole=None):
@@ -46,13 +46,10 @@ class Stage:
         self.last = last or self.final
 
     def total_steps(self, batches):
-        """Steps of all its epochs."""
         return sum(batches.steps(epoch) for epoch in range(self.first, self.final + 1))
 
 
 class TrainingState:
-    """Where one stage is."""
-
     def __init__(self, model, batches, stage):
         self.model, self._batches, self._freezing = model, batches, stage.freezing
         self.first = self.epoch = stage.first
@@ -64,22 +61,21 @@ class TrainingState:
         self.average = WeightAverage(stage.whole or model, stage.settings.ema)
 
     def set_frozen(self, step):
-        """Let all layers learn, or from a step on only those that go on learning to the end."""
+        """Unfreeze all layers (None), or freeze the early ones from a step on."""
         if (step is None) != (self.frozen_at is None):
             self.model = self._freezing.prepare(step is not None)
             self.compiled = False
         self.frozen_at = step
 
     def rate_factor(self):
-        """Share of the learning rate while the moments of a new optimizer settle."""
+        """Return the share of the learning rate while the moments of a new optimizer settle."""
         return 1.0 if self.frozen_at is None else min(1.0, (self.done - self.frozen_at + 1) / SETTLING)
 
     def count(self, items):
-        """Count a step that was taken on a batch of so many items."""
         self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + items
 
     def end_epoch(self, record):
-        """Note the figures of an epoch and go on to the next."""
+        """Record the metrics of an epoch and advance to the next."""
         self.epochs_without_improvement = 0 if record["best"] else self.epochs_without_improvement + 1
         self.epoch, self.step, self.items, self.seconds = self.epoch + 1, 0, 0, 0.0
         self.steps = self._batches.steps(self.epoch)
@@ -87,11 +83,11 @@ class TrainingState:
         self.reported = [*self.reported, record][-REPORTED:]
 
     def capture(self):
-        """All of it, as JSON can hold it."""
+        """Return the whole state as JSON types."""
         return dict({name: getattr(self, name) for name in SAVED}, means=self.means.state())
 
     def restore(self, saved):
-        """Go on from what :meth:`capture` returned; with batches of another size, at the same share of the epoch."""
+        """Continue from the result of :meth:`capture`; with another batch size, at the same share of the epoch."""
         for name in SAVED:
             setattr(self, name, saved[name])
         self.means = RunningMeans()
@@ -102,5 +98,5 @@ class TrainingState:
             self.done = sum(self._batches.steps(epoch) for epoch in range(self.first, self.epoch)) + self.step
 
     def locate(self, problem):
-        """Say what is wrong, and where."""
+        """Append the epoch and step to a problem."""
         return "%s at epoch %d, step %d" % (problem, self.epoch, self.step)

@@ -1,12 +1,12 @@
-"""Read texts of all lengths, cut to what the model reads and padded to batches of equal length."""
+"""Read texts of all lengths, cut to the model's length and padded to batches of equal length."""
 
 import numpy as np
 
 from zoo.worker.training.equal_batches import fill
 
-# Lengths of batches, as shares of the longest: every other length would make most frameworks compile once more.
+# Lengths of batches, as shares of the longest: most frameworks compile again for every other length.
 SHARES = 8
-# Batches whose texts are sorted by their length together: more would leave little chance in who meets whom.
+# Batches whose texts are sorted by length together: with more, batches would hardly be random.
 SORTED_TOGETHER = 50
 
 
@@ -14,10 +14,10 @@ class TokenizedTexts:
     """Token numbers of many texts.
 
     Args:
-        tokens: (tokens,) all texts one after the other.
-        offsets: (texts + 1,) where each begins.
+        tokens: (tokens,) all texts concatenated.
+        offsets: (texts + 1,) start of each.
         length: most tokens that the model reads; of a longer text the first and the last half of that are read.
-        fixed: every batch is as long as that.
+        fixed: pad every batch to ``length``.
     """
 
     def __init__(self, tokens, offsets, length, fixed=False):
@@ -28,7 +28,7 @@ class TokenizedTexts:
         return len(self.sizes)
 
     def batch(self, chosen, own=slice(None)):
-        """(texts, positions) int32 of some texts, padded with 0 behind; of ``own`` only, as wide as of all."""
+        """Return (texts, positions) int32 of some texts, padded with 0 at the end; only ``own``, as wide as all."""
         rows = np.zeros((len(chosen[own]), self._width(chosen)), np.int32)
         for row, number in zip(rows, chosen[own]):
             begin, end = self._offsets[number], self._offsets[number + 1]
@@ -48,7 +48,7 @@ class TokenizedTexts:
         return min(self._length, -(-longest // step) * step)
 
     def shuffled_batches(self, chosen, size, random):
-        """Full batches of all of some texts in a random order, texts of like length together."""
+        """Return full batches of some texts in a random order, texts of similar length together."""
         order, batches = fill(random.permutation(chosen), size, random), []
         for begin in range(0, len(order), size * SORTED_TOGETHER):
             part = order[begin : begin + size * SORTED_TOGETHER]
@@ -57,16 +57,16 @@ class TokenizedTexts:
         return [batches[number] for number in random.permutation(len(batches))]
 
     def places_of(self, chosen, size):
-        """Where in ``chosen`` the texts of each batch stand, the longest first."""
+        """Return the positions in ``chosen`` of the texts of each batch, the longest first."""
         order = np.argsort(-self.sizes[chosen], kind="stable")
         return [order[begin : begin + size] for begin in range(0, len(order), size)]
 
 
 def word_dropout(batch, share, random, of=None):
-    """The same batch with a share of its tokens turned into padding, which is neither attended to nor pooled.
+    """Return the batch with a share of its tokens replaced by padding, which is neither attended to nor pooled.
 
-    Turned into the unknown instead, they would make it far commoner in training than it is later. Where the texts are
-    some of a batch, ``of`` says of how many, and which.
+    The unknown token instead would become far more common in training than later. For a part of a batch, ``of`` gives
+    the size of the whole and the indices.
     """
     if not share:
         return batch
@@ -77,20 +77,19 @@ def word_dropout(batch, share, random, of=None):
 
 
 def open_texts(data, length, fixed):
-    """The texts of a request, mapped into memory."""
+    """Return the texts of a request, mapped into memory."""
     tokens = np.load(data.tokens, mmap_mode="r", allow_pickle=False)
     return TokenizedTexts(tokens, np.load(data.offsets, allow_pickle=False), length, fixed)
 
 
 class TokenRange:
-    """Tokens of a part of a long text, read in slices or by places.
+    """Tokens of a part of a long text, read in slices or by positions.
 
-    The file is mapped only while something of it is read: what was read of a map counts as memory until it is closed.
+    The file is mapped only during a read: the read pages of a map count as memory until it is closed.
 
     Args:
-        path: of a .npy file, (tokens,).
-        begin: where the part begins.
-        end: where it ends.
+        path: path of a .npy file, (tokens,).
+        begin, end: bounds of the part.
     """
 
     def __init__(self, path, begin, end):
@@ -100,6 +99,6 @@ class TokenRange:
         return self._size
 
     def __getitem__(self, places):
-        """Copy the tokens at some places of the part: a slice, or an array of numbers from 0."""
+        """Copy the tokens at some positions of the part: a slice, or an array of numbers from 0."""
         tokens = np.load(self._path, mmap_mode="r", allow_pickle=False)
         return np.array(tokens[self._begin : self._begin + self._size][places])

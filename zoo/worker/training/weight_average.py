@@ -1,7 +1,7 @@
-"""Average the weights of a training over its steps: often better than those of any single step.
+"""Average the weights of a training over its steps, which are often better than those of any single step.
 
-Polyak and Juditsky 1992, as an exponential moving average. It begins short and becomes longer, as that of TensorFlow
-with ``num_updates``: the first steps would weigh in it for long otherwise.
+Polyak and Juditsky 1992, as an exponential moving average. Its window starts short and grows, like TensorFlow's with
+``num_updates``; otherwise the first steps would dominate it for long.
 """
 
 import contextlib
@@ -12,18 +12,15 @@ import numpy as np
 class WeightAverage:
     """The exponential moving average of all weights of a model, statistics of normalization included.
 
-    It is computed with numpy, which every stack has.
-
-    Args:
-        model: the Keras model.
-        decay: share that stays of the average in a step, once the training is long enough; 0 for no average.
+    It is computed with NumPy, which every stack has. ``decay`` is the share of the average that a step keeps once the
+    training is long enough; 0 disables it.
     """
 
     def __init__(self, model, decay):
         self._model, self._decay, self._arrays = model, decay, None
 
     def update(self, step):
-        """Take in the present weights, those after a step, counted from 1."""
+        """Add the current weights, after a step counted from 1."""
         if not self._decay:
             return
         present = self._model.get_weights()
@@ -43,7 +40,7 @@ class WeightAverage:
 
     @contextlib.contextmanager
     def in_place(self):
-        """Let the model have the average meanwhile."""
+        """Give the model the average for the duration of the block."""
         if self._arrays is None:
             yield
             return
@@ -55,10 +52,10 @@ class WeightAverage:
             self._model.set_weights(present)
 
     def capture(self):
-        """Return what a checkpoint holds of it: name -> array."""
+        """Return the arrays for a checkpoint: name -> array."""
         return {"ema/%05d" % number: value for number, value in enumerate(self._arrays or [])}
 
     def restore(self, arrays):
-        """Go on from the arrays of a checkpoint; without any, the next weights are the first."""
+        """Continue from the arrays of a checkpoint; without any, the next weights are the first."""
         kept = [arrays[name] for name in sorted(arrays) if name.startswith("ema/")]
         self._arrays = kept or None

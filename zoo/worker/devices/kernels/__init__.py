@@ -1,10 +1,10 @@
-"""Single operations of each framework, timed without Keras around them: one module a framework, and one for numpy.
+"""Single operations of each framework, timed without Keras: one module per framework, and one for NumPy.
 
-Each module has ``OPERATIONS``, what it can do; ``places()``, a list of (name, kind) with the processor first where
-there is one; and ``prepare(what, arrays, place)``, which lays the arrays on a place and returns ``(call, result)``:
-``call()`` computes and comes back when the device is done; ``result()`` is what it computed, a numpy array in numpy's
+Each module has ``OPERATIONS``, the supported ones; ``places()``, a list of (name, kind) with the CPU first, if there
+is one; and ``prepare(what, arrays, place)``, which copies the arrays to a place and returns ``(call, result)``:
+``call()`` computes and returns when the device is done; ``result()`` is the result as a NumPy array in NumPy's
 layout.
 
-``what`` is ``product``, of two matrices, or ``convolution``, of pictures (n, height, width, channels) with a kernel
-(rows, columns, channels, filters), the picture's size kept, as every Keras lays them out.
+``what`` is ``product``, of two matrices, or ``convolution``, of images (n, height, width, channels) with a kernel
+(rows, columns, channels, filters), with the size of the images kept, in the layout of every Keras.
 """

@@ -1,4 +1,4 @@
-"""JAX: the processor, CUDA, or Apple silicon through its plug-in. Compiled by XLA, as everything in JAX is."""
+"""JAX: the CPU, CUDA, or Apple silicon through its plug-in. Compiled by XLA, like everything in JAX."""
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,6 @@ def _convolution(x, kernel):
 
 
 def product(x, precision):
-    """A matrix times itself, one pass."""
+    """Return one pass of a matrix times itself."""
     matrix, multiply = jax.device_put(x).astype(precision), jax.jit(lambda x: x @ x)
     return lambda: multiply(matrix)

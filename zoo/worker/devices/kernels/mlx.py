@@ -1,4 +1,4 @@
-"""MLX: the processor, or Apple silicon's GPU."""
+"""MLX: the CPU, or the GPU of Apple silicon."""
 
 import mlx.core as mx
 import numpy as np
@@ -7,7 +7,6 @@ OPERATIONS = ("product", "convolution")
 
 
 def places():
-    """The processor, and the default device where that is a GPU."""
     on_gpu = mx.default_device().type == mx.DeviceType.gpu
     return [("cpu", "cpu")] + ([("gpu", "gpu")] if on_gpu else [])
 
@@ -29,7 +28,7 @@ def prepare(what, arrays, place):
 
 
 def product(x, precision):
-    """A matrix times itself on the default device, one pass."""
+    """Return one pass of a matrix times itself on the default device."""
     matrix = mx.array(x).astype(getattr(mx, precision))
     mx.eval(matrix)
     return lambda: mx.matmul(matrix, matrix)[None]

@@ -1,4 +1,4 @@
-"""numpy on the processor: what a product costs without any framework."""
+"""NumPy on the CPU: the cost of a product without any framework."""
 
 import numpy as np
 

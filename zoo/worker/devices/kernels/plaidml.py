@@ -1,4 +1,4 @@
-"""PlaidML 0.7: its one device. The sum is computed there too, so that one number is read back and not the product."""
+"""PlaidML 0.7: its one device. The sum is computed there too, so that only one number is read back."""
 
 from keras import backend as K
 

@@ -1,4 +1,4 @@
-"""PyTorch: the processor, CUDA, or Apple's Metal Performance Shaders."""
+"""PyTorch: the CPU, CUDA, or Apple's Metal Performance Shaders."""
 
 import os
 
@@ -9,7 +9,7 @@ OPERATIONS = ("product", "convolution")
 
 
 def places():
-    """The processor, and the device that Keras is set to use where that is another."""
+    """Return the CPU, and the device that Keras is set to use, if different."""
     chosen = torch.device(os.environ.get("KERAS_TORCH_DEVICE", "cpu"))
     return [("cpu", "cpu")] + ([] if chosen.type == "cpu" else [(str(chosen), "gpu")])
 
@@ -37,6 +37,6 @@ def prepare(what, arrays, place):
 
 
 def product(x, precision):
-    """A matrix times itself on the device that Keras was given, one pass."""
+    """Return one pass of a matrix times itself on Keras's device."""
     matrix = torch.from_numpy(x).to(os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, precision))
     return lambda: torch.matmul(matrix, matrix)[None]
