@@ -111,7 +111,6 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
 
 
 def _activation_layer(compat, activation):
-    """Return the function that creates the layer of an activation."""
     if activation not in ("relu6", "relu"):
         raise ValueError("`activation` should be relu6 or relu. Received activation=%r" % (activation,))
     if activation == "relu6":
@@ -130,7 +129,6 @@ def _trunk(compat, x, alpha, depth_multiplier, classes, activation, momentum=MOM
 
 
 def _separable(compat, x, number, filters, stride, depth_multiplier, activation, momentum):
-    """Apply a depthwise and a 1x1 convolution, each with batch normalization and the activation."""
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
     x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)

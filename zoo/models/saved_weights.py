@@ -77,12 +77,9 @@ def read(path):
 
 
 def fitting(arrays, wanted, problems):
-    """Return the arrays in a model's order, or raise ValueError that names ten problems of each kind.
+    """Return the arrays, by name, in the order of ``wanted``, pairs of name and shape.
 
-    Args:
-        arrays: name -> array.
-        wanted: name and shape of the model's weights, in their order.
-        problems: problems that the caller has already found, as sentences.
+    ValueError names ten problems of each kind, including those that the caller found already.
     """
     missing = ["missing " + name for name, _ in wanted if name not in arrays]
     misshapen = [

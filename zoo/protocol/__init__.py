@@ -1,4 +1,4 @@
-"""Define what the host and the worker agree on: requests, events and environment variables.
+"""Define the protocol of host and worker: requests, events and environment variables.
 
-Both sides import this package, so it uses the standard library only and runs on Python 3.6.
+Both sides import this package, so it uses only the standard library and runs on Python 3.6.
 """

@@ -1,14 +1,14 @@
-"""Define the events that the worker writes to standard output, each a line of JSON."""
+"""Define the events that the worker writes to standard output, one line of JSON each."""
 
 from typing import Any, Dict, List, Optional, Type
 
 from zoo.protocol.part import Json, Part, ProtocolError
 
-# Types of the worker's errors, as the field ``type`` of an ``error`` event names them.
+# Types of the worker's errors, the values of the field ``type`` of an ``error`` event.
 USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
-# One of the processes of a training is gone, or stands still.
+# One of the processes of a training is gone, or hangs.
 GROUP_BROKEN = "GroupError"
-# Those whose message is meant for the user: it is shown without the end of the log.
+# Errors with a message for the user, which is shown without the end of the log.
 ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, GROUP_BROKEN, "FloatingPointError")
 
 
@@ -16,8 +16,8 @@ class Event(Part):
     """An event.
 
     Attributes:
-        t: time at which it was written, in seconds since 1970.
-        slot: of a command that it answers.
+        t: time of writing, in seconds since 1970.
+        slot: slot of the answered command.
     """
 
     t: float = 0.0
@@ -29,7 +29,7 @@ class Event(Part):
 
 
 class DeviceProof(Part):
-    """Where the worker computed, and the operation that showed it."""
+    """The device that computed, and the operation that proved it."""
 
     name: str
     device_kind: str
@@ -43,7 +43,7 @@ class StartEvent(Event):
     Attributes:
         probes: rows of :func:`zoo.worker.probes.run.run`.
         variables: environment variables that chose the device.
-        processes: of a training in several: its engine and a row for each.
+        processes: for several processes, the engine and a row for each.
     """
 
     versions: Dict[str, str]
@@ -62,7 +62,7 @@ class ReadyEvent(Event):
 
 
 class StepEvent(Event):
-    """Progress: ``step`` of ``steps``, whose name is ``unit``; means of the losses of the epoch so far."""
+    """Progress: ``step`` of ``steps``, whose name is ``unit``; mean losses of the epoch so far."""
 
     step: float
     steps: Optional[int] = None
@@ -78,12 +78,7 @@ class StepEvent(Event):
 
 
 class BatchEvent(Event):
-    """A command was done: a slot is filled, or a case timed.
-
-    Attributes:
-        seconds: that it took.
-        problem: with what was asked, instead.
-    """
+    """A command is done: a slot is filled, or a case timed. ``problem`` is set for an invalid command instead."""
 
     count: Optional[int] = None
     seconds: Optional[float] = None
@@ -95,7 +90,7 @@ class BatchEvent(Event):
 
 
 class StageEvent(Event):
-    """A stage of a training begins: what learns in it, its first epoch and the last epoch of the training."""
+    """A stage of a training begins: what it trains, its first epoch and the last epoch of the training."""
 
     what: str
     stage: int
@@ -105,12 +100,12 @@ class StageEvent(Event):
 
 
 class EpochEvent(Event):
-    """An epoch of a training ended; of a picture that is optimized, a ``size``; of a style network, a report.
+    """An epoch of a training ended; of an optimized image, a ``size``; of a style network, a report.
 
     Attributes:
         epochs: number of the last one.
         best: its weights are the best so far.
-        steps: optimizer steps that it took.
+        steps: its number of optimizer steps.
     """
 
     epoch: int
@@ -145,8 +140,6 @@ class ArtifactEvent(Event):
 
 
 class TextEvent(Event):
-    """The model wrote more of a text."""
-
     text: str
 
 
@@ -159,8 +152,6 @@ class ResumeEvent(Event):
 
 
 class WarningEvent(Event):
-    """What the user should know."""
-
     message: str
 
 
@@ -175,13 +166,12 @@ class DoneEvent(Event):
     """The job ended.
 
     Attributes:
-        metrics: figures by name.
         phases: seconds by name.
-        stopped: what ended it before its end: ``interrupted`` or the name of a limit.
-        processes: of a training in several: memory and bytes that they exchanged.
-        rows: of an export, one a format.
-        text: that a language model wrote.
-        features: ``layer`` and ``shape`` of what was written.
+        stopped: why it ended early: ``interrupted`` or the name of a limit.
+        processes: for several processes, memory and exchanged bytes.
+        rows: one per format of an export.
+        text: text of a language model.
+        features: ``layer`` and ``shape`` of written features.
     """
 
     metrics: Json
@@ -212,11 +202,7 @@ NAMES = {kind: name for name, kind in EVENTS.items()}
 
 
 def event_of(json: Any) -> Event:
-    """Build an event from a line of JSON that was read.
-
-    Raises:
-        ProtocolError: lists what is wrong with it.
-    """
+    """Build an event from parsed JSON; ProtocolError lists all problems."""
     name = json.get("event") if isinstance(json, dict) else None
     if not isinstance(name, str) or name not in EVENTS:
         raise ProtocolError(["an event should be one of %s, got %r" % (", ".join(EVENTS), name)])

@@ -12,17 +12,13 @@ else:
 
 Json = Dict[str, Any]
 P = TypeVar("P", bound="Part")
-# The types of the fields of each class: resolving them takes longer than all else about an event.
+# The types of the fields of each class: resolving them is the slowest part of reading an event.
 _FIELDS = {}  # type: Dict[type, Json]
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class ProtocolError(ValueError):
-    """JSON that is not what the protocol says.
-
-    Attributes:
-        problems: one sentence each.
-    """
+    """JSON that violates the protocol; ``problems`` has one sentence each."""
 
     def __init__(self, problems: List[str]) -> None:
         super().__init__("; ".join(problems))
@@ -33,10 +29,8 @@ class ProtocolError(ValueError):
 class Part:
     """An object of the protocol: its annotations are its fields, the values of its class their defaults.
 
-    It stands in for a dataclass, which Python 3.6 lacks. Fields whose value is None are left out of JSON.
-
-    Raises:
-        TypeError: a field is unknown or missing.
+    It replaces a dataclass, which Python 3.6 lacks; unknown and missing fields raise TypeError. Fields whose value is
+    None are left out of JSON.
     """
 
     def __init__(self, **values: Any) -> None:
@@ -57,11 +51,7 @@ class Part:
 
     @classmethod
     def of(cls: Type[P], json: Any) -> P:
-        """Build the part from JSON.
-
-        Raises:
-            ProtocolError: lists every field that is unknown, missing or of another type.
-        """
+        """Build the part from JSON; ProtocolError lists every field that is unknown, missing or of a wrong type."""
         problems = []  # type: List[str]
         part = _part(cls, json, "", problems)
         if problems:
@@ -70,12 +60,12 @@ class Part:
 
     @classmethod
     def kind_of(cls, name: str, json: Json) -> Any:
-        """Return the type of a field, where it depends on other fields of the JSON."""
+        """Return the type of a field, which may depend on other fields of the JSON."""
         return cls.fields()[name]
 
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
-        """Return what is wrong with values, whatever their types are."""
+        """Return problems of values with valid types."""
         return []
 
     def to_json(self) -> Json:
@@ -126,7 +116,7 @@ def _part(cls: Type[P], json: Any, path: str, problems: List[str]) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, problems: List[str]) -> Any:
-    """Return a value of JSON as its type says; what is wrong is added to the problems."""
+    """Return a JSON value as its type requires; add problems to the list."""
     origin = getattr(kind, "__origin__", None)
     arguments = getattr(kind, "__args__", None)  # type: Any
     if kind is Any:

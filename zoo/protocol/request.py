@@ -1,7 +1,7 @@
-"""Define the request: everything that the worker is told, written by the host as ``request.json``.
+"""Define the request, the worker's whole input, written by the host as ``request.json``.
 
-A request has one part for each thing that its job needs. Of what class ``train``, ``data`` and ``bench`` are depends
-on the job.
+A request has one part for each thing that its job needs. The classes of ``train``, ``data`` and ``bench`` depend on
+the job.
 """
 
 from typing import Any, Dict, List, Optional, Type
@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Type
 from zoo.protocol.part import Json, Part, ProtocolError
 
 PROTOCOL = 1
-# The device and the stack are probed, and no job runs.
+# Only probes of the device and the stack run, no job.
 PROBE = "probe"
 VERBS = (PROBE, "train", "infer", "evaluate", "bench", "export")
 DEVICE_KINDS = ("cpu", "gpu")
@@ -26,10 +26,8 @@ class DevicePart(Part):
     """The device to compute on.
 
     Attributes:
-        backend: name of the zoo's backend.
-        framework: of the stack.
-        device_kind: ``cpu`` or ``gpu``; the worker refuses to compute on a CPU where this is ``gpu``.
-        id: the framework's name of the device; None: the worker picks one.
+        device_kind: ``cpu`` or ``gpu``; with ``gpu`` the worker does not compute on a CPU.
+        id: the framework's name of the device; None lets the worker choose.
     """
 
     backend: str
@@ -39,16 +37,14 @@ class DevicePart(Part):
 
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
-        """Return what is wrong with values, whatever their types are."""
         kind = json.get("device_kind", "cpu")
         return [] if kind in DEVICE_KINDS else ["device_kind should be cpu or gpu, got %r" % (kind,)]
 
 
 class DistributedPart(Part):
-    """How the processes of a training find each other; see :class:`zoo.execution.process_group.Meeting`.
+    """How the processes of a training connect; see :class:`zoo.execution.process_group.Meeting`.
 
-    Attributes:
-        id: of this attempt.
+    ``id`` identifies this attempt.
     """
 
     processes: int
@@ -64,12 +60,11 @@ class ModelPart(Part):
     """The model to build.
 
     Attributes:
-        name: of its builder, or of an architecture of Keras.
-        args: of the builder; among them may be ``normalise``, (mean, scale) by channel of pixels 0..255.
-        file: copy of a model file of the user's own.
-        sha256: of that file.
+        name: name of its builder, or of an architecture of Keras.
+        args: arguments of the builder; may include ``normalise``, (mean, scale) by channel of pixels 0..255.
+        file: copy of a user's model file, with checksum ``sha256``.
         saved: path of a saved Keras model.
-        notes: warnings to show before it answers.
+        notes: warnings to show before its results.
     """
 
     name: str
@@ -81,18 +76,18 @@ class ModelPart(Part):
 
 
 class DataPart(Part):
-    """What a job reads; paths."""
+    """The input files of a job."""
 
 
 class ItemData(DataPart):
-    """Items to ask a model about, as paths of .npy files.
+    """Items to run a model on, as paths of .npy files.
 
     Attributes:
         x: images, uint8 (n, height, width, channels).
-        pictures: images of any size, uint8 (height, width, 3), a file each.
-        tokens: of all texts one after the other.
-        offsets: (texts + 1,), where each text begins.
-        labels: (n,), where they are known.
+        pictures: images of any size, uint8 (height, width, 3), one per file.
+        tokens: all texts concatenated.
+        offsets: (texts + 1,), start of each text.
+        labels: (n,), if known.
     """
 
     x: Optional[str] = None
@@ -103,7 +98,7 @@ class ItemData(DataPart):
 
 
 class AugmentPart(Part):
-    """How training images are altered; see :class:`zoo.config.schemas.image_classification.Augment`."""
+    """Augmentation of training images; see :class:`zoo.config.schemas.image_classification.Augment`."""
 
     flip: bool
     crop: float
@@ -114,7 +109,7 @@ class AugmentPart(Part):
 
 
 class TrainingData(DataPart):
-    """Items to train on; ``placement`` is where they lie, see :class:`zoo.config.schemas.common.TrainingData`."""
+    """Items to train on; for ``placement`` see :class:`zoo.config.schemas.common.TrainingData`."""
 
     placement: str = "auto"
 
@@ -138,7 +133,7 @@ class ImageData(TrainingData):
 
 
 class TextData(DataPart):
-    """Texts to train on; ``split`` is an .npz of the numbers of those for training, validation and testing."""
+    """Texts to train on; ``split`` is an .npz of the indices for training, validation and testing."""
 
     tokens: str
     offsets: str
@@ -154,7 +149,7 @@ class TokenData(TrainingData):
 
 
 class TrainPart(Part):
-    """Settings that all trainings share; ``seed`` is the run's, ``zoo.config.schemas`` explains the rest."""
+    """Settings of all trainings; ``seed`` is the run's, ``zoo.config.schemas`` explains the rest."""
 
     seed: int
     batch_size: int
@@ -163,12 +158,12 @@ class TrainPart(Part):
     schedule: str
     warmup: float
     checkpoint_minutes: float
-    # Share of the learning rate that a cosine schedule ends at.
+    # Share of the learning rate at the end of a cosine schedule.
     final_lr_ratio: float = 0.01
 
 
 class ImageTrainPart(TrainPart):
-    """How to train a classifier of images; see :class:`zoo.config.schemas.common.Trainer`."""
+    """How to train an image classifier; see :class:`zoo.config.schemas.common.Trainer`."""
 
     epochs: int
     label_smoothing: float
@@ -210,19 +205,17 @@ class FineTunePart(Part):
 
 
 class FreezePart(Part):
-    """Which layers stop to learn; see :class:`zoo.config.schemas.image_classification.Freeze`."""
+    """Layers to freeze during the training; see :class:`zoo.config.schemas.image_classification.Freeze`."""
 
     before: Optional[str]
     after: float
 
 
 class FeatureNetworkPart(Part):
-    """A frozen feature network.
+    """A frozen feature network, one of ``zoo.models.features.NETWORKS``.
 
     Attributes:
-        network: one of ``zoo.models.features.NETWORKS``.
-        weights: path of an .npz; None draws them.
-        seed: of what is drawn.
+        weights: path of an .npz; None for random weights.
         precision: float32, bfloat16 or auto.
     """
 
@@ -233,15 +226,13 @@ class FeatureNetworkPart(Part):
 
 
 class LayersPart(Part):
-    """Names of the layers of a feature network that are compared."""
+    """Names of the layers of a feature network to compare."""
 
     style: List[str]
     content: List[str]
 
 
 class LossWeightsPart(Part):
-    """Weights of the losses of style transfer."""
-
     style: float
     content: float
     total_variation: float
@@ -252,7 +243,7 @@ class StyleTrainPart(TrainPart):
 
     Attributes:
         painting: path of an array, uint8 (rows, columns, 3).
-        inbox: folder where the host puts batches of photos.
+        inbox: folder for the host's batches of photos.
     """
 
     steps: int
@@ -266,7 +257,7 @@ class StyleTrainPart(TrainPart):
 
 
 class StyleSize(Part):
-    """One size of a picture that is optimized: paths of its arrays, and its optimizer steps."""
+    """One size of an optimized image: paths of its arrays, and its optimizer steps."""
 
     content: str
     styles: List[str]
@@ -276,12 +267,12 @@ class StyleSize(Part):
 
 
 class StylePart(Part):
-    """How to optimize a picture, size after size.
+    """How to optimize an image, size after size.
 
     Attributes:
-        shares: of each style.
+        shares: weight of each style.
         start: ``content``, ``noise`` or ``picture``.
-        every: steps between two pictures that are kept.
+        every: steps between two saved images.
     """
 
     features: FeatureNetworkPart
@@ -301,13 +292,12 @@ class RestylePart(Part):
     """How to restyle photos.
 
     Attributes:
-        exchange: folder where the host puts photos and takes results.
+        exchange: folder for the host's photos and the results.
         tile: edge in pixels.
-        items: number of photos.
         strength: from 0, the photo, to 1.
         colors: ``style`` or ``content``.
-        paintings: paths of arrays uint8 (256, 256, 3), for the network that takes any painting.
-        shares: of each painting; they sum to 1.
+        paintings: paths of arrays uint8 (256, 256, 3), for the network that accepts any painting.
+        shares: weight of each painting; they sum to 1.
     """
 
     exchange: str
@@ -321,13 +311,11 @@ class RestylePart(Part):
 
 
 class InferPart(Part):
-    """How to predict: items at a time."""
-
     batch_size: int
 
 
 class GeneratePart(Part):
-    """How to continue a text, whose ``tokens`` are those of the ``prompt``."""
+    """How to continue a text; ``tokens`` are those of the ``prompt``."""
 
     tokens: List[int]
     prompt: str
@@ -339,13 +327,13 @@ class GeneratePart(Part):
 
 
 class StreamPart(Part):
-    """Files through which images come and probabilities go, both mapped by host and worker.
+    """Files for images and probabilities, both mapped by host and worker.
 
     Attributes:
         pixels: path, uint8 of ``shape`` (slots, batch, height, width, channels).
-        probabilities: path, float32 (slots, batch, classes); None where features are written.
-        items: number of images; None where it is unknown.
-        precision: to compute in, or ``auto``.
+        probabilities: path, float32 (slots, batch, classes); None for features.
+        items: number of images; None if unknown.
+        precision: precision to compute in, or ``auto``.
     """
 
     pixels: str
@@ -357,12 +345,12 @@ class StreamPart(Part):
 
 
 class ServePart(Part):
-    """How to answer; ``writer`` uses the ``kind`` only.
+    """How to answer; ``writer`` uses only ``kind``.
 
     Attributes:
-        inputs: path of the slots that the host fills, of ``shape``, whose first number is that of the slots.
-        outputs: path of those that the worker fills.
-        classes: of a classifier.
+        inputs: path of the slots that the host fills, of ``shape``, which starts with the number of slots.
+        outputs: path of the slots that the worker fills.
+        classes: number of classes of a classifier.
     """
 
     kind: str
@@ -374,23 +362,23 @@ class ServePart(Part):
 
 
 class FeaturesPart(Part):
-    """Write the output of a layer to a file; None: of the layer before the last."""
+    """Write the output of a layer to a file; None is the layer before the last."""
 
     layer: Optional[str]
     path: str
 
 
 class ExportPart(Part):
-    """What to export, and what to compare it with.
+    """The model to export, and the answers to compare it with.
 
     Attributes:
         kind: ``images``, ``texts``, ``pictures`` or ``next_token``.
-        about: where the weights are from.
-        quantize: ``none`` or how weights are made smaller.
-        tolerance: most ``difference`` and ``changed``.
-        folder: where a folder for each format is made.
+        about: origin of the weights.
+        quantize: ``none``, or the quantization of the weights.
+        tolerance: largest ``difference`` and ``changed``.
+        folder: parent of a folder for each format.
         calibration: items for int8.
-        answers: of the stack that trained, an .npz; ``answers_ms`` is what an item took it.
+        answers: answers of the training stack, an .npz; ``answers_ms`` is its time per item.
     """
 
     kind: str
@@ -407,7 +395,7 @@ class ExportPart(Part):
 
 
 class NetworkPart(Part):
-    """A network to time; ``golden`` are known answers of it."""
+    """A network to time; ``golden`` are its known outputs."""
 
     name: str
     model: ModelPart
@@ -419,8 +407,6 @@ class BenchPart(Part):
 
 
 class OperationsBench(BenchPart):
-    """Single operations."""
-
     operations: List[str]
     sizes: Dict[str, List[int]]
     count: int
@@ -428,8 +414,6 @@ class OperationsBench(BenchPart):
 
 
 class NetworksBench(BenchPart):
-    """Networks, one after the other."""
-
     networks: List[NetworkPart]
     modes: List[str]
     batch_sizes: List[int]
@@ -439,7 +423,7 @@ class NetworksBench(BenchPart):
 
 
 class InterleavedBench(BenchPart):
-    """One network, in turns with other stacks."""
+    """One network, alternating with other stacks."""
 
     network: NetworkPart
     modes: List[str]
@@ -448,7 +432,7 @@ class InterleavedBench(BenchPart):
 
 
 class EncoderBench(BenchPart):
-    """Implementations of an encoder, in turns."""
+    """Implementations of an encoder, alternating."""
 
     implementations: List[str]
     modes: List[str]
@@ -461,7 +445,7 @@ class EncoderBench(BenchPart):
     repeats: int
 
 
-# The class of a part, by job; of a job that is not named here the class of the annotation.
+# The class of a part, by job; by default the class of the annotation.
 BY_JOB: Dict[str, Dict[str, Type[Part]]] = {
     "train": {
         "train_image_classifier": ImageTrainPart,
@@ -485,19 +469,18 @@ BY_JOB: Dict[str, Dict[str, Type[Part]]] = {
 
 
 class Request(Part):
-    """Everything that the worker is told.
+    """The worker's whole input.
 
     Attributes:
         verb: one of ``VERBS``.
         job: name of a module of ``zoo.worker.jobs``; empty for a probe.
-        run_dir: the run folder.
-        run_id: of the run; its checkpoints bear it.
-        probes: compare operations with numpy before the job.
+        run_id: id of the run, also in its checkpoints.
+        probes: compare operations with NumPy before the job.
         probed: rows of an earlier comparison, which then is not repeated.
         resume: continue from the newest checkpoint in the run folder.
         weights: path of ``weights.npz``.
-        pieces: what each token adds to a text, as bytes written as one character each.
-        freeze: with ``fine_tune``, of the training of a classifier of images.
+        pieces: the text of each token, as bytes written as one character each.
+        freeze: for trainings of an image classifier with ``fine_tune``.
     """
 
     protocol: int = PROTOCOL
@@ -531,12 +514,10 @@ class Request(Part):
 
     @classmethod
     def kind_of(cls, name: str, json: Json) -> Any:
-        """Return the class of a part, which depends on the job."""
         return BY_JOB.get(name, {}).get(str(json.get("job")), cls.fields()[name])
 
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
-        """Return what is wrong with values, whatever their types are."""
         verb, job = json.get("verb", PROBE), json.get("job")
         problems = [] if verb in VERBS else ["verb is %r, known are %s" % (verb, ", ".join(VERBS))]
         if verb != PROBE:
@@ -547,7 +528,7 @@ class Request(Part):
 
     @classmethod
     def of(cls, json: Any) -> "Request":
-        """Build the request from JSON; of another protocol nothing else is said."""
+        """Build the request from JSON; for another protocol version, report nothing else."""
         if isinstance(json, dict) and json.get("protocol") != PROTOCOL:
             raise ProtocolError(["this worker speaks protocol %d, the request %r" % (PROTOCOL, json.get("protocol"))])
         return super().of(json)

@@ -1,1 +1,1 @@
-"""What can be done: one package a medium, one module a task and verb; benchmarks."""
+"""The commands that make runs: one package per medium, one module per task and verb, and benchmarks."""

@@ -12,14 +12,14 @@ from zoo.config.tasks import Command, Task
 from zoo.core.errors import ZooError, unknown
 from zoo.runs import result
 
-# What is timed where neither a benchmark nor a model is named.
+# The benchmark without `bench=` and `model=`.
 DEFAULT_BENCHMARK = "encode"
 _DECLARATION = re.compile(r'^TASK = Task\(\s*"(\w+)"', re.MULTILINE)
 
 
 @functools.cache
 def modules() -> dict[str, str]:
-    """Return the module of every task by its name, read from the sources: importing all of them would be slow."""
+    """Return name -> module of every task, read from the sources: importing all of them would be slow."""
     folder = Path(__file__).parent
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/*.py"))}
     declared = {path: _DECLARATION.search(text) for path, text in texts.items()}
@@ -27,28 +27,23 @@ def modules() -> dict[str, str]:
 
 
 def task(name: str) -> Task:
-    """Return a task by its name, one of :func:`modules`."""
     declared: Task = importlib.import_module(modules()[name]).TASK
     return declared
 
 
 def tasks() -> dict[str, Task]:
-    """Return every task by its name."""
     return {name: task(name) for name in modules()}
 
 
 def commands() -> list[Command[Any]]:
-    """Return the commands of all tasks."""
     return [command for each in tasks().values() for command in each.commands]
 
 
 def benchmarks() -> list[str]:
-    """Return what ``bench=`` may name."""
     return [name for name, each in tasks().items() if not each.needs_model]
 
 
 def command(verb: str, name: str) -> Command[Any]:
-    """Return the command of a verb for a task."""
     declared = task(name)
     command = declared.command(verb)
     if command is None:
@@ -58,12 +53,11 @@ def command(verb: str, name: str) -> Command[Any]:
 
 
 def command_of(verb: str, overrides: Overrides) -> Command[Any]:
-    """Return the command of a verb for the task of the overrides."""
     return command(verb, task_of(verb, overrides))
 
 
 def task_of(verb: str, overrides: Overrides) -> str:
-    """Return the task of the model that overrides name, or of the model that their ``run=`` trained."""
+    """Return the task of the model in the overrides, or of the model that their ``run=`` trained."""
     overrides = references.expand(overrides)
     model, run, bench = map(overrides.get, ("model", "run", "bench"))
     if verb == "bench" and (bench or not model):

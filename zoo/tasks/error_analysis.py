@@ -1,4 +1,4 @@
-"""What a trained classifier takes for what: confusion matrix, figures by class and worst mistakes, as tables."""
+"""The errors of a trained classifier: confusion matrix, metrics by class and worst mistakes, as tables."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ FIGURES = ("precision", "recall", "f1")
 
 @dataclasses.dataclass(frozen=True)
 class Items:
-    """What was judged.
+    """The evaluated items.
 
     Attributes:
         class_names: by label.
-        names: of items, by their part and their numbers in it.
-        texts: of items, likewise; None if they are not texts.
-        known: for each test item, whether it was also used for training; None if that is not known.
+        names: returns the names of items, from their part and their indices in it.
+        texts: returns their texts in the same way; None if they are not texts.
+        known: for each test item, whether it was also used for training; None if unknown.
     """
 
     class_names: list[str]
@@ -38,7 +38,7 @@ class Items:
 
 
 def read(folder: Path) -> "tuple[str, Judged] | None":
-    """Read what the worker kept of the part that it judged, ``judged_test.npz`` or ``judged_validation.npz``."""
+    """Read the worker's predictions for the evaluated part, ``judged_test.npz`` or ``judged_validation.npz``."""
     import numpy as np
 
     part = next((name for name in PARTS if (folder / f"judged_{name}.npz").is_file()), None)
@@ -49,17 +49,9 @@ def read(folder: Path) -> "tuple[str, Judged] | None":
 
 
 def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged") -> Json:
-    """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv`` into a run folder.
+    """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv``; return the fields for ``run.json``.
 
-    Args:
-        folder: where to.
-        items: that were judged.
-        title: of the picture.
-        part: that was judged, and
-        predictions: what of it was predicted, from :func:`read`.
-
-    Returns:
-        For ``run.json``: the part that was judged, its items, mistakes, and figures by class.
+    ``predictions`` of the evaluated ``part`` are from :func:`read`; ``title`` is that of the image.
     """
     names = items.class_names
     matrix = _matrix(predictions, len(names))
@@ -83,7 +75,7 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged
 
 
 def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, float]:
-    """Return the accuracy on the test items that were not used for training, if some were and some were not."""
+    """Return the accuracy on the test items that were not used for training, if only some of them were."""
     known = items.known
     if known is None or part != "test" or known.all() or not known.any():
         return {}
@@ -92,7 +84,6 @@ def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, 
 
 
 def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":
-    """Count how many of each class (row) were taken for each (column)."""
     import numpy as np
 
     matrix = np.zeros((classes, classes), np.int64)
@@ -113,7 +104,7 @@ def macro(rows: list[Json]) -> Json:
 
 
 def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
-    """Return items, precision, recall and F1 of a class; what would be divided by nothing is 0."""
+    """Return items, precision, recall and F1 of a class; a quotient with divisor 0 is 0."""
     right, items, taken = int(matrix[label, label]), int(matrix[label].sum()), int(matrix[:, label].sum())
     return {
         "items": items,
@@ -124,7 +115,7 @@ def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
 
 
 def mistakes(predictions: "Judged") -> "NDArray[np.int64]":
-    """Return which items were taken for something else, the surest mistakes first."""
+    """Return the indices of misclassified items, the most confident mistakes first."""
     import numpy as np
 
     wrong = np.flatnonzero(predictions["best"][:, 0] != predictions["label"])

@@ -1,4 +1,4 @@
-"""The table of an export: on the screen, in the report and in the README beside the files."""
+"""The table of an export, for the screen, the report and the exported README."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ HEADINGS = (
 
 
 def cells(row: Json, compared: Json) -> list[str]:
-    """Return a row of the table."""
     result = "kept" if row["kept"] else "not kept"
     if row.get("not_run"):
         result += f"; not run: {row['not_run']}"
@@ -31,7 +30,7 @@ def _number(value: Any, shape: str) -> str:
 
 
 def markdown(rows: list[Json], compared: Json) -> list[str]:
-    """Return the table for the README beside the files, a line each."""
+    """Return the lines of the table for the exported README."""
     return [
         f"Compared with stack {compared['stack']} on {compared['items']:,} items. Each folder has its own README.",
         "",
@@ -42,13 +41,11 @@ def markdown(rows: list[Json], compared: Json) -> list[str]:
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of an export."""
     compared = run.record.get("compared_with")
     return [("", [*HEADINGS], [cells(row, compared) for row in run.record["exports"]])] if compared else []
 
 
 def summary(run: Run) -> list[str]:
-    """Summarize an export: what it was compared with, and where it is."""
     compared = run.record.get("compared_with")
     if not compared:
         return ["Interrupted; nothing is kept."]

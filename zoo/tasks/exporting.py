@@ -1,4 +1,4 @@
-"""Exporting a trained model of any task: items, what the source itself answers, the worker, the folder of results."""
+"""Export a trained model of any task: items, answers of the source, the worker, the folder of results."""
 
 import dataclasses
 import errno
@@ -35,18 +35,18 @@ ELSEWHERE = "Choose a folder that is not there yet: output=FOLDER"
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """What is exported.
+    """The model to export.
 
     Attributes:
-        kind: as the worker knows it: images, texts, pictures or next_token.
+        kind: the worker's name of it: images, texts, pictures or next_token.
         model: the ``model`` of a request.
-        weights: ``.npz``, or writes one into a folder; None where the model has them.
-        classes: names of the classes; empty where there are none.
+        weights: ``.npz``, or a function that writes one into a folder; None if the model has them.
+        classes: names of the classes; may be empty.
         items: writes at most so many items into a folder, and returns the ``data`` of a request.
-        calibration: the same of items to calibrate with; None where there are none.
-        source: the run; None without one.
-        record: what ``run.json`` tells besides.
-        beside: files that belong beside what is exported.
+        calibration: the same for calibration items; None without any.
+        source: the run, if any.
+        record: further fields of ``run.json``.
+        beside: files to copy next to the exported ones.
     """
 
     kind: str
@@ -61,7 +61,6 @@ class Subject:
 
     @property
     def about(self) -> str:
-        """Say where the weights are from."""
         if self.source is None:
             return f"weights {(self.record.get('weights') or {}).get('source', 'of its own')}"
         return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
@@ -79,12 +78,7 @@ def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
 
 
 def command(task: str, run: Callable[[Overrides], Run]) -> Command[ExportConfig]:
-    """Declare the verb ``export`` of a task.
-
-    Args:
-        task: its name.
-        run: exports what overrides name.
-    """
+    """Declare the verb ``export`` of a task; ``run`` exports."""
     return Command(
         "export", task, "export", ExportConfig, run,
         add_defaults=add_defaults, summary=export_table.summary, tables=export_table.tables,
@@ -92,9 +86,8 @@ def command(task: str, run: Callable[[Overrides], Run]) -> Command[ExportConfig]
 
 
 def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
-    """Export a subject."""
     settings, name = context.settings, str(subject.model["name"])
-    # Of a link the folder that it leads to: a link cannot be replaced by a folder.
+    # Resolve a link: it cannot be replaced by a folder.
     target = Path(os.path.realpath(user_path(settings.output.folder))) if settings.output.folder else None
     if target:
         _refuse_taken(target)
@@ -181,7 +174,7 @@ def _request(context: RunContext[ExportConfig], subject: Subject, data: ItemData
 
 
 def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: ItemData) -> Json:
-    """Let the stack that trained answer; where it is not asked, ``answers_why`` says why."""
+    """Let the stack of the training answer; if it cannot, ``answers_why`` has the reason."""
     choice, why = _own_stack(context, subject)
     if choice is None:
         console.say(f"Compared with the same weights in stack {STACK}: {why}")
@@ -196,7 +189,7 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Item
 
 
 def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
-    """Return the stack that trained, on its own backend; or None, and why not."""
+    """Return the stack of the training, on its own backend; or None, and the reason."""
     wanted, source = context.settings.compare_to, subject.source
     if wanted == "rebuilt" or source is None:
         return None, "compare_to=rebuilt" if source else "there is no run"
@@ -214,7 +207,6 @@ def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[sel
 
 
 def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Json], own: Json, part: Path) -> None:
-    """Write what was done beside the formats that were kept."""
     metrics = context.record.metrics
     compared = {"stack": own["answers_from"], "why": own.get("answers_why"), "milliseconds": metrics["source_ms"]}
     compared |= {"accuracy": metrics["source_accuracy"], "items": metrics["items"]}
@@ -245,7 +237,7 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
 
 
 def _place(part: Path, target: Path) -> None:
-    """Give a folder its name in one step; another disk gets a copy first. A folder with something in it stays."""
+    """Rename a folder, or copy it first to another disk. A target that is not empty is not changed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         try:
@@ -267,10 +259,9 @@ def _not_written(target: Path, error: OSError) -> ZooError:
 
 
 def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
-    """Give a folder its name or, where that cannot be, another: what took long to compute is not thrown away.
+    """Rename a folder, or on failure use another name, to keep results that took long to compute.
 
-    Returns:
-        Its name, and why it is not the first.
+    Return its path, and why it is not the first choice.
     """
     try:
         _place(part, target)
@@ -287,7 +278,7 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
 def _copy(part: Path, target: Path) -> None:
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        for path in [part, *sorted(part.rglob("*"))]:  # copytree would put all of its errors into one
+        for path in [part, *sorted(part.rglob("*"))]:  # copytree would combine all of its errors
             place = aside / path.relative_to(part)
             place.mkdir() if path.is_dir() else shutil.copyfile(path, place)
         os.rename(aside, target)
@@ -296,7 +287,7 @@ def _copy(part: Path, target: Path) -> None:
 
 
 def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) -> None:
-    """Say where the results are; stop where a format was not kept."""
+    """Report the results' folder; raise an error if a format was not kept."""
     kept = [row["format"] for row in rows if row["kept"]]
     context.record.results = [str(target / name) for name in kept]
     problems = [f"{row['format']}: {row['problem']}" for row in rows if not row["kept"]]
@@ -309,12 +300,7 @@ def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) ->
 
 
 def after_training(run: Run, overrides: Overrides) -> Overrides | None:
-    """Return the overrides of the export that ``output.export`` of a training asks for, or None.
-
-    Args:
-        run: the training.
-        overrides: its own.
-    """
+    """Return the overrides of the export that ``output.export`` of a training requests, or None."""
     wanted = ((run.record.get("config") or {}).get("output") or {}).get("export") or []
     if not wanted or run.exit != "completed":
         return None

@@ -1,4 +1,4 @@
-"""PyTorch's stack for what it computes fastest on a processor, where the user names no stack.
+"""Choose PyTorch's stack for the work that it does fastest on a CPU, if the user names no stack.
 
 Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/benchmarks.md.
 """
@@ -9,17 +9,12 @@ from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 
 STACK = "torch"
-# Where trainings were timed on several stacks; elsewhere the order of the backend's stacks holds.
+# Platforms where trainings were timed on several stacks; elsewhere the order of the backend's stacks applies.
 MEASURED = ("linux-x86_64",)
 
 
 def add(overrides: Overrides, here: Machine) -> Overrides:
-    """Name the stack, where the user named none and the processor computes.
-
-    Args:
-        overrides: of the user.
-        here: the machine to choose for.
-    """
+    """Name the stack, if the user names none and the CPU computes."""
     if any(overrides.get(key) for key in (references.KEY, *declared.stack_keys())):
         return overrides
     wanted = overrides.get("backend")
@@ -31,5 +26,5 @@ def add(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def add_to_training(overrides: Overrides, here: Machine) -> Overrides:
-    """As :func:`add`, for trainings of texts and of wide networks of pictures (docs/benchmarks.md)."""
+    """Do the same as :func:`add`, for trainings of texts and of wide image networks (docs/benchmarks.md)."""
     return add(overrides, here) if here.platform in MEASURED else overrides

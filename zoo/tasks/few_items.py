@@ -1,12 +1,11 @@
-"""Settings that follow from the number of items to train on, where these are too few for the recipe's own.
+"""Adapt settings to the number of training items, if there are too few for the recipe.
 
-A recipe counts passes. Over few items its passes are too few optimizer steps to learn anything in, so the batches
-become smaller and the passes more. The rates follow the size of the batches (Malladi et al. 2022,
-https://arxiv.org/abs/2205.10287).
+A recipe counts passes. With few items these have too few optimizer steps to learn anything, so batches become smaller
+and passes more. The learning rates follow the batch size (Malladi et al. 2022, https://arxiv.org/abs/2205.10287).
 
-The moving averages of batch normalization begin at a mean of 0 and a variance of 1. Where a training has too few
-steps to forget these, each layer of a deep network shrinks what it passes on, and all pictures get the same answer,
-however well the network learnt: Keras's momentum of 0.99 or 0.999 needs thousands of steps.
+The moving averages of batch normalization start at a mean of 0 and a variance of 1. If a training has too few steps
+to forget these, each layer of a deep network shrinks its output, and all images get the same prediction, however well
+the network learned: Keras's momentum of 0.99 or 0.999 needs thousands of steps.
 """
 
 import dataclasses
@@ -20,35 +19,31 @@ from zoo.config.schemas.text import TextTrainConfig
 from zoo.core import console
 from zoo.runs.context import RunContext
 
-# What a recipe depends on.
+# Settings that determine a recipe.
 GROUPS = ("model", "backend", "data", "recipes")
 Training = TrainConfig | TextTrainConfig
-# A recipe that takes fewer steps than these does not fit; a stage then takes so many.
+# A recipe with fewer steps than these is adapted; a stage then takes this number.
 LEAST_STEPS, STEPS = 250, 400
-# Layers that have learnt already take fewer steps, at a rate that leaves them what they know.
+# Pretrained layers take fewer steps, at a rate that preserves their features.
 TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 2e-4, 0.003
 SMALLEST_BATCH, BATCHES = 8, 8
-# From so many passes on a network learns few items by heart unless much is dropped.
+# From this number of passes on, a network memorizes few items unless dropout is high.
 MANY_PASSES, DROPOUT = 10, 0.5
-# Adam's usual decay of squared gradients: with a longer memory, the large ones of the beginning stay for all steps.
+# Adam's usual decay of squared gradients: a longer memory would keep the large first ones for all steps.
 LONG_MEMORY = 0.999
-# So many times a training's moving averages forget all but 1/e of their first values: a millionth is left at its end.
+# Number of times that moving averages forget all but 1/e of their first values: a millionth remains at the end.
 FORGETTING, LEAST_MOMENTUM = 14, 0.8
 # The longest moving averages of keras.applications, those of MobileNetV3.
 LONGEST_MOMENTUM = 0.999
-# Of fewer items to validate by, one more that is right may be chance: the loss says more.
+# With fewer validation items, one more correct item may be chance: the loss is more reliable.
 FEW_TO_VALIDATE = 200
 
 
 def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int]) -> None:
-    """Change the settings of a training as its number of items asks for, except those that the user gave.
+    """Adapt the settings of a training to its number of items, except those that the user gave.
 
-    The command of the run names what was changed, so that a resumed run has it.
-
-    Args:
-        context: its settings are composed anew.
-        overrides: as the user gave them.
-        sizes: number of items by part.
+    The command of the run names the changes, so that a resumed run has them. The settings of ``context`` are composed
+    again. ``sizes`` is the number of items by part.
     """
     settings = context.settings
     if context.resumes or settings.preset != "full":
@@ -64,10 +59,10 @@ def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int])
 
 
 def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
-    """Return the settings that follow from the number of items; none where the recipe fits.
+    """Return the settings that follow from the number of items; none if the recipe fits.
 
     Args:
-        settings: of the training.
+        settings: settings of the training.
         recipe: the settings of its recipe alone.
         own: keys that the user set.
         sizes: number of items by part.
@@ -79,28 +74,26 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
 
 
 def _is_tuned(settings: Training) -> bool:
-    """Return whether layers have learnt already."""
     return isinstance(settings, TrainConfig) and settings.weights != "none"
 
 
 def _is_fitted(settings: Training) -> bool:
-    """Return whether a classifier of texts is fitted to all of them before the first step, whatever their number."""
+    """Return whether a text classifier is fitted to all texts before the first step, whatever their number."""
     if not isinstance(settings, TextTrainConfig) or settings.weights != "none":
         return False
     return bool(settings.model.get("pair_buckets"))
 
 
 def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
-    """Return the settings for a recipe that takes too few steps."""
     items, usual, tuned = sizes["train"], recipe.trainer.batch_size, _is_tuned(settings)
     size = settings.trainer.batch_size if "trainer.batch_size" in own else batch_size(items, usual)
     steps = -(-items // size)
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
-    if tuned and "trainer.epochs" in own:  # who asks for few passes wants no more of them before
+    if tuned and "trainer.epochs" in own:  # a user who sets few passes does not want more of them in the first stage
         values["fine_tune.head_epochs"] = min(values["fine_tune.head_epochs"], settings.trainer.epochs)
     if isinstance(settings, TrainConfig):
-        values["freeze.before"] = None  # it saves time, of which few items take little
+        values["freeze.before"] = None  # freezing saves time, of which few items need little
         if steps * MANY_PASSES <= STEPS and "dropout" in settings.model:
             values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
     if 0 < sizes["validation"] < FEW_TO_VALIDATE:
@@ -109,18 +102,17 @@ def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[st
 
 
 def _passes(recipe: Training, tuned: bool) -> int:
-    """Return the passes of the first stage."""
     head = recipe.fine_tune.head_epochs if tuned and isinstance(recipe, TrainConfig) else 0
     return head or recipe.trainer.epochs
 
 
 def batch_size(items: int, usual: int) -> int:
-    """Return the size of batches of which a pass over few items takes several: a power of two, or the usual size."""
+    """Return a batch size with several steps per pass over few items: a power of two, or the usual size."""
     return min(usual, max(SMALLEST_BATCH, 1 << int(math.log2(max(1, items / BATCHES)))))
 
 
 def _tuning(steps: int) -> dict[str, Any]:
-    """Return the settings that train a new last layer first, and then all that is to learn, gently."""
+    """Return the settings that train a new last layer first, and then all unfrozen layers, gently."""
     return {
         "fine_tune.head_epochs": math.ceil(STEPS / steps),
         "fine_tune.head_learning_rate": HEAD_RATE,

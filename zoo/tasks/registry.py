@@ -1,4 +1,4 @@
-"""Every verb that makes a run folder: finds the module for the model's task and lets it work."""
+"""Run every verb that makes a run folder, with the module of the model's task."""
 
 import shlex
 from typing import Any
@@ -18,7 +18,6 @@ from zoo.weights import zoo_networks
 
 
 def dispatch(verb: str, overrides: Overrides) -> Run:
-    """Run the command of a verb for the task of the overrides."""
     paths.make_cache()
     if sweeps.is_elsewhere(overrides):
         return sweeps.single(verb, overrides)
@@ -35,7 +34,7 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
 
 
 def _complete(verb: str, overrides: Overrides) -> Run | None:
-    """Return the run that ``resume=auto`` names where it is complete."""
+    """Return the run that ``resume=auto`` names if it is complete."""
     if verb != "train" or resume.requested(overrides) != resume.AUTO:
         return None
     folder = resume.named_folder(overrides)
@@ -46,7 +45,7 @@ def _complete(verb: str, overrides: Overrides) -> Run | None:
 
 
 def prepare(verb: str, overrides: Overrides) -> None:
-    """Build the environment that a run would use, where it is not there yet."""
+    """Build the environment that a run would use, if it is missing."""
     paths.make_cache()
     overrides = expand(verb, overrides)
     command, here = discovery.command_of(verb, overrides), machine.probe()
@@ -56,7 +55,7 @@ def prepare(verb: str, overrides: Overrides) -> None:
 
 
 def expand(verb: str, overrides: Overrides) -> Overrides:
-    """Write out what stands for other settings: the run that a training goes on with, a network of the zoo's own."""
+    """Replace shorthands by other settings: the run that a training resumes, a network of the zoo."""
     if verb == "train":
         overrides = resume.settle(overrides)
         return resume.expand(overrides) if resume.requested(overrides) else overrides
@@ -64,7 +63,6 @@ def expand(verb: str, overrides: Overrides) -> Overrides:
 
 
 def _export_after(run: Run, overrides: Overrides) -> None:
-    """Export what was trained to the formats of ``output.export``."""
     wanted = exporting.after_training(run, overrides)
     if wanted is None:
         return
@@ -82,25 +80,22 @@ def _export_after(run: Run, overrides: Overrides) -> None:
 
 
 def command_of_run(run: Run) -> Command[Any]:
-    """Return the command that a run is of."""
     verb, benchmark = run.record["verb"], run.record.get("bench")
     return discovery.command(verb, benchmark or config_files.task_of(run.record["model"]))
 
 
 def figures_of(record: Json) -> tuple[str, ...]:
-    """Return the figures that are shown of a run; of a record that may be a stranger's."""
+    """Return the metrics to show of a run, whose record may come from a stranger."""
     name = str(record.get("bench") or config_files.task_of(str(record.get("model"))))
     command = discovery.task(name).command(str(record.get("verb"))) if name in discovery.modules() else None
     return command.figures if command else ("loss",)
 
 
 def compose_settings(verb: str, overrides: Overrides) -> Any:
-    """Compose and check the settings that a verb would run with."""
     return compose.compose(discovery.command_of(verb, overrides), overrides)
 
 
 def composed_text(verb: str, overrides: Overrides) -> str:
-    """Return the settings that a verb would run with, as YAML."""
     if verb in ("infer", "evaluate"):
         overrides = expand(verb, overrides)
     return context.composed_text(discovery.command_of(verb, overrides), overrides)

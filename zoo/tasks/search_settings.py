@@ -1,4 +1,4 @@
-"""Read the settings of a search from the command line, and say in words what it found."""
+"""Read the settings of a search from the command line, and summarize its result."""
 
 import re
 from pathlib import Path
@@ -16,15 +16,14 @@ from zoo.tasks import registry
 from zoo.tasks.tune import Search
 
 OWN = ("trials", "target", "confirm", "seed", "space", "study", "keep")
-# The sweep's and the search's business.
+# Handled by the sweep and the search.
 REFUSED = ("output.root", "output.name", "resume")
 
 
 def read(overrides: Overrides) -> tuple[Search, Path | None]:
     """Return the search that overrides describe, and the file that its winner is added to, or None.
 
-    Args:
-        overrides: those of :data:`OWN` taken literally.
+    Overrides of :data:`OWN` are taken literally.
     """
     own = {entry.key: str(entry.value) for entry in overrides.only(*OWN)}
     launcher, rest = record.separate(overrides.without(*OWN))
@@ -87,7 +86,7 @@ def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
 
 
 def _refuse_unknown(fixed: Overrides, space: Space) -> None:
-    """Compose the settings of trials at the ends of the space, so that mistakes come before any trial."""
+    """Compose the settings of trials at the ends of the space, so that mistakes are reported before any trial."""
     ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
     for number in range(max(map(len, ends.values()))):
         values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}
@@ -95,7 +94,6 @@ def _refuse_unknown(fixed: Overrides, space: Space) -> None:
 
 
 def summary(search: Search, result: dict[str, Any]) -> list[str]:
-    """Return the lines that say what a search found."""
     states = [trial["state"] for trial in result["trials"]]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     shares = [f"{name} {share:.2f}" for name, share in result["importances"].items()]

@@ -17,7 +17,6 @@ def recorded(run: Run) -> list[str]:
 
 
 def where(record: Json) -> str:
-    """Say which model ran where."""
     device = (record.get("device") or {}).get("name", "unknown device")
     place = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
     replaced = record["stack"].get("stand_in_for")
@@ -62,7 +61,7 @@ def _expectations(record: Json) -> list[str]:
 
 
 def _result(metrics: Json) -> str:
-    """Return accuracy and loss of the test, validation or training part, whichever comes first; or the loss alone."""
+    """Return accuracy and loss of the test, validation or training part, the first available; or only the loss."""
     if "val_perplexity" in metrics:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
@@ -85,7 +84,7 @@ def _data(data: Json) -> str:
 
 
 def _mistakes(run: Run) -> list[str]:
-    """Name the classes with the lowest accuracy, and the files with the mistakes."""
+    """Return the classes with the lowest accuracy, and the files with the mistakes."""
     analysis = run.record.get("judgement")
     if not analysis or not analysis["mistakes"]:
         return _duplicates(run)
@@ -98,7 +97,6 @@ def _mistakes(run: Run) -> list[str]:
 
 
 def _linear_baseline(record: Json) -> list[str]:
-    """Say how a linear classifier does on the same texts."""
     baseline = record.get("linear_baseline")
     if not baseline:
         return []
@@ -107,7 +105,7 @@ def _linear_baseline(record: Json) -> list[str]:
 
 
 def _duplicates(run: Run) -> list[str]:
-    """Say how many test items were also used for training, and the accuracy on the rest."""
+    """Return the number of test items that were also used for training, and the accuracy on the rest."""
     count, data = run.record["data"].get("duplicates"), run.record["data"]
     if not count:
         return []
@@ -118,7 +116,7 @@ def _duplicates(run: Run) -> list[str]:
 
 
 def predictions(run: Run) -> list[str]:
-    """Summarize predictions: the first of them, and the speed."""
+    """Return the first predictions, and the speed."""
     record = run.record
     rest = run.each_prediction()
     rows = list(itertools.islice(rest, SHOWN_PREDICTIONS))
@@ -136,7 +134,7 @@ def predictions(run: Run) -> list[str]:
 
 
 def _likeliest(row: dict[str, Any], count: int) -> str:
-    """Return the likeliest classes of a row with their probabilities; one where the row has no others."""
+    """Return the likeliest classes of a row with their probabilities; only one if the row has no others."""
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
     ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
     return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

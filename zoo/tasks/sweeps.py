@@ -1,4 +1,4 @@
-"""Execute sweeps: here in this process, or by a launcher as processes here and elsewhere."""
+"""Execute sweeps in this process, or by a launcher as local or remote processes."""
 
 import contextlib
 import shlex
@@ -28,7 +28,7 @@ Execute = Callable[[Overrides], Run]
 
 @dataclass(frozen=True)
 class Planned:
-    """A sweep that can be executed: it, where, and whether its folder was made just now."""
+    """A sweep to execute, its launcher, and whether its folder is new."""
 
     sweep: Sweep
     launcher: LauncherSettings
@@ -36,10 +36,10 @@ class Planned:
 
 
 def is_elsewhere(overrides: Overrides) -> bool:
-    """Whether overrides name a launcher that executes runs with their host elsewhere."""
+    """Return whether overrides name a launcher that runs hosts outside of this process."""
     name = overrides.get("launcher") or overrides.get("launcher.name")
     if (overrides.get("distributed.nodes") or "1") != "1":
-        return False  # its first processes are here, and the launcher starts the others
+        return False  # its first processes are local, and the launcher starts the rest
     return name is not None and launchers.is_elsewhere(name)
 
 
@@ -51,14 +51,13 @@ def refuse_needless(overrides: Overrides) -> None:
 
 
 def begin(verb: str, overrides: Overrides) -> Planned:
-    """Check the settings of all elements and make the folder of a new sweep."""
+    """Check the settings of all elements and create the folder of a new sweep."""
     own, rest = record.separate(overrides)
     elements, settings = _checked(verb, record.elements_of(rest), own)
     return Planned(record.create(verb, overrides, elements), settings, is_new=True)
 
 
 def named(overrides: Overrides) -> Path | None:
-    """Return the folder of the sweep that ``resume=`` names, or None."""
     given = resume.requested(overrides)
     if given is None or given in ("last", resume.AUTO):
         return None
@@ -67,12 +66,9 @@ def named(overrides: Overrides) -> Path | None:
 
 
 def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
-    """Open a sweep to go on with what is missing.
+    """Open a sweep to complete it.
 
-    Args:
-        verb: of the command.
-        folder: of the sweep, maybe a stranger's: what its record names outside of it has to be given again.
-        overrides: of the command.
+    Paths outside of ``folder`` must be given again in the overrides, since its record may come from a stranger.
     """
     sweep = record.load(folder)
     if sweep.verb != verb:
@@ -93,7 +89,7 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
 
 
 def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
-    """Return the settings of the launcher: the sweep's own, with new ones laid over."""
+    """Return the launcher's settings: those of the sweep, overridden by new ones."""
     known = [key for key in declared.everywhere() if key.startswith("launcher.")]
     inward = {"launcher", *(key for key in known if not declared.is_outward(key))}
     old = Overrides.parse(sweep.launcher).without(*given.layers)
@@ -104,10 +100,9 @@ def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
 
 
 def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[list[Element], LauncherSettings]:
-    """Compose the settings of all elements, so that mistakes come before anything is done.
+    """Compose the settings of all elements, so that mistakes are reported before any run.
 
-    Returns:
-        The elements without what has no effect beside the other settings of each, and the launcher's settings.
+    Return the elements without settings that have no effect, and the launcher's settings.
     """
     settings, effective, needless = LauncherSettings(), [], []
     for element in elements:
@@ -127,10 +122,7 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[l
 def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) -> int:
     """Execute all elements without a complete run.
 
-    Args:
-        planned: the sweep.
-        run_one: executes a run in this process.
-        shown: called with every run that ended in this process.
+    ``run_one`` executes a run in this process; ``shown`` is called with every run that ended in this process.
 
     Returns:
         An exit code: 0 if all elements are complete, 1 if some failed, 130 after Ctrl-C.
@@ -159,7 +151,7 @@ def _by_launcher(planned: Planned) -> None:
         try:
             executor = opened.enter_context(launchers.executor(settings, sweep.folder / ENGINE))
         except ZooError:
-            if planned.is_new:  # nothing began, and without the engine nothing can
+            if planned.is_new:  # nothing began, and nothing can without the engine
                 shutil.rmtree(sweep.folder, ignore_errors=True)
             raise
         draw = opened.enter_context(console.live_table(f"sweep {sweep.folder}", table.HEADINGS))
@@ -167,11 +159,7 @@ def _by_launcher(planned: Planned) -> None:
 
 
 def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], None]) -> None:
-    """Execute one element after the other; one that fails is reported and does not stop the others.
-
-    Raises:
-        KeyboardInterrupt: the user asked to stop.
-    """
+    """Execute the elements one by one; a failed one is reported and does not stop the rest. Ctrl-C does."""
     for element in sweep.missing():
         for _ in range(retries + 1):
             console.say(f"\n[{int(element.name)}/{len(sweep.elements)}] {' '.join(element.words)}")
@@ -181,7 +169,7 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
                 console.fail(error.message, error.remedy)
                 if error.exit_code == INTERRUPTED:
                     raise KeyboardInterrupt from error
-                if not sweep.attempts(element):  # refused before it began: it would be again
+                if not sweep.attempts(element):  # rejected before it began: a retry would be too
                     break
                 continue
             shown(run)

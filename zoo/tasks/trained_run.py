@@ -20,10 +20,7 @@ NEEDED = {"backend": str, "stack.name": str}
 def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] | None = None) -> Run:
     """Open the training run that ``run=`` names.
 
-    Args:
-        command: the command that uses it, of the task that it was trained for.
-        overrides: of the user.
-        needed: fields that its record must have besides those of every run, with their types.
+    The command must be for the task of the run. ``needed`` are additional fields of its record, with their types.
     """
     if not overrides.get("run"):
         compose.compose(command, overrides if overrides.get("backend") != "auto" else overrides.without("backend"))
@@ -43,7 +40,7 @@ def _named(overrides: Overrides) -> Run:
 
 
 def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
-    """Add backend and stack of the run that ``run=`` names, where the user chose none."""
+    """Add backend and stack of the run that ``run=`` names, if the user chose none."""
     if not overrides.get("run") or overrides.get("backend") is not None:
         return overrides
     source = _named(overrides)
@@ -53,13 +50,12 @@ def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
 
 
 def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None, verb: str = "infer") -> Json:
-    """Return name and arguments of the model that a run was trained with; the folder may come from a stranger.
+    """Return name and arguments of a run's model; the folder may come from a stranger.
 
     Args:
-        source: the run.
-        whole_numbers: arguments that must be whole numbers.
-        given: the model file that the user names, for a run that was trained with one.
-        verb: what the run is used for, for the message.
+        whole_numbers: arguments that must be integers.
+        given: the user's model file, for a run that was trained with one.
+        verb: the verb for messages.
     """
     path = source.folder / "request.json"
     try:
@@ -82,7 +78,6 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
 
 
 def refuse_other_data(source: Run, name: str, sha256: str) -> None:
-    """Stop where a data set is not the one that a run was trained with."""
     if sha256 != source.record["data"]["sha256"]:
         raise ZooError(
             f"The data set {name} is no longer the one that {source.folder} was trained with",

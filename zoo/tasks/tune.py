@@ -1,9 +1,9 @@
 """Search for the settings of a recipe that reach a target soonest.
 
-Each trial is a training of its own, executed by a launcher. It ends when its validation metric reaches the target,
-when it takes longer than the best so far, or when others are far ahead of it. What is searched for is the time in
-seconds from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included; the
-test part is never used.
+Each trial is a separate training, executed by a launcher. It ends when its validation metric reaches the target, when
+it takes longer than the best so far, or when other trials are far ahead. The search minimizes the time in seconds
+from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included; the test
+part is never used.
 """
 
 import collections
@@ -31,9 +31,9 @@ from zoo.runs.study import Open, Study
 from zoo.tasks import discovery
 
 POLL_S = 0.1
-# Trials at a time with an engine that has no limit of its own: what the sampler learns from comes from earlier ones.
+# Trials at a time with an engine without a limit: the sampler learns only from earlier trials.
 AT_A_TIME = 4
-# Number of the fastest trials that are tried from new seeds, until one reaches the target from all.
+# Number of the fastest trials to repeat from new seeds, until one reaches the target from all.
 CANDIDATES = 3
 RESULT = "search.json"
 PICTURE = "trials.png"
@@ -42,20 +42,16 @@ Times = dict[str, list[float | None]]
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched for.
+    """The settings of a search.
 
     Attributes:
-        model: name of the model.
-        backend: name of the backend.
-        data: name of the data set.
-        space: what may be changed.
+        space: the values to search.
         target: value that the metric has to reach.
         fixed: settings of every trial.
-        launcher: where trials are executed.
-        folder: of the search: journal, runs, result.
-        trials: how many there are to be in all.
+        folder: folder of the search: journal, runs, result.
+        trials: total number of trials.
         confirm: number of new seeds that the winner is trained from.
-        seed: of the sampler and of the trials.
+        seed: seed of the sampler and of the trials.
     """
 
     model: str
@@ -72,20 +68,19 @@ class Search:
 
     @property
     def jobs(self) -> int:
-        """Return how many trials run at a time."""
         usual = 1 if self.launcher.name == "local" else AT_A_TIME
         return min(self.launcher.jobs or usual, self.trials)
 
     @property
     def question(self) -> dict[str, Any]:
-        """Return what all trials have in common, as the journal keeps it."""
+        """Return the settings of all trials for the journal."""
         space = self.space.as_json()
         return {"fixed": self.fixed.words, "target": self.target, "space": space, "seed": self.seed}
 
 
 @dataclass
 class _Attempt:
-    """A trial that is being executed: Optuna's, its training, and how often it has failed."""
+    """A running trial: Optuna's trial, its training, and the number of its failures."""
 
     trial: Open
     training: trainings.Training
@@ -99,16 +94,13 @@ class _State:
 
 
 def run(search: Search) -> dict[str, Any]:
-    """Search, check the winner from other seeds, and write result and picture into the folder of the search.
+    """Search, confirm the winner from other seeds, and write result and image into the folder of the search.
 
-    A search that was interrupted goes on where it stopped.
+    An interrupted search continues where it stopped; after Ctrl-C all trials are in the journal.
 
     Returns:
         The result: the trials, the importance of each setting, and under ``winner`` the settings with their evidence,
-        None where no trial reached the target from every seed.
-
-    Raises:
-        KeyboardInterrupt: the user asked to stop; all trials are in the journal then.
+        None if no trial reached the target from every seed.
     """
     search.folder.mkdir(parents=True, exist_ok=True)
     handle = lock.take(search.folder, ["python", "-m", "zoo", "tune", f"study={search.folder}"])
@@ -144,7 +136,7 @@ def _search(search: Search, journal: Study, executor: Executor) -> None:
 
 
 def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> None:
-    """Begin trials until as many run as may."""
+    """Start trials up to the number of concurrent ones."""
     while len(state.running) < search.jobs and (state.waiting or len(journal.trials) < search.trials):
         trial, failures = state.waiting.popleft() if state.waiting else (journal.ask(search.space), 0)
         settings = search.fixed.with_("tune", {**trial.values, "seed": search.seed})
@@ -154,10 +146,7 @@ def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> 
 
 
 def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
-    """Begin a training in a folder of its own: an attempt that failed keeps its own one.
-
-    What has no effect beside the values of a trial is left out.
-    """
+    """Start a training in a new folder, without settings that have no effect: a failed attempt keeps its folder."""
     tried = Overrides.parse(settings.words, "tune")
     command = discovery.command_of("train", tried)
     settings = tried.without(*compose.composed(command, tried).needless("tune"))
@@ -173,7 +162,7 @@ def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
     limit = best[0].seconds if best and best[0].seconds is not None else float("inf")
 
     def goes_on(epoch: int, value: float, seconds: float) -> bool:
-        # The journal minimizes: what is reported is the distance to the target.
+        # The journal minimizes, so the distance to the target is reported.
         hopeless = epoch > 0 and trial.is_hopeless(epoch, search.target - value)
         return not hopeless and seconds < limit
 
@@ -181,7 +170,7 @@ def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
 
 
 def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> None:
-    """Take the end of a trial; one whose process died is executed again, with the same values."""
+    """Handle the end of a trial; one whose process died is executed again, with the same values."""
     training, trial = attempt.training, attempt.trial
     status = training.job.wait()
     shown = search_space.words(trial.values)
@@ -207,16 +196,16 @@ def _count(journal: Study) -> int:
 
 
 def _refuse_hopeless(journal: Study, words: str) -> None:
-    """Stop where the first trials all failed: the others would too."""
+    """Raise an error if the first trials all failed: later ones would too."""
     ended = [trial.state for trial in journal.trials if trial.state != "running"]
     if len(ended) >= 3 and set(ended) == {"failed"}:
         raise ZooError(f"All {len(ended)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
 
 
 def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any] | None:
-    """Return the fastest trial that reaches the target from every new seed too, with its evidence; None if none does.
+    """Return the fastest trial that also reaches the target from every new seed, with its evidence, or None.
 
-    Recipe and candidate are trained in turns, one at a time, so that both meet the same machine.
+    Recipe and candidate are trained alternately, one at a time, so that both have the same conditions.
     """
     for trial in journal.finished[:CANDIDATES]:
         times: Times = {"recipe": [], "winner": []}
@@ -232,7 +221,7 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
 
 
 def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -> float | None:
-    """Return the seconds of a training to the target, None where it does not reach it."""
+    """Return the seconds of a training to the target, or None if it misses it."""
     training = _begin(search, executor, settings, name)
     with drive.stopped_in_order({name: training.job}):
         while training.follow(lambda *_: True):
@@ -261,7 +250,6 @@ def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) 
 
 
 def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[str, Any]:
-    """Write result and picture; return the result."""
     trials = [vars(trial) for trial in journal.trials]
     result = {"format": 1, **search.question, "metric": search.space.metric, "trials": trials,
               "importances": journal.importances(), "winner": row}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Show that a recipe works on a machine: train it, compare it with its promise, write the evidence down."""
+"""Show that a recipe works on a machine: train it, compare it with its promise, record the evidence."""
 
 import dataclasses
 import os
@@ -20,16 +20,16 @@ BUSY = "other work ran on the machine, so the seconds are too long"
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """How a validation ended.
+    """The result of a validation.
 
     Attributes:
-        overrides: what was validated.
-        recipe: model and backend; empty where the training itself failed.
-        row: the evidence; None where the training itself failed.
-        problems: why it does not count, one sentence each; empty where it does.
-        remarks: what is worth knowing besides.
-        folder: the run folder; None where there is none.
-        written: the file that holds the row now.
+        overrides: the validated settings.
+        recipe: model and backend; empty if the training itself failed.
+        row: the evidence; None if the training itself failed.
+        problems: why it does not count, one sentence each; empty if it does.
+        remarks: further facts.
+        folder: the run folder, if any.
+        written: the file with the row.
     """
 
     overrides: Overrides
@@ -42,19 +42,15 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True where the recipe did what it promises."""
+        """Whether the recipe did what it promises."""
         return self.row is not None and not self.problems
 
 
 def validate(overrides: Overrides, write: bool = False) -> Verdict:
-    """Train a recipe, check the outcome, and write it down as evidence.
+    """Train a recipe, check the result, and record it as evidence.
 
-    A row that passes goes to the user's own evidence, :func:`zoo.runs.evidence.own_file`, or to that of the checkout,
-    ``recipes/MODEL/BACKEND.validated.json``. One that does not goes to ``validated.json`` in the run folder.
-
-    Args:
-        overrides: as for ``train``.
-        write: change the files of the checkout.
+    A row that passes goes to the user's own evidence, :func:`zoo.runs.evidence.own_file`, or with ``write`` to the
+    checkout's ``recipes/MODEL/BACKEND.validated.json``. One that fails goes to ``validated.json`` in the run folder.
     """
     _check_identity()
     if write:
@@ -86,7 +82,6 @@ def _check_task(overrides: Overrides) -> None:
 
 
 def lines(verdict: Verdict) -> list[str]:
-    """What a validation says of itself."""
     lines = [evidence.words(verdict.row)] if verdict.row else []
     lines += [f"FAILED: {problem}" for problem in verdict.problems]
     lines += verdict.remarks
@@ -94,16 +89,15 @@ def lines(verdict: Verdict) -> list[str]:
 
 
 def as_dict(verdict: Verdict) -> Json:
-    """A verdict as plain values."""
     places = {"folder": verdict.folder, "written": verdict.written}
     named = {name: None if place is None else str(place) for name, place in places.items()}
     return dataclasses.asdict(verdict) | named | {"overrides": verdict.overrides.words, "passed": verdict.passed}
 
 
 def row_of(record: Json) -> evidence.Row:
-    """The evidence that a finished training is, from its ``run.json``.
+    """Return the evidence of a finished training, from its ``run.json``.
 
-    On a stack that stands in for another build the grade is ``stand-in``, whatever the figure.
+    On a stack that stands in for another build the grade is ``stand-in``, whatever the metric is.
     """
     stack, settings = record["stack"], record["config"]
     metric = metric_of(record)
@@ -156,7 +150,7 @@ def _stands_in(stack: Json) -> str:
 
 
 def metric_of(record: Json) -> str:
-    """The figure that the recipe promises; without a promise the accuracy, else whatever comes first."""
+    """Return the metric that the recipe promises; without a promise the accuracy, or else the first metric."""
     promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
     names = [*promised, "test_accuracy", *record["metrics"]]
     return str(next(name for name in names if name in record["metrics"]))
@@ -167,7 +161,7 @@ def _machine(recorded: Json) -> machine.Machine:
 
 
 def _device(record: Json, here: machine.Machine) -> Json:
-    """What the worker said; the GPU's own name from the system where the framework does not know it."""
+    """Return the worker's device; the GPU's name comes from the system if the framework does not have it."""
     device = dict(record["device"])
     known = {name: device.get(name) for name in ("name", "device_kind", "proof")}
     described = device.get("description") or ""
@@ -177,12 +171,12 @@ def _device(record: Json, here: machine.Machine) -> Json:
 
 
 def _identity(commit: str | None, version: str) -> str:
-    """Which zoo it was: the commit, or the version of an installed one."""
+    """Return the identity of the zoo: the commit, or the version of an installed one."""
     return commit or ("" if version == "unknown" else f"version {version}")
 
 
 def _command(record: Json) -> str:
-    """The command that repeats it, without the places of this machine."""
+    """Return the command to repeat it, without the paths of this machine."""
     given = [declared.public(text) for text in record["command"][4:] if not text.startswith("stack=")]
     words = [_without_place(text) for text in given if text]
     named = {text.partition("=")[0] for text in words}
@@ -196,14 +190,14 @@ def _without_place(text: str) -> str:
 
 
 def _changed(settings: dict[str, Any]) -> list[str]:
-    """The settings that affect the figures and are not the recipe's, as ``key=value``."""
+    """Return the settings that affect the metrics and differ from the recipe's, as ``key=value``."""
     command = discovery.command("train", config_files.task_of(settings["model"]["name"]))
     rows = promises.differences(command, settings, "model", "backend", "data", "preset")
     return sorted(_without_place(f"{name}={'null' if value is None else value}") for name, value, _ in rows)
 
 
 def problems_of(record: Json) -> list[str]:
-    """Why a finished training does not count as the recipe working; empty where it does."""
+    """Return why a finished training does not show that the recipe works; empty if it does."""
     device = record["device"]
     problems = []
     if record["device_kind"] == "gpu" and device["device_kind"] != "gpu":
@@ -216,7 +210,7 @@ def problems_of(record: Json) -> list[str]:
 
 
 def _probes(record: Json) -> Json:
-    """Each numeric probe's outcome by name; why one was skipped only where that names no place of this machine."""
+    """Return the result of each numeric probe; reasons for skipped ones only without paths of this machine."""
     probes = {}
     for row in record.get("probes") or []:
         skipped = row.get("skipped")
@@ -275,12 +269,12 @@ def check_writable() -> None:
 
 
 def _load() -> float:
-    """Processes that were ready to run, on average over the last minute; 0 where the system does not tell."""
+    """Return the average number of processes ready to run in the last minute; 0 if the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def _busy(before: float, after: float, cores: int) -> bool:
-    """True where the machine did more than this training: it alone keeps about one process a core ready."""
+    """Return whether the machine did other work: a training alone keeps about one process per core ready."""
     return before > 0.5 * cores or after > 1.5 * cores
 
 
@@ -289,7 +283,7 @@ def _is_checkout() -> bool:
 
 
 def _check_identity() -> None:
-    """Evidence names the zoo that it is of; better to find out before an hour of training."""
+    """Check, before an hour of training, that the evidence can name its version of the zoo."""
     if not _identity(records.git_commit(), lifecycle.version()):
         message = "Nothing says which version of the zoo this is: it is no git checkout and is not installed"
         raise ZooError(message, "Clone it with git, or install it, and validate again.")

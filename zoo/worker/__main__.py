@@ -219,7 +219,6 @@ def _prove_together(group, versions, proof):
 
 
 def _variables(framework):
-    """Return the environment variables that chose the device, as they are now."""
     from zoo.worker import devices
 
     names = devices.capabilities(framework)["variables"]

@@ -25,9 +25,7 @@ def take_stdout():
 class Emitter:
     """Writes events to a stream; if the host is gone, BrokenPipeError ends the worker.
 
-    Args:
-        stream: the stream to write to.
-        errors_only: write only errors: of the processes of one training, only the first reports progress.
+    ``errors_only``: of the processes of one training, only the first reports progress.
     """
 
     def __init__(self, stream, errors_only=False):
@@ -35,12 +33,7 @@ class Emitter:
         self._last_step = -STEP_INTERVAL_S
 
     def emit(self, event, **fields):
-        """Write one event now.
-
-        Raises:
-            KeyError: the event is not in the protocol.
-            TypeError: a field of the event is not in the protocol.
-        """
+        """Write one event now; an event or a field outside the protocol raises KeyError or TypeError."""
         record = EVENTS[event](t=time.time(), **fields).to_json()
         if self._errors_only and event != "error":
             return

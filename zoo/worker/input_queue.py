@@ -12,12 +12,9 @@ POLL_S = 0.02
 
 
 class ArrayQueueReader:
-    """Waits for the next array.
+    """Waits for the next array in a folder.
 
-    Args:
-        folder: folder of the arrays.
-        stop: checked while waiting.
-        report: called while waiting, since only writing to the host shows that it is gone.
+    ``report`` is called while waiting, since only writing to the host shows that it is gone.
     """
 
     def __init__(self, folder, stop, report):

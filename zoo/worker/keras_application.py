@@ -28,7 +28,6 @@ def _takes(function, name):
 
 
 def _module(function):
-    """Return the names in the module that defines an architecture."""
     return inspect.unwrap(function).__globals__
 
 

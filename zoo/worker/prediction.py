@@ -29,8 +29,7 @@ def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=Non
     """Predict every image; return (n, classes) float32.
 
     Args:
-        model: the Keras model.
-        preprocess: from stored pixels to its input.
+        preprocess: from stored pixels to the model's input.
         pixels: (n, height, width, channels), may be memory-mapped.
         batch_size: images at a time.
         stop: checked between batches; ends the predictions early.

@@ -78,13 +78,7 @@ def load_part(model, path, own):
 def load_but_head(model, path, head):
     """Fill a model from ``weights.npz``, except for a last layer of another shape, which keeps its weights.
 
-    Args:
-        model: the Keras model.
-        path: the file.
-        head: name of the last layer.
-
-    Returns:
-        Whether the last layer kept its own.
+    ``head`` is the name of the last layer. Return whether it kept its weights.
     """
     wanted = compat.named_weights(model)
     arrays = saved_weights.renamed(_read(path), [name for name, _ in wanted])

@@ -94,9 +94,7 @@ def lambda_layer(function, x, shape, name=None, precision="float32"):
 
     Args:
         function: from a tensor, or a list of tensors, to a tensor; written in ``zoo.models.compat.tensors``.
-        x: the tensor or the list.
         shape: shape of the result, without the batch.
-        name: name of the layer.
         precision: dtype it computes in; tensors of other dtypes are converted first.
     """
     extra = {"dtype": precision} if MAJOR >= 3 else {}
@@ -164,18 +162,15 @@ def static_shape(x):
 
 
 def dtype_of(x):
-    """Return the dtype of a Keras tensor, such as ``"bfloat16"``."""
     return str(x.dtype) if MAJOR >= 3 else "float32"
 
 
 def is_keras_tensor(x):
-    """Return whether a tensor is the output of a Keras layer."""
     check = getattr(keras.backend, "is_keras_tensor", None)  # Missing from tf.keras 1.8.
     return check(x) if check else hasattr(x, "_keras_history")
 
 
 def source_inputs(x):
-    """Return the input tensors that a Keras tensor is computed from."""
     if hasattr(keras.utils, "get_source_inputs"):
         return keras.utils.get_source_inputs(x)
     from tensorflow.python.keras._impl.keras.engine.network import get_source_inputs  # TensorFlow 1.8

@@ -8,7 +8,6 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
 
     Args:
         name: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
-        learning_rate: the first learning rate.
         clip: bound of the global norm of the gradients; None does not clip.
         beta_2: decay rate of Adam's second moment.
         weight_decay: share, times the learning rate, by which weights shrink in a step (Loshchilov and Hutter 2019,
@@ -80,7 +79,6 @@ def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
 
 
 def _clip_gradients(instance, clip):
-    """Bound the global norm of the gradients of an optimizer of Keras before 2.4."""
     K, original = keras.backend, instance.get_gradients
 
     def get_gradients(loss, parameters):

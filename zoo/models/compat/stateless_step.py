@@ -13,10 +13,7 @@ from zoo.models.compat.version import backend_name, keras
 class Step:
     """Takes optimizer steps of a compiled model.
 
-    Args:
-        model: compiled by Keras.
-        names: names of the requested metrics.
-        batch: x, y and weights or None, like those of the steps.
+    ``names`` are those of the requested metrics; ``batch`` is x, y and weights or None, like those of the steps.
     """
 
     def __init__(self, model, names, batch):

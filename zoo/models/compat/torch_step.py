@@ -44,7 +44,6 @@ class Step:
         Args:
             model: the model that this was created for.
             average: turns gradients of this process into those of the whole batch; None if they already are.
-            x: input, a NumPy array.
             y: (batch, ..., classes) labels.
             weights: (batch,) weight of each item; None if all count the same.
         """

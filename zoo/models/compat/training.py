@@ -48,7 +48,6 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
     Args:
         model: a model that ends in probabilities.
         optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`, which may raise ValueError.
-        learning_rate: the first learning rate.
         jit: compile with XLA, which Keras 3 leaves open on TensorFlow; never possible on Metal.
         settings: further arguments of the optimizer. Weights of one axis, biases and scales, do not decay.
     """
@@ -60,14 +59,9 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
 
 
 def freeze(model, names):
-    """Freeze layers, including the statistics of their batch normalization; unfreeze all other layers.
+    """Freeze the named layers, including the statistics of their batch normalization; unfreeze all other layers.
 
-    Args:
-        model: the model.
-        names: set of names of layers.
-
-    Returns:
-        The model to compile and train instead. It shares its layers, and so its weights, with the first one.
+    Return the model to compile and train instead. It shares its layers, and so its weights, with the first one.
     """
     for layer in model.layers:
         layer.trainable = layer.name not in names
@@ -91,14 +85,9 @@ def _in_inference_mode(call):
 
 
 def train_classifier(model, *batch):
-    """Take one optimizer step of a model from :func:`compile_classifier`.
+    """Take one optimizer step of a model from :func:`compile_classifier` on x, y and optional weights of items.
 
-    Args:
-        model: the model.
-        batch: x, y and, unless all items count the same, their weights.
-
-    Returns:
-        Mean loss and mean accuracy of the batch, and the number of items in these means.
+    Return mean loss and mean accuracy of the batch, and the number of items in these means.
     """
     random_state.advance()
     (loss, accuracy), count = _means(_train_on_batch(model, *batch), len(batch[1]))
@@ -112,14 +101,7 @@ def _means(values, count):
 
 
 def compile_terms(model, names, optimizer_name, learning_rate):
-    """Compile a model whose output is its own loss and the terms of that loss.
-
-    Args:
-        model: a model with output (batch, 1 + n): the loss first, then its n terms.
-        names: the n names of the terms.
-        optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`.
-        learning_rate: the first learning rate.
-    """
+    """Compile a model with output (batch, 1 + n): its own loss first, then the n ``names`` of terms of that loss."""
 
     def column(index, name):
         def value(_, predicted):

@@ -26,7 +26,6 @@ def channel_axis(compat):
 
 
 def batch_norm(compat, x, name, momentum=0.99):
-    """Apply batch normalization over the channels."""
     layer = compat.keras.layers.BatchNormalization
     return layer(axis=channel_axis(compat), momentum=momentum, epsilon=1e-3, name=name)(x)
 
@@ -216,7 +215,6 @@ def _input(compat, input_tensor, shape):
 
 
 def _load(compat, model, weights, published, alpha, size, include_top):
-    """Load published weights, downloaded once, or those of a file."""
     if weights == "imagenet":
         name = published.file_name(alpha, size, include_top)
         weights = compat.keras.utils.get_file(name, published.address + name, cache_subdir="models")

@@ -172,12 +172,7 @@ class WordPairLogits(ZooLayer):
 
 @compat.registered("Outputs")
 class VocabularyProjection(ZooLayer):
-    """Linear layer without bias: (batch, length, width) to (batch, length, vocabulary).
-
-    Args:
-        vocabulary: number of tokens.
-        deviation: standard deviation of the initial kernel.
-    """
+    """Linear layer without bias: (batch, length, width) to (batch, length, vocabulary)."""
 
     def __init__(self, vocabulary, deviation=0.02, **kwargs):
         super(VocabularyProjection, self).__init__(**kwargs)

@@ -1,21 +1,15 @@
-"""From which size on one device is faster than another, in numbers and in words."""
+"""Find the size above which one device is faster than another."""
 
 import math
 from collections.abc import Mapping
 
 
 def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, float]) -> float | None:
-    """The size from which on the challenger is faster at every size that both were timed at.
+    """Return the size above which the challenger is faster at all sizes that both were timed at.
 
-    Between two sizes the times are taken to be straight lines on paper with logarithmic axes.
-
-    Args:
-        slower_start: size -> time of the device that it is held against.
-        challenger: size -> time, in the same unit.
-
-    Returns:
-        None where the challenger is not faster at the largest size, or nothing was timed on both; 0.0 where it is
-        faster from the smallest size on.
+    Times between two sizes are interpolated linearly on logarithmic axes. Both arguments map sizes to times in the
+    same unit. None means that the challenger is not faster at the largest size, or that they share no size; 0.0 that
+    it is faster from the smallest size on.
     """
     sizes = sorted(size for size in slower_start.keys() & challenger.keys() if size > 0)
     ratios = [math.log(challenger[size] / slower_start[size]) for size in sizes]  # below zero: the challenger wins
@@ -30,13 +24,7 @@ def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, fl
 
 
 def words(slower_start: Mapping[float, float], challenger: Mapping[float, float], names: tuple[str, str]) -> str:
-    """The crossover as a sentence: ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``
-
-    Args:
-        slower_start: size -> time.
-        challenger: size -> time.
-        names: of the one and of the other.
-    """
+    """Return a sentence: ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``"""
     shared = sorted(slower_start.keys() & challenger.keys())
     if not shared:
         return f"{names[1]} and {names[0]} were timed at no size in common."
@@ -52,7 +40,7 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
 
 
 def scientific(value: float) -> str:
-    """``3e6``; small numbers as they are."""
+    """Return ``3e6``; small numbers unchanged."""
     if value < 10_000:
         return f"{value:.2g}" if value < 100 else f"{value:.0f}"
     head, _, power = f"{value:.1e}".partition("e")

@@ -1,4 +1,4 @@
-"""Timing the transformer's encoder on one stack or on several, in turn, with the processor always beside a GPU."""
+"""Time the transformer's encoder on one or several stacks in turn; with a GPU, always on the CPU too."""
 
 import dataclasses
 import json
@@ -20,16 +20,11 @@ from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
 
 TORCH = "torch"
-# Published figures stand beside one's own only where the same was done: ten passes over 1,024 vectors.
+# Published figures are shown only for the same work: ten passes over 1,024 vectors.
 PUBLISHED = {"length": 1024, "batch": 1, "passes": 10, "layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048}
 
 
 def bench(overrides: Overrides) -> Run:
-    """Time the encoder.
-
-    Args:
-        overrides: ``group=option`` and ``key=value``.
-    """
     context = create_context(BENCH, overrides)
     settings = context.settings
     selections = _selections(context, settings)
@@ -51,12 +46,10 @@ def bench(overrides: Overrides) -> Run:
 
 @dataclasses.dataclass
 class EncoderParticipant(Participant):
-    """A participant with the timings of its worker."""
-
     timings: list[Row] = dataclasses.field(default_factory=list)
 
     def rows(self, settings: EncoderBenchConfig) -> list[Row]:
-        """Return its results, each of them complete in itself."""
+        """Return its results, each a complete row."""
         known = self.known | {"model": self.context.record.model}
         names = ("implementation", "way", "mode", "precision", "first_s", "error")
         rows = [
@@ -70,7 +63,7 @@ class EncoderParticipant(Participant):
 
 
 def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Selection]:
-    """Return every stack that takes part, the selected one first, each only once."""
+    """Return every stack that takes part, the selected one first, without duplicates."""
     selections = participants.choices(context, settings.compare_to)
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in selections):
@@ -82,7 +75,7 @@ def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchC
 
 
 def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) -> bool:
-    """Time a participant and keep its errors; return False where the user wants to stop."""
+    """Time a participant and keep its errors; return False if the user wants to stop."""
     if participant.error:
         return True
     try:
@@ -91,7 +84,7 @@ def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) ->
     except ZooError as error:
         participant.record_error(error)
         return True
-    if outcome.done:  # a turn that was stopped has left the rows of the turn before, or none
+    if outcome.done:  # an interrupted turn leaves the rows of the turn before, or none
         path = participant.context.folder / "rows.json"
         fresh = json.loads(path.read_text(encoding="utf-8"))
         for old, new in zip(participant.timings, fresh, strict=False):
@@ -117,7 +110,7 @@ def _is_published(settings: EncoderBenchConfig) -> bool:
 
 
 def _summary(rows: list[Row]) -> list[str]:
-    """Compare the fastest of each mode and precision: how the zoo's stands to PyTorch's."""
+    """Compare the zoo's fastest result with PyTorch's, for each mode and precision."""
     best: dict[tuple[str, str, str], Row] = {}
     for row in rows:
         key = (str(row["implementation"]), str(row["mode"]), str(row["precision"]))
@@ -136,7 +129,6 @@ def _summary(rows: list[Row]) -> list[str]:
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of timings."""
     return [("", results.HEADINGS, [results.cells(row) for row in results.read(run.folder)])]
 
 

@@ -1,4 +1,4 @@
-"""The networks of the zoo on one stack: compiling, warming up and running apart, against known answers."""
+"""Time the networks of the zoo on one stack: compilation, warm-up and running separately, known outputs checked."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,6 @@ COLUMNS = (
 
 
 def bench(overrides: Overrides) -> Run:
-    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     names = _names(settings)
@@ -51,7 +50,6 @@ def bench(overrides: Overrides) -> Run:
 
 
 def _names(settings: NetworksConfig) -> list[str]:
-    """The networks to time."""
     for name in settings.networks:
         if not model_files.is_named(name) and not model_files.is_application(name):
             refuse_unknown(name)
@@ -59,20 +57,19 @@ def _names(settings: NetworksConfig) -> list[str]:
 
 
 def known() -> list[str]:
-    """Every model that is one network, which can be built from its settings alone."""
+    """List every model that is a single network and can be built from its settings alone."""
     tasks = discovery.tasks()
-    names = [name for name in config_files.options("model") if name != style_network.ANY]  # two, as published
+    names = [name for name in config_files.options("model") if name != style_network.ANY]  # published as two networks
     return [name for name in names if tasks[config_files.task_of(name)].network_arguments]
 
 
 def refuse_unknown(name: str) -> None:
-    """Stop where a model is no network."""
     if name not in known():
         raise unknown("network", name, known())
 
 
 def network(name: str, folder: Path) -> NetworkPart:
-    """Return name, builder and known answers of a network; a model file of the user's is copied into the folder."""
+    """Return name, builder and known outputs of a network; a user's model file is copied into the folder."""
     task = discovery.task(config_files.task_of(name))
     settings: Any = compose.compose(task.commands[0], Overrides.of({"model": name}))
     arguments = config_files.model_arguments(settings.model)
@@ -85,7 +82,7 @@ def network(name: str, folder: Path) -> NetworkPart:
 
 
 def _golden(name: str, arguments: Arguments) -> dict[str, Any] | None:
-    """What the network is known to say; None where nobody wrote that down, or in a wheel, which has no assets."""
+    """Return the known outputs of the network, or None: many networks have none, and a wheel has no assets."""
     key = f"{name}_{arguments['alpha']}" if "alpha" in arguments else name
     path = paths.ROOT / "assets" / "golden" / f"{key}.json"
     if not path.is_file():
@@ -95,7 +92,7 @@ def _golden(name: str, arguments: Arguments) -> dict[str, Any] | None:
 
 
 def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
-    """A line a row, and what became of the answers."""
+    """Yield a line per row, with the result of its check."""
     for row in rows:
         what = f"{row['network']}, {row['mode']}, batch {row['batch_size']}"
         if row.get("error"):
@@ -110,12 +107,10 @@ def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
 
 
 def short(value: float) -> str:
-    """A number as it is read aloud."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def verdict(row: Row) -> str:
-    """What became of the answers."""
     if row.get("correct") is None:
         error = row.get("largest_error")
         return "answers untested" if error is None else f"largest error {error:.2g}"

@@ -1,4 +1,4 @@
-"""Single operations, small to large: from which size on is the accelerator worth it?"""
+"""Time single operations, small to large, to find the size above which the accelerator is faster."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,6 @@ PLAIN = "numpy"
 
 
 def bench(overrides: Overrides) -> Run:
-    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
@@ -44,7 +43,7 @@ def bench(overrides: Overrides) -> Run:
 
 
 def sentences(rows: list[Row]) -> Iterator[str]:
-    """Where the curves cross, in words; what failed; whether all products were right."""
+    """Yield the crossovers, the failures, and whether all products were correct."""
     for operation, words in WORDS.items():
         times = curves(rows, operation)
         names = [(name, kind) for name, kind in times if name != PLAIN]
@@ -73,7 +72,7 @@ def _told(row: Row) -> bool:
 
 
 def curves(rows: list[Row], operation: str) -> dict[tuple[str, str], dict[float, float]]:
-    """Milliseconds by size, for every device (name, kind) that did an operation."""
+    """Return milliseconds by size, for every device (name, kind) that ran an operation."""
     curves: dict[tuple[str, str], dict[float, float]] = {}
     for row in rows:
         if row["operation"] == operation and row.get("median_ms"):

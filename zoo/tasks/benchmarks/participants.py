@@ -1,4 +1,4 @@
-"""Several stacks in one benchmark: which of them take part, each with a context and a folder of its own."""
+"""Several stacks in one benchmark: which ones take part, each with its own context and folder."""
 
 import copy
 import dataclasses
@@ -21,8 +21,8 @@ class Participant:
     """One stack on one device, and the error that ended its part.
 
     Attributes:
-        context: a context of its own, with a folder inside of the run's.
-        error: the first line of what went wrong; None where nothing did.
+        context: its own context, with a folder inside the run's.
+        error: the first line of its error, or None.
     """
 
     context: RunContext[Settings]
@@ -35,19 +35,18 @@ class Participant:
 
     @property
     def known(self) -> Json:
-        """Return what every row of this participant holds."""
+        """Return the fields that all rows of this participant share."""
         device = self.context.record.get("device") or {}
         kind = device.get("device_kind", self.context.choice.device_kind)
         return results.known(self.context) | {"device": device.get("name"), "device_kind": kind}
 
 
 def on_processor(context: RunContext[Settings], stack: str) -> selection.Selection:
-    """Select a stack on the processor."""
     return selection.select("cpu", context.machine, stack)
 
 
 def choices(context: RunContext[Settings], others: Iterable[str]) -> list[selection.Selection]:
-    """Return every stack that takes part: the selected one, next to a GPU also on the processor, and the others."""
+    """Return every stack that takes part: the selected one, with a GPU also on the CPU, and the other ones."""
     selections = [context.choice]
     if context.choice.device_kind == "gpu":
         selections.append(on_processor(context, context.choice.stack.name))
@@ -55,17 +54,14 @@ def choices(context: RunContext[Settings], others: Iterable[str]) -> list[select
 
 
 def only_once(selections: Iterable[selection.Selection]) -> list[selection.Selection]:
-    """Return each stack and kind of device once, in their order."""
     return list({(choice.stack.name, choice.device_kind): choice for choice in selections}.values())
 
 
 def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
-    """Create a context of its own for each choice."""
     return [participant_context(context, choice, number) for number, choice in enumerate(choices)]
 
 
 def participant_context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
-    """Create the context of one choice, with a folder inside of the run's."""
     folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.device_kind}"
     folder.mkdir()
     own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
@@ -76,13 +72,13 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
         "framework": choice.stack.framework,
         "stand_in_for": platform.stand_in_for if platform else None,
     }
-    if number:  # an environment of the user's own is for the stack it was named for
+    if number:  # a user's own environment is only for the stack that was selected with it
         own.overlay("machine", {"backend.python": None})
     return own
 
 
 def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:
-    """Gather the records of all participants in the record of the run."""
+    """Combine the records of all participants in the record of the run."""
     context.record.places = [
         {
             "stack": each.context.record.stack,

@@ -1,4 +1,4 @@
-"""Rows of benchmarks: each stands alone, with its machine, stack, versions and outcome, failures included."""
+"""Rows of benchmarks: each is complete, with its machine, stack, versions and result, failures included."""
 
 import json
 import statistics
@@ -19,7 +19,7 @@ KNOWN = (
 
 
 def known(context: RunContext[Settings]) -> Row:
-    """What is the same in every row of a run."""
+    """Return the fields that all rows of a run share."""
     record, versions = context.record, context.record.get("versions", {})
     device = record.get("device") or {}
     framework = context.choice.stack.framework
@@ -41,7 +41,7 @@ def known(context: RunContext[Settings]) -> Row:
 
 
 def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
-    """Write ``results.csv`` and ``results.json``: these columns, and what is known of all rows, in every row."""
+    """Write ``results.csv`` and ``results.json`` with these columns and the shared fields."""
     names = list(dict.fromkeys([*columns, "error", *KNOWN]))
     whole = [{name: row.get(name) for name in names} for row in rows]
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
@@ -50,7 +50,7 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
 
 
 def of_worker(context: RunContext[Settings]) -> list[Row]:
-    """The rows that the worker left, each with what is known of all."""
+    """Return the rows of the worker, each with the shared fields."""
     rows: list[Row] = json.loads((context.folder / "rows.json").read_text(encoding="utf-8"))
     return [row | known(context) for row in rows]
 
@@ -65,7 +65,7 @@ ENCODER_COLUMNS = (
 
 
 def figures(taken_s: list[float], passes: int, flops: float) -> Row:
-    """Median and spread of the seconds that ``passes`` passes took, and the work done in a second."""
+    """Return median and spread of the seconds of ``passes`` passes, and the work per second."""
     if not taken_s:
         return {"repeats": 0}
     median = statistics.median(taken_s)
@@ -82,7 +82,7 @@ def figures(taken_s: list[float], passes: int, flops: float) -> Row:
 
 
 def published(about: str) -> list[Row]:
-    """Figures that others published of the same work, as rows."""
+    """Return published figures of the same work, as rows."""
     return [
         {
             "model": about,
@@ -106,7 +106,7 @@ def published(about: str) -> list[Row]:
 
 
 def share_of_peak(rows: list[Row]) -> None:
-    """Hold every row against the fastest matrix product on the same kind of device in the same precision."""
+    """Compare every row with the fastest matrix product on the same kind of device in the same precision."""
     peaks: dict[tuple[str, str], float] = {}
     for row in rows:
         if row["implementation"] == "matrix product" and row.get("fastest_s"):
@@ -120,7 +120,7 @@ def share_of_peak(rows: list[Row]) -> None:
 
 
 def read(folder: Path) -> list[Row]:
-    """The rows that a run folder holds, none where it is of no benchmark."""
+    """Return the rows in a run folder; none if the run is not a benchmark."""
     table = folder / "results.json"
     rows: list[Row] = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else []
     return rows
@@ -130,7 +130,6 @@ HEADINGS = ["implementation", "mode", "precision", "where", "s", "ms a pass", "T
 
 
 def cells(row: Row) -> list[str]:
-    """A row of the table on the screen."""
     what = " ".join(str(part) for part in (row["implementation"], row.get("way")) if part)
     reported = row.get("grade") == "reported"
     where = f"{row['stack']}: {row['machine']}" if reported else f"{row['stack']}, {row['device']}"

@@ -1,4 +1,4 @@
-"""One network on several stacks and in several precisions, all held ready and taking turns."""
+"""Time one network on several stacks and in several precisions, all kept ready and alternating."""
 
 import contextlib
 import dataclasses
@@ -28,14 +28,13 @@ COLUMNS = (
     "q3_ms", "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
     "gflop_per_s", "share_of_peak", "build_s", "compile_s", "peak_memory_bytes", "largest_error", "correct",
 )  # fmt: skip
-# Training goes through a network forwards and backwards, the latter for inputs and for weights.
+# Training runs a network forward and backward, the latter for inputs and for weights.
 PASSES = {"inference": 1, "training": 3}
 Turns = list[list[float]]
 TURNS = "turns"
 
 
 def bench(overrides: Overrides) -> Run:
-    """Time one network on several stacks in turn."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     networks.refuse_unknown(settings.network)
@@ -56,15 +55,13 @@ def bench(overrides: Overrides) -> Run:
 
 @dataclasses.dataclass
 class StackParticipant(Participant):
-    """A participant with its worker and its timings."""
-
     cases: list[Row] = dataclasses.field(default_factory=list)
     turns: list[Turns] = dataclasses.field(default_factory=list)
     peak: float | None = None
     session: WorkerSession | None = None
 
     def start(self, settings: StacksConfig) -> None:
-        """Start the worker and wait until every case is ready; what cannot be is kept."""
+        """Start the worker and wait until every case is ready; failed cases are kept."""
         request = request_of(self.context, {"name": settings.network}, "bench_interleaved")
         request.bench = InterleavedBench(
             network=networks.network(settings.network, self.context.folder), modes=settings.modes,
@@ -77,7 +74,7 @@ class StackParticipant(Participant):
             return outcome
 
         with self._errors_kept():
-            # Its bars need the screen to themselves.
+            # No other output may interrupt its progress bars.
             store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.session = WorkerSession(working)
             ready = self.session.start()
@@ -86,7 +83,7 @@ class StackParticipant(Participant):
             self.turns = [[] for _ in self.cases]
 
     def take_turn(self, case: int, seconds: float) -> None:
-        """Let the worker time a case; what goes wrong is kept."""
+        """Let the worker time a case, and keep its error."""
         if self.error or self.session is None or self.cases[case]["error"]:
             return
         with self._errors_kept():
@@ -95,7 +92,6 @@ class StackParticipant(Participant):
             self.turns[case] += [said.taken_s] if said.taken_s else []
 
     def finish(self) -> None:
-        """Let the worker end."""
         if self.session is not None:
             self.session.finish()
 
@@ -107,7 +103,7 @@ class StackParticipant(Participant):
             self.record_error(error)
 
     def rows(self, settings: StacksConfig) -> list[Row]:
-        """Its results, each of them complete in itself."""
+        """Return its results, each a complete row."""
         known = self.known | {"network": settings.network}
         pairs = zip(self.cases, self.turns, strict=True)
         rows = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]
@@ -116,7 +112,7 @@ class StackParticipant(Participant):
 
 
 def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
-    """All rounds; False where the user stopped them. Every other round goes backwards."""
+    """Run all rounds, every other one in reverse order; return False if the user stopped them."""
     cases = range(len(settings.modes) * len(settings.precisions))
     try:
         for participant in everyone:
@@ -138,13 +134,13 @@ def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
 
 
 def figures(case: Row, turns: Turns, batch: int, peak: float | None) -> Row:
-    """The row of a case: median and quartiles over all calls of all turns.
+    """Return the row of a case: median and quartiles over all calls of all turns.
 
     Args:
-        case: what the worker told of it.
-        turns: seconds of each call, a list a turn.
+        case: the worker's facts of the case.
+        turns: seconds of each call, one list per turn.
         batch: items of one call.
-        peak: GFLOP/s of the fastest matrix product in float32, of which rows in float32 take a share.
+        peak: GFLOP/s of the fastest matrix product in float32, for the share of float32 rows.
     """
     taken = [second for turn in turns for second in turn]
     row = case | {"batch_size": batch, "rounds": len(turns), "count": len(taken), TURNS: turns}
@@ -159,12 +155,11 @@ def figures(case: Row, turns: Turns, batch: int, peak: float | None) -> Row:
 
 
 def quartiles(values: list[float]) -> list[float]:
-    """Lower quartile, median and upper quartile of one or more values."""
     return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
 
 
 def compare_with_first(rows: list[Row]) -> None:
-    """How many times as fast as the first row of its mode each is: median and quartiles of the rounds' ratios."""
+    """Add the speed relative to the first row of the same mode: median and quartiles of the rounds' ratios."""
     first: dict[str, list[float]] = {}
     for row in rows:
         own = [statistics.median(turn) for turn in row.pop(TURNS, [])]
@@ -179,7 +174,6 @@ HEADINGS = ["stack", "precision", "mode", "batch", "ms", "items/s", "times the f
 
 
 def cells(row: Row) -> list[str]:
-    """A row of the table on the screen."""
     start = [row["stack"], row["precision"], row["mode"], str(row["batch_size"])]
     if row.get("error") or not row.get("median_ms"):
         return [*start, f"failed: {row['error']}" if row.get("error") else "stopped before it was timed", *[""] * 4]
@@ -196,7 +190,7 @@ def _times(row: Row) -> str:
 
 
 def sentences(rows: list[Row]) -> Iterator[str]:
-    """The fastest of each mode, held against the first; and what failed."""
+    """Yield the fastest row of each mode, compared with the first, and the failures."""
     timed: dict[str, list[Row]] = {}
     for row in rows:
         if row.get("median_ms"):
@@ -215,7 +209,6 @@ def _called(row: dict[str, Any]) -> str:
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of timings."""
     return [("", HEADINGS, [cells(row) for row in results.read(run.folder)])]
 
 

@@ -1,4 +1,4 @@
-"""How long it takes until the command line answers, the environment is found and the first step is made."""
+"""Time the command line, the search for the environment, and the way to the first step."""
 
 import json
 import statistics
@@ -25,19 +25,18 @@ from zoo.tasks.benchmarks.results import Row
 
 COLUMNS = ("what", "median_s", "q1_s", "q3_s", "count", "limit_s", "kept")
 COMMANDS = {"command line: --help": ["--help"], "command line: list": ["list"]}
-# What the zoo promises of itself.
+# The zoo's promises.
 LIMITS_S = {"command line: --help": 0.4, "environment found": 0.1, "zoo: all that the worker does not do": 1.0}
 TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
 
 
 def bench(overrides: Overrides) -> Run:
-    """Time as told."""
     context = create_context(BENCH, overrides)
     settings = context.settings
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context), tempfile.TemporaryDirectory() as root:
         context.record.bench = settings.bench
-        # Built here and now where it is not, off the clock.
+        # If the environment is missing, it is built now, before the clock starts.
         store.ensure(context.choice.stack, context.machine.platform)
         times = _taken(context, settings.count, Path(root))
         rows = [_row(what, taken) | results.known(context) for what, taken in times.items()]
@@ -47,7 +46,7 @@ def bench(overrides: Overrides) -> Run:
 
 
 def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, list[float]]:
-    """Seconds of every part, round by round, the first round left out."""
+    """Return the seconds of every part, round by round, without the first round."""
     times: dict[str, list[float]] = {}
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")
@@ -59,7 +58,6 @@ def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, l
 
 
 def _process(words: list[str]) -> tuple[float, str]:
-    """Wall time and standard output of one process of the zoo's."""
     began = time.perf_counter()
     answer = subprocess.run([sys.executable, "-m", "zoo", *words], capture_output=True, text=True, check=False)
     taken = time.perf_counter() - began
@@ -75,7 +73,7 @@ def _environment(context: RunContext[Settings]) -> dict[str, float]:
 
 
 def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
-    """One epoch on digits: where the time of the whole process went."""
+    """Train one epoch on digits; return how the time of the whole process was spent."""
     where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
     record: Json = json.loads(printed)
@@ -95,7 +93,7 @@ def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
 
 
 def _worker_s(folder: Path) -> float:
-    """Seconds from the start of the worker, right after its request was written, to its last event."""
+    """Return the seconds from the start of the worker, right after its request was written, to its last event."""
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
     return float(json.loads(lines[-1])["t"] - (folder / "request.json").stat().st_mtime)
 
@@ -109,7 +107,6 @@ def _row(what: str, taken: list[float]) -> Row:
 
 
 def sentences(rows: list[Row]) -> Iterator[str]:
-    """A line a row, with the promise where there is one."""
     for row in rows:
         promise = "" if row["limit_s"] is None else f", promised {row['limit_s']} s: {_verdict(row)}"
         yield f"{row['what']}: {row['median_s']:.3f} s ({row['q1_s']:.3f} to {row['q3_s']:.3f}){promise}"

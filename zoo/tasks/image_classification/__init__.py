@@ -1,1 +1,1 @@
-"""Train classifiers of images and predict with them."""
+"""Train image classifiers and predict with them."""

@@ -1,4 +1,4 @@
-"""Contact sheets: pages of small pictures with what a network said of them, as PNG."""
+"""Contact sheets: pages of small images with their predictions, as PNG."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PAPER, INK, FAINT, BAR = "#ffffff", "#1a1a1a", "#6a6a6a", "#c9d8f0"
 
 @dataclass(frozen=True)
 class Entry:
-    """One picture on a sheet: its small copy, uint8 (height, width, 3), its name, and (label, share) best first."""
+    """One image on a sheet: its thumbnail, uint8 (height, width, 3), its name, and (label, share) best first."""
 
     thumb: "Bytes"
     name: str
@@ -31,18 +31,11 @@ class Entry:
 
 
 def per_page() -> int:
-    """How many pictures a page holds."""
     return COLUMNS * ROWS
 
 
 def draw(entries: list[Entry], title: str, path: Path) -> None:
-    """Draw a page.
-
-    Args:
-        entries: at most :func:`per_page` pictures.
-        title: printed above them.
-        path: the PNG to write.
-    """
+    """Draw a page of at most :func:`per_page` images, with a title above them, as PNG."""
     from PIL import Image, ImageDraw
 
     thumbs = [_fitting(Image.fromarray(entry.thumb)) for entry in entries]
@@ -58,7 +51,7 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
         foot += highest[number]
         for column, thumb in enumerate(row):
             left = MARGIN + column * (CELL + MARGIN)
-            # At the foot of its row, next to its labels, whatever its proportions.
+            # At the bottom of its row, next to its labels, for any aspect ratio.
             page.paste(thumb, (left, foot - thumb.height))
             _label(pen, letters, entries[number * COLUMNS + column], left, foot + 3)
         foot += LINES * LINE + 2 * MARGIN
@@ -66,7 +59,7 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
 
 
 def _fitting(thumb: "Image.Image") -> "Image.Image":
-    """Tiny pictures a whole number of times as large, pixel by pixel; large ones reduced."""
+    """Enlarge tiny images by an integer factor, pixel by pixel; reduce large ones."""
     from PIL import Image
 
     if max(thumb.size) > CELL:
@@ -78,7 +71,7 @@ def _fitting(thumb: "Image.Image") -> "Image.Image":
 
 
 def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry: Entry, left: int, top: int) -> None:
-    # Of a long path the end tells more; the text is turned round to be cut there.
+    # The end of a long path matters more; the text is reversed to cut it there.
     name = _fitted(pen, entry.name[::-1], letters, CELL)[::-1]
     pen.text((left, top), name, FAINT, letters)
     for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
@@ -91,8 +84,7 @@ def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry:
 
 
 def _fitted(pen: "ImageDraw.ImageDraw", text: str, letters: "ImageFont.FreeTypeFont", room: float) -> str:
-    """The text, cut short where it is wider than the room."""
-    # Names may hold line breaks, which would be drawn as such.
+    # Names may contain line breaks, which would be drawn.
     text = " ".join(text.split())
     if pen.textlength(text, letters) <= room:
         return text
@@ -102,7 +94,7 @@ def _fitted(pen: "ImageDraw.ImageDraw", text: str, letters: "ImageFont.FreeTypeF
 
 
 def _font(size: int) -> "ImageFont.FreeTypeFont":
-    """DejaVu Sans, which comes with matplotlib and knows more letters than Pillow's own."""
+    """Return DejaVu Sans, which comes with matplotlib and has more letters than Pillow's own font."""
     from PIL import ImageFont
 
     spec = importlib.util.find_spec("matplotlib")

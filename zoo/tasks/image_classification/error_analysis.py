@@ -1,4 +1,4 @@
-"""What a trained classifier of pictures takes for what: tables, and its worst mistakes as pictures."""
+"""The errors of a trained image classifier: tables, and its worst mistakes as images."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +15,9 @@ if TYPE_CHECKING:
 
 
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
-    """As :func:`zoo.tasks.error_analysis.keep`, with ``mistakes.png`` besides.
+    """Do the same as :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``.
 
-    Args:
-        folder: with what the worker kept.
-        material: that was trained on.
-        title: of the pictures.
-
-    Returns:
-        None where nothing was judged.
+    Return None if nothing was evaluated. ``material`` is the training set, ``title`` that of the images.
     """
     judged = error_analysis.read(folder)
     if judged is None:

@@ -1,4 +1,4 @@
-"""Holding a classifier against labelled images: top-1, top-5, figures by class, confusion matrix, worst mistakes."""
+"""Evaluate a classifier on labeled images: top-1, top-5, metrics by class, confusion matrix, worst mistakes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ THUMB = 224
 
 
 def evaluate(overrides: Overrides) -> Run:
-    """Hold a trained run, or published weights, against labelled images."""
+    """Evaluate a trained run, or published weights, on labeled images."""
     predict.refuse_video(overrides.get("data.root"))
     origin = source.find(EVALUATE, overrides)
     context = create_context(EVALUATE, overrides)
@@ -70,7 +70,6 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
-    """Evaluate on photos, which are decoded as they are needed."""
     what = f"The folders in {folder.root}"
     numbers = class_names.labels_of(folder.folders, classifier.classes, what, by_number=True)
     classes = class_names.named_after(classifier.classes, folder.folders, numbers)
@@ -110,14 +109,13 @@ def _thumbs(root: Path, judging: Judging) -> "Thumb":
     def thumb(item: int) -> "NDArray[np.uint8] | None":
         try:
             return decode.decode_with_thumb(root / judging.names[item], (8, 8), "stretch", THUMB)[1]
-        except decode.UnreadableError:  # its name was written with escapes, or it is gone since
+        except decode.UnreadableError:  # its name was escaped, or it was removed
             return None
 
     return thumb
 
 
 def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
-    """Evaluate on small images that are ready as one array."""
     import numpy as np
 
     predict.refuse_for_arrays(context)
@@ -144,7 +142,7 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
 
 
 def _conclude(context: RunContext[EvaluateConfig], judging: Judging, title: str, thumb: "Thumb") -> None:
-    """Write figures, tables and pictures; of a run that was stopped those of the images until then."""
+    """Write metrics, tables and images; for an interrupted run, those of the images so far."""
     if not judging.names:
         return
     record = context.record

@@ -1,4 +1,4 @@
-"""Labelled images for an evaluation, and the network that they fit."""
+"""Labeled images for an evaluation, and a network for them."""
 
 import dataclasses
 from pathlib import Path
@@ -47,7 +47,7 @@ def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Class
 
 
 def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: int | None) -> Inputs:
-    """Return the test part, with the labels of the network; saved models make colors gray by themselves."""
+    """Return the test part, with the labels of the network; saved models convert colors to gray themselves."""
     import numpy as np
 
     labels = np.array(numbers, np.int64)[np.load(dataset.y_test)[:limit]]
@@ -61,7 +61,7 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
 
 
 def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
-    """Return the network of a run on small gray images, and a folder of images made such."""
+    """Return the network of a run on small gray images, and a folder of images converted to them."""
     import numpy as np
 
     from zoo.data.images import grayscale
@@ -88,7 +88,7 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
 
 
 def _rows(folders: list[str], known: dict[str, Any], limit: int | None) -> list[int]:
-    """Return the rows of images in folders of classes; with a limit, of each class in turn."""
+    """Return the rows of images in class folders; with a limit, of each class in turn."""
     places: dict[str, int] = {}
     order = []
     for row, folder in enumerate(folders):
@@ -99,9 +99,9 @@ def _rows(folders: list[str], known: dict[str, Any], limit: int | None) -> list[
 
 
 def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:
-    """Say so where a run is held against the folder that it was trained with."""
+    """Warn if a run is evaluated on the folder that it was trained with."""
     trained, root, part = source.record["data"].get("source"), folder.root.absolute(), folder.part
-    if not part and trained == str(root.parent):  # a part of that folder, given by itself
+    if not part and trained == str(root.parent):  # a part of that folder
         part = (set_parts.part_of(root.name) or ("", ""))[0]
     if trained and Path(str(trained)) in (root, root.parent) and part in ("", "train"):
         console.warn(

@@ -14,7 +14,7 @@ WORST = 15
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of the figures by class; of very many classes, of those with the lowest F1."""
+    """Return the table of the metrics by class; of very many classes, of those with the lowest F1."""
     path = run.folder / judging.FIGURES
     if not path.is_file():
         return []
@@ -29,7 +29,7 @@ def tables(run: Run) -> list[Table]:
 
 
 def lines(run: Run) -> list[str]:
-    """Return the figures of the whole, and where the rest is."""
+    """Return the overall metrics, and the paths of the other results."""
     record, metrics, data = run.record, run.metrics, run.record["data"]
     where = f"{summaries.where(record)}, data {data.get('source') if data['name'] == 'folder' else data['name']}"
     if "test_accuracy" not in metrics:
@@ -48,7 +48,6 @@ def lines(run: Run) -> list[str]:
 
 
 def _confused(run: Run) -> list[str]:
-    """Name the classes that are most often taken for another one."""
     with (run.folder / "confusion.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as source:
         heads, *rows = csv.reader(source)
     pairs = [

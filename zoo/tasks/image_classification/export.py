@@ -1,4 +1,4 @@
-"""Exporting a classifier of images: of a run, of published weights, or a saved model."""
+"""Export an image classifier: of a run, of published weights, or a saved model."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +27,6 @@ Write = Callable[[Path, int], ItemData]
 
 
 def export(overrides: Overrides) -> Run:
-    """Export a classifier of images."""
     origin = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
     context = create_context(EXPORT, overrides)
     if isinstance(origin, TrainedRun):
@@ -62,7 +61,7 @@ def _of_run(settings: ExportConfig, origin: TrainedRun) -> exporting.Subject:
 
 
 def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: str) -> Write:
-    """Items of a part of the run's data, or of what the user names instead."""
+    """Return a function that writes items of a part of the run's data, or of the user's own images."""
     if given in (None, part):
         return lambda folder, most: _part(origin.run, settings, part, folder, most)
     if origin.shape[2] == 3:
@@ -101,7 +100,7 @@ def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: in
 
 
 def _photos(given: str | None, size: tuple[int, int], resize: str) -> Write:
-    """Photos of a file or folder that the user names; the two that come with scikit-learn where none is."""
+    """Return a function that writes photos of a file or folder, by default the two of scikit-learn."""
 
     def write(folder: Path, most: int) -> ItemData:
         import numpy as np

@@ -1,4 +1,4 @@
-"""The names of images whose features the worker writes: ``features.csv``, in the order of the rows."""
+"""Write the names of images with features: ``features.csv``, in the order of the rows."""
 
 from pathlib import Path
 from types import TracebackType
@@ -19,16 +19,12 @@ FILE, NAMES = "features.npy", "features.csv"
 
 
 def part(folder: Path, layer: str | None) -> FeaturesPart:
-    """Return the part of a request that asks for features instead of probabilities."""
+    """Return the part of a request for features instead of probabilities."""
     return FeaturesPart(layer=layer, path=str(folder / FILE))
 
 
 class FeatureNames(LeftOut):
-    """Writes a row for each image: its row in ``features.npy``, from 0 on, and its name.
-
-    Args:
-        folder: the run folder.
-    """
+    """Writes a row for each image: its row in ``features.npy``, from 0 on, and its name."""
 
     thumbs = 0
 
@@ -48,17 +44,14 @@ class FeatureNames(LeftOut):
         self._out.close()
 
     def take(self, picture: Picture, _: "NDArray[np.float32]") -> None:
-        """Write one row."""
         self.add(picture.name)
 
     def add(self, name: str) -> None:
-        """Write one row."""
         self._rows.writerow([self.written, name])
         self.written += 1
 
 
 def lines(run: Run) -> list[str]:
-    """Summarize what was written."""
     record, about, items = run.record, run.record["features"], run.record["data"]["items"]
     shape = " x ".join(f"{size:,}" for size in about["shape"])
     summary = ["Interrupted; the features so far are kept."] if run.exit == "interrupted" else []

@@ -1,4 +1,4 @@
-"""What a classifier takes labelled images for, kept image by image; and the figures, tables and pictures of it."""
+"""Collect the predictions of a classifier for labeled images; write metrics, tables and images."""
 
 from array import array
 from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # The small copy of an image, uint8 (height, width[, 3]), by its number among those that were judged.
+    # Returns the thumbnail of an image, uint8 (height, width[, 3]), by its index among the evaluated ones.
     Thumb = Callable[[int], "NDArray[np.uint8] | None"]
 
 FIGURES = "evaluation.json"
@@ -23,22 +23,17 @@ SMALLEST = 1e-7
 
 
 class Judging:
-    """Keeps of each image its label, the likeliest classes and their probabilities: some 60 bytes, and its name.
-
-    Args:
-        classes: names of the classes of the network.
-    """
+    """Keeps for each image its name, label, and likeliest classes with probabilities: about 60 bytes and the name."""
 
     def __init__(self, classes: list[str]) -> None:
         self.names: list[str] = []
         self._classes = classes
-        # As in training: that the right class is among all there are would say nothing.
+        # As in training: the right class is always among all classes.
         self._count = max(1, min(BEST, len(classes) - 1))
         self._labels, self._best = array("i"), array("i")
         self._shares, self._true = array("f"), array("f")
 
     def take(self, name: str, label: int, probabilities: "NDArray[np.float32]") -> None:
-        """Keep what was said of an image."""
         import numpy as np
 
         best = np.argsort(-probabilities, kind="stable")[: self._count]
@@ -60,7 +55,7 @@ class Judging:
         }
 
     def metrics(self) -> Json:
-        """Return top-1 and, of more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
+        """Return top-1 and, with more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
         import numpy as np
 
         judged = self.judged()
@@ -72,16 +67,9 @@ class Judging:
         return metrics | {"test_loss": float(-np.log(true).mean())}
 
     def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
-        """Write figures, tables and pictures into a run folder, of the classes that occur.
+        """Write metrics, tables and images of the occurring classes; return the metrics for ``run.json``.
 
-        Args:
-            folder: where to.
-            title: of the pictures.
-            what: was evaluated, for ``evaluation.json``.
-            thumb: gives the small copy of an image.
-
-        Returns:
-            The figures for ``run.json``, as :func:`zoo.tasks.error_analysis.keep`.
+        ``what`` describes the data in ``evaluation.json``; ``thumb`` returns the thumbnail of an image.
         """
         import numpy as np
 
@@ -100,7 +88,7 @@ class Judging:
         return analysis
 
     def _names(self, numbers: list[int]) -> list[str]:
-        """Return names of classes; of those that bear the same, with their number."""
+        """Return names of classes; those of the same name get their number."""
         names = [self._classes[number] for number in numbers]
         twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
         pairs = zip(names, numbers, strict=True)

@@ -1,7 +1,7 @@
-"""Pictures decoded beside the network that looks at them: by threads, into memory that host and worker share.
+"""Decode images in threads while the network computes, into memory that host and worker share.
 
-Nothing here grows with the number of pictures: a few batches are on their way at any time, and what comes out of
-the network is handed on at once.
+Memory does not grow with the number of images: only a few batches are in progress at any time, and results are passed
+on at once.
 """
 
 import contextlib
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3
 THUMB = 224
-# Images that are decoded ahead, for each thread that decodes.
+# Images decoded ahead, per decoding thread.
 AHEAD = 2
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A decoded picture: its name, its pixels at the size of the network, and a small copy where one is wanted."""
+    """A decoded image: its name, its pixels at the size of the network, and an optional thumbnail."""
 
     name: str
     pixels: "Bytes"
@@ -49,23 +49,23 @@ class Picture:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file that is no picture, and why."""
+    """A file that is not a usable image, and the reason."""
 
     name: str
     reason: str
 
 
 class PhotoStream:
-    """Decodes pictures for a worker and takes its answers.
+    """Decodes images for a worker and takes its answers.
 
     Args:
-        names: (name to show, path) of every picture, in order.
-        size: (height, width) that the network takes.
-        batch: pictures at a time.
+        names: (name to show, path) of every image, in order.
+        size: (height, width) of the network's input.
+        batch: images at a time.
         resize: see :func:`zoo.data.images.decode.decode`.
-        thumbs: small copies are made of so many pictures, the first.
-        take: called with a picture and its probabilities, (classes,) float32, in order; none of 0 classes.
-        skip: called with every file that is no picture.
+        thumbs: number of thumbnails, of the first images.
+        take: called with an image and its probabilities, (classes,) float32, in order; they are empty for 0 classes.
+        skip: called with every unusable file.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class PhotoStream:
         self._pool, self._ahead = ThreadPoolExecutor(threads, "decode"), AHEAD * threads
         self._decoded = self._decode(iter(names))
         self._waiting: dict[int, list[Picture]] = {}
-        # One that a signal handler may use while it is in use.
+        # A queue that a signal handler may use at any time.
         self._free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._ended = False
         self._files: list[Path] = []
@@ -95,7 +95,7 @@ class PhotoStream:
         self.taken = 0
 
     def prime(self) -> bool:
-        """Decode until there is a picture; False where none of the files is one."""
+        """Decode until there is an image; return False if no file is usable."""
         self._began = time.monotonic()
         for photo in self._decoded:
             if isinstance(photo, Picture):
@@ -106,9 +106,9 @@ class PhotoStream:
         return False
 
     def share(self, folder: Path, classes: int, items: int | None, precision: str) -> StreamPart:
-        """Make the files that both sides map; what the worker has to know of them.
+        """Create the files that both sides map, and return the part of the request about them.
 
-        Of 0 classes nothing comes back but how many pictures are done.
+        With 0 classes, the worker returns only the number of completed images.
         """
         import numpy as np
 
@@ -131,12 +131,12 @@ class PhotoStream:
     # -- what the runner calls
 
     def begin(self, stdin: IO[bytes]) -> None:
-        """Start to fill slots, telling the worker of each."""
+        """Start to fill slots and report each to the worker."""
         self._thread = threading.Thread(target=self._fill, args=(stdin,), daemon=True)
         self._thread.start()
 
     def event(self, event: Event) -> None:
-        """Take what an event says; the answers of a slot are handed on and the slot is free again."""
+        """Handle an event: pass on the answers of a slot and free it."""
         if isinstance(event, ReadyEvent):
             self._ready = time.monotonic()
         elif isinstance(event, BatchEvent) and event.slot is not None:
@@ -148,12 +148,12 @@ class PhotoStream:
             self._free.put(slot)
 
     def stop(self) -> None:
-        """Decode no more; the worker is told that nothing comes any more."""
+        """Stop decoding and close the worker's input."""
         self._ended = True
         self._free.put(None)
 
     def close(self) -> None:
-        """Leave nothing behind, and raise what stopped the decoding."""
+        """Clean up, and raise the error that stopped the decoding."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -166,9 +166,9 @@ class PhotoStream:
 
     @property
     def end_to_end_s(self) -> float:
-        """Seconds from the first file to the last answer, less those in which the worker was not ready yet.
+        """Seconds from the first file to the last answer, without the time in which the worker was not ready.
 
-        What was decoded while the worker started is counted by the time that took.
+        Images decoded while the worker started are counted by the time that they took.
         """
         return max(1e-9, self._last - self._ready + self.ahead_s) if self.taken else 0.0
 
@@ -196,8 +196,8 @@ class PhotoStream:
             with stdin:
                 self._fill_slots(stdin)
         except BrokenPipeError:
-            pass  # the worker is gone; the runner says why
-        except BaseException as error:  # handed to close(), in the thread of whoever asked for the pictures
+            pass  # the worker is gone; the runner reports why
+        except BaseException as error:  # passed to close(), in the caller's thread
             self._error = error
 
     def _fill_slots(self, stdin: IO[bytes]) -> None:
@@ -212,7 +212,7 @@ class PhotoStream:
                 self._pixels[slot, place] = picture.pixels
             if not self._ready:
                 self.ahead_s += time.monotonic() - began
-            # Only the thumb is of use from here on.
+            # Only the thumbnail is needed from here on.
             self._waiting[slot] = [Picture(each.name, each.pixels[:0], each.thumb) for each in chosen]
             stdin.write(json.dumps({"slot": slot, "count": len(chosen)}).encode() + b"\n")
             stdin.flush()
@@ -235,11 +235,11 @@ class PhotoStream:
 
 @dataclass(frozen=True)
 class Listed:
-    """The pictures that ``input=`` means.
+    """The images of ``input=``.
 
     Attributes:
-        names: (name to show, path) of every one, to be gone through once.
-        count: how many; None where that is not known beforehand.
+        names: (name to show, path) of each, to iterate over once.
+        count: number of images; None if unknown in advance.
         closed: folders that cannot be listed.
     """
 
@@ -249,11 +249,11 @@ class Listed:
 
 
 def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
-    """Find the pictures that ``input=`` means, without holding more than a folder's names.
+    """Find the images of ``input=``, with at most the names of one folder in memory.
 
     Args:
-        source: a picture, a folder, or ``-``.
-        lines: gives, for ``-``, a path each, as bytes, because those of a path need not be a text.
+        source: an image, a folder, or ``-``.
+        lines: returns, for ``-``, one path per item as bytes, since a path may not be valid text.
     """
     if source == "-":
         given = (os.fsdecode(line).rstrip("\r\n") for line in lines())
@@ -271,7 +271,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
 
 
 def _given(line: str) -> Path:
-    """Return the path that a line names; one that cannot be is left out by name like one that is not there."""
+    """Return the path of a line; an impossible path is skipped later, like a missing one."""
     try:
         return user_path(line)
     except ZooError:
@@ -279,5 +279,5 @@ def _given(line: str) -> Path:
 
 
 def shown(name: str) -> str:
-    """Return a name that can be printed and written: bytes that are not UTF-8 and control characters as escapes."""
+    """Return a printable name: bytes that are not UTF-8 and control characters as escapes."""
     return console.escape_controls(name, keep="")

@@ -1,4 +1,4 @@
-"""Using a trained classifier on pictures of the user's own, or on the test set that it was trained beside."""
+"""Run a trained classifier on a user's own images, or on the test set of its data."""
 
 import dataclasses
 from collections.abc import Callable
@@ -40,7 +40,6 @@ NEEDED_FOR_ARRAYS = {"config.model.name": str, "config.data.name": str, "data.na
 
 
 def infer(overrides: Overrides) -> Run:
-    """Use a trained run, or published weights, on pictures."""
     refuse_video(overrides.get("input"))
     origin = source.find(INFER, overrides)
     if not isinstance(origin, TrainedRun) or _sees_photos(origin, overrides.get("input")):
@@ -65,11 +64,10 @@ def infer(overrides: Overrides) -> Run:
 
 
 def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
-    """Open what ``run=`` or ``model=`` names for pictures that come one by one; ``input=`` is not looked at.
+    """Open the classifier of ``run=`` or ``model=`` for images that come one by one; ``input=`` is ignored.
 
-    Returns:
-        The context, the network, and how grey pictures are made for it, see
-        :func:`zoo.data.images.grayscale.load`; None where it sees colours.
+    Return the context, the network, and the style of gray images for :func:`zoo.data.images.grayscale.load`; None for
+    color.
     """
     overrides = overrides.with_("command", {"input": "-"})
     origin = source.find(INFER, overrides)
@@ -80,7 +78,6 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
 
 
 def refuse_video(source: str | None) -> None:
-    """Stop where images are to come from a video or a camera."""
     moving = unknown_kinds.moving(source) if source else None
     if moving:
         raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
@@ -99,7 +96,7 @@ def _create_context(overrides: Overrides) -> RunContext[InferConfig]:
 
 @dataclass
 class Inputs:
-    """Small images that are predicted at once: names, how to write them, labels if they have any, and the record."""
+    """Small images that are predicted at once: names, how to write them, optional labels, and the record."""
 
     names: list[str]
     save: Callable[[Path], None]
@@ -108,7 +105,7 @@ class Inputs:
 
 
 def _sees_photos(run: TrainedRun, given: str | None) -> bool:
-    """Whether pictures of ``input=`` are to be decoded in colour, one after the other."""
+    """Return whether the images of ``input=`` are decoded in color, one after the other."""
     return run.is_of_photos and bool(given) and given != "test" and not str(given).endswith(".npy")
 
 
@@ -130,7 +127,7 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
 
 
 def trained_on(run: Run, asked: TestData) -> TrainingSet:
-    """Return the data that a run was made with, the test part as much of it as is asked for."""
+    """Return the data of a run, with the requested amount of the test part."""
     trained = run.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
@@ -141,7 +138,7 @@ def trained_on(run: Run, asked: TestData) -> TrainingSet:
 
 
 def test_set(run: Run, limits: TestData) -> Inputs:
-    """Return the test part that the run was made with, or as much of it as is asked for."""
+    """Return the test part of a run's data, or the requested amount of it."""
     import numpy as np
 
     material = trained_on(run, limits)
@@ -173,7 +170,7 @@ def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
 def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, trained: Json) -> Request:
     import numpy as np
 
-    # Copies inside the run folder: what was asked stays beside what was answered.
+    # Copies inside the run folder keep the inputs next to the answers.
     pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
     if inputs.labels is not None:

@@ -1,4 +1,4 @@
-"""Telling what photos show: a network with trained weights over any number of pictures."""
+"""Classify any number of photos with a network with trained weights."""
 
 import sys
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from zoo.tasks.image_classification.photo_stream import PhotoStream
 from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
 
 USUAL_BATCH = 32
-# (mean, scale) of pixels 0 to 255 by channel; those of imagenet are the ones of torchvision.
+# (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
     "0..1": ([0.0] * 3, [255.0] * 3),
     "-1..1": ([127.5] * 3, [127.5] * 3),
@@ -34,14 +34,14 @@ SCALES = {
 
 @dataclass(frozen=True)
 class Classifier:
-    """A network that can be asked.
+    """A network with its weights and classes.
 
     Attributes:
         model: the ``model`` of a request: ``name`` and ``args``.
-        size: (height, width) of its pictures.
-        weights: ``.npz`` for the worker; None where the model has them.
+        size: (height, width) of its images.
+        weights: ``.npz`` for the worker; None if the model has them.
         classes: names of its classes.
-        record: what ``run.json`` tells of it.
+        record: its fields in ``run.json``.
     """
 
     model: Arguments
@@ -52,12 +52,7 @@ class Classifier:
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
-    """Add the backend that predicts fastest where none is named: OpenVINO where the processor has to do it.
-
-    Args:
-        overrides: of the user.
-        here: the machine to choose for.
-    """
+    """Add the backend that predicts fastest if none is named: OpenVINO on a CPU."""
     stack = overrides.get("stack")
     if overrides.get("backend") not in (None, "auto"):
         return overrides
@@ -77,7 +72,6 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
-    """Ask a network about the pictures of ``input=``."""
     settings = context.settings
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     name = str(classifier.model["name"])
@@ -123,12 +117,7 @@ def ask(
 ) -> None:
     """Let the worker answer for every image of a stream.
 
-    Args:
-        context: the run.
-        classifier: the network.
-        stream: of images.
-        count: of them, as far as that is known.
-        features: the part of the request that asks for them instead of probabilities.
+    ``count`` is the number of images, if known; ``features`` requests features instead of probabilities.
     """
     settings = context.settings
     try:
@@ -153,7 +142,7 @@ def ask(
 
 
 def _peak_bytes() -> int | None:
-    """Most memory that this process has held so far; None where the system does not tell."""
+    """Return the largest resident size so far in bytes, or None if the system does not report it."""
     try:
         import resource
     except ImportError:

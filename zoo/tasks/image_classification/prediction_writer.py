@@ -1,4 +1,4 @@
-"""What a network said of pictures, written as it comes: tables, a list of what was left out, contact sheets."""
+"""Write predictions for images as they arrive: tables, a list of skipped files, contact sheets."""
 
 import json
 from pathlib import Path
@@ -14,17 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BEST = 5
-# Of what is left out, so much is said on the screen and kept in run.json; all of it is in skipped.csv.
+# Number of skipped files on the screen and in run.json; skipped.csv has all of them.
 SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
 
 
 class LeftOut:
-    """Lists in ``skipped.csv`` what was left out.
-
-    Args:
-        folder: the run folder.
-    """
+    """Lists skipped files in ``skipped.csv`` of the run folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -32,7 +28,6 @@ class LeftOut:
         self.skipped_count = 0
 
     def skip(self, left_out: Skipped) -> None:
-        """List a file that is no picture."""
         new = not self.skipped_count
         with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
             rows = csv_files.Writer(out)
@@ -50,11 +45,9 @@ class PredictionWriter(LeftOut):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
     Args:
-        folder: the run folder.
-        classes: names of the classes.
         title: printed above each contact sheet.
         pages: contact sheets at most.
-        whole: write ``probabilities.npy``, (n, classes) float32, too.
+        whole: also write ``probabilities.npy``, (n, classes) float32.
         best: classes in each row, likeliest first.
     """
 
@@ -81,7 +74,7 @@ class PredictionWriter(LeftOut):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        """Whatever happened, what was said so far is whole."""
+        """Complete all files, also after an error."""
         self._json.write("\n]\n")
         self._json.close()
         self._csv.close()
@@ -91,7 +84,6 @@ class PredictionWriter(LeftOut):
             self._keep_whole()
 
     def take(self, picture: Picture, probabilities: "NDArray[np.float32]") -> None:
-        """Write one row."""
         import numpy as np
 
         best = np.argsort(-probabilities, kind="stable")[: self._best]
@@ -111,7 +103,7 @@ class PredictionWriter(LeftOut):
 
     @property
     def thumbs(self) -> int:
-        """How many pictures the sheets have room for."""
+        """Number of images that fit on the sheets."""
         return self._pages * contact_sheet.per_page()
 
     def _draw(self) -> None:
@@ -123,7 +115,7 @@ class PredictionWriter(LeftOut):
             self._entries = []
 
     def _keep_whole(self) -> None:
-        """Put numpy's header before the numbers, by mapping both files: they may be larger than memory."""
+        """Put NumPy's header before the numbers, by mapping both files: they may exceed the memory."""
         import numpy as np
 
         raw = self._folder / "probabilities.raw"

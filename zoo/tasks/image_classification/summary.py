@@ -12,7 +12,7 @@ from zoo.tasks.image_classification import feature_writer
 
 
 def lines(run: Run) -> list[str]:
-    """Summarize predictions: of photos, which are shown as a table, or of small images; or features."""
+    """Summarize predictions for photos, which are shown as a table, or for small images; or features."""
     if "features" in run.record:
         return feature_writer.lines(run)
     return _photos(run) if _of_photos(run) else summaries.predictions(run)
@@ -23,7 +23,6 @@ def _of_photos(run: Run) -> bool:
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of the best predictions for photos."""
     if not _of_photos(run) or "features" in run.record:
         return []
     rows = [_best(row) for row in itertools.islice(run.each_prediction(), summaries.SHOWN_PREDICTIONS)]
@@ -62,7 +61,7 @@ def _photos(run: Run) -> list[str]:
 
 
 def _precision(metrics: Json) -> str:
-    """Say what precision=auto found."""
+    """Return the decision of precision=auto."""
     tried, compared = metrics["precision_tried"], metrics["precision_compared"]
     if tried is None:
         return "precision=auto: float32, this device is not known to be faster in another"

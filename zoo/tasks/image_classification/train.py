@@ -1,4 +1,4 @@
-"""Training a classifier of pictures: data, split, worker, curves, and the recipe's promise."""
+"""Train an image classifier: data, split, worker, curves, and the recipe's promise."""
 
 import contextlib
 import dataclasses
@@ -30,11 +30,6 @@ from zoo.weights import pretrained
 
 
 def train(overrides: Overrides) -> Run:
-    """Train as told.
-
-    Args:
-        overrides: ``group=option`` and ``key=value``.
-    """
     context = create_training_context(TRAIN, overrides)
     why_data = _resolve_data(context)
     _resolve_size(context)
@@ -75,7 +70,7 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
 
 
 def _resolve_size(context: RunContext[TrainConfig]) -> None:
-    """Take the size that an architecture of Keras is made for, where nobody sets one."""
+    """Use the default size of an architecture of Keras, if no size is set."""
     model = context.settings.model
     if not model_files.is_application(model["name"]):
         return
@@ -85,7 +80,7 @@ def _resolve_size(context: RunContext[TrainConfig]) -> None:
 
 
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
-    """Take the recipe for the size of the data, for a model that has none of its own."""
+    """Choose a recipe by the size of the data, for a model without a recipe of its own."""
     if not _is_without_recipe(context.settings) or context.overrides.is_given("recipes"):
         return
     recipe = config_files.recipe_for(items)
@@ -98,13 +93,13 @@ def _is_without_recipe(settings: TrainConfig) -> bool:
 
 
 def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
-    """Return the weights to start from; without any, the settings of fine-tuning have no meaning.
+    """Return the initial weights, if any; without them, the settings of fine-tuning have no effect.
 
-    What the file tells replaces arguments of the model that nobody set. A resumed run keeps those it has.
+    The file determines arguments of the model that nobody set. A resumed run keeps its own.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
     application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
-    if application.loads_imagenet(settings.model, settings.weights):  # Keras does
+    if application.loads_imagenet(settings.model, settings.weights):  # Keras loads them
         return None
     given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
@@ -143,24 +138,23 @@ def _train_request(
 
 
 class _Beside:
-    """Draws curves and mistakes as soon as they are known, beside what the worker still does."""
+    """Draws curves and mistakes as soon as they are known, while the worker continues."""
 
     def __init__(self, context: RunContext[Settings], material: TrainingSet) -> None:
         self._context, self._material, self._history = context, material, History(context)
         self._judgement: dict[str, Any] | None = None
 
     def watch(self, event: Event) -> None:
-        """Take note of an event of the worker."""
         self._history.watch(event)
         if isinstance(event, StartEvent):
             self._judgement = None
         elif isinstance(event, ArtifactEvent) and event.kind == "judged":
-            # What goes wrong here must not end the worker: it goes wrong again in `finish`, where it is told.
+            # An error must not end the worker here: it occurs again in `finish`, which reports it.
             with contextlib.suppress(Exception):
                 self._judgement = self._judged()
 
     def finish(self, outcome: worker_process.Outcome) -> None:
-        """Draw what is left; say why where the worker did not finish."""
+        """Draw the rest; raise an error if the worker did not finish."""
         self._history.finish(outcome.epochs)
         raise_if_failed(self._context, outcome)
         self._context.record.judgement = self._judgement or self._judged()
@@ -173,12 +167,12 @@ def _judge(context: RunContext[TrainConfig]) -> None:
     context.record.update(promises.judge(TRAIN, context.settings, context.record))
 
 
-# Of narrower networks TensorFlow trains single layers faster.
+# TensorFlow trains single layers of narrower networks faster.
 WIDE = 0.5
 
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
-    """Add the stack that trains MobileNets fastest, where the user named none."""
+    """Add the stack that trains MobileNets fastest, if the user names none."""
     given = overrides.get("model.alpha") or "1.0"
     wide = given.replace(".", "", 1).isdigit() and float(given) >= WIDE
     if overrides.get("model") not in ("mobilenet", "mobilenet_v2") or not wide:
@@ -197,6 +191,6 @@ TRAIN = Command(
     add_defaults=add_defaults,
     summary=summaries.training,
 )
-# Benchmarks build networks that have no input size of their own for handwritten digits.
+# Benchmarks build networks without a fixed input size for handwritten digits.
 COMMANDS = (TRAIN, predict.INFER, evaluate.EVALUATE, export.EXPORT)
 TASK = Task("classify", COMMANDS, network_arguments={"input_shape": [28, 28, 1], "classes": 10})

@@ -1,4 +1,4 @@
-"""Restyling pictures with a trained feed-forward style network: one picture, a film, or folders of either."""
+"""Restyle images with a trained feed-forward style network: one image, a video, or folders of either."""
 
 import os
 import shutil
@@ -38,7 +38,6 @@ KINDS = f"Give a picture ({decode.NAMES}), a video, or a folder of pictures."
 
 
 def infer(overrides: Overrides) -> Run:
-    """Restyle what ``input=`` names."""
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     settings = context.settings
@@ -58,7 +57,7 @@ def infer(overrides: Overrides) -> Run:
 
 
 def opened(overrides: Overrides) -> tuple[RunContext[RestyleConfig], Weights, Arguments]:
-    """Open the network that ``run=`` or ``weights=`` names: the context, its weights, and its size."""
+    """Open the network of ``run=`` or ``weights=``: the context, its weights, and its size."""
     overrides = overrides.with_("command", {"input": "-"})
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
@@ -69,7 +68,6 @@ def opened(overrides: Overrides) -> tuple[RunContext[RestyleConfig], Weights, Ar
 
 
 def source_of(command: Command[Settings], overrides: Overrides) -> Run | None:
-    """Open the run that ``run=`` names, if any."""
     for name in overrides.given("model"):
         raise ZooError(f"model.{name} has no use here", "The weights tell the size of the network.")
     if not overrides.get("run"):
@@ -80,7 +78,7 @@ def source_of(command: Command[Settings], overrides: Overrides) -> Run | None:
 
 
 def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]":
-    """Return the paintings, (256, 256, 3) each, as the predictor takes them: squeezed, not cut."""
+    """Return the paintings, (256, 256, 3) each, as the predictor needs them: squeezed, not cropped."""
     names = settings.styles or ([settings.style] if settings.style else [])
     paintings = [images.opened(user_path(name), "style") for name in names]
     for painting in paintings:
@@ -97,7 +95,7 @@ def _network(settings: RestyleConfig, source: Run | None) -> tuple[Weights, Argu
 
 
 def network_of(path: Path) -> tuple[Weights, Arguments]:
-    """Return the weights of a feed-forward style network, and its size as the builder takes it."""
+    """Return the weights of a feed-forward style network, and its size as arguments of the builder."""
     weights = io.read(path)
     size = manifest.size_of(weights.arrays)
     if size is None:
@@ -109,14 +107,12 @@ def network_of(path: Path) -> tuple[Weights, Arguments]:
 
 
 def stored(folder: Path, weights: Weights) -> Path:
-    """Write a copy of the weights into a run folder, in the form that the worker reads."""
     path = folder / "weights.npz"
     io.write(path, weights)
     return path
 
 
 def _names(given: Path) -> list[str]:
-    """Names of the pictures, relative to the folder that holds them."""
     try:
         if not given.exists():
             there = [entry.name for entry in given.parent.iterdir()] if given.parent.is_dir() else []
@@ -135,7 +131,7 @@ def _names(given: Path) -> list[str]:
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
-    """What is read and where the result goes (below the run folder without ``save=``), once nothing would be lost."""
+    """Return sources and targets (in the run folder without ``save=``), after checking that nothing is lost."""
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)
@@ -152,7 +148,7 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
 
 
 def _refuse_collisions(items: list[pipeline.Item]) -> None:
-    """Stop where a result would be written over a picture that is read, or over another result."""
+    """Reject targets that would overwrite an input, or another result."""
     sources, targets = {os.path.realpath(item.source) for item in items}, set[str]()
     for item in items:
         where = os.path.realpath(item.target)
@@ -176,7 +172,7 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
 
 
 def _check(picture: Path) -> None:
-    """Refuse a picture that cannot be used before anything is built for it."""
+    """Reject an unusable image before anything is built for it."""
     if video.describes(picture):
         video.opened(picture)
         return
@@ -187,7 +183,7 @@ def _check(picture: Path) -> None:
 
 
 def _written_name(name: str) -> str:
-    """The same name where its format can be written, else with ``.png`` added."""
+    """Return the name, with ``.png`` added if its format cannot be written."""
     return name if Path(name).suffix.lower() in (*files.WRITTEN, *video.FORMATS) else f"{name}.png"
 
 
@@ -229,7 +225,6 @@ def _restyle(
 
 
 def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
-    """Write the paintings for the worker; return their paths."""
     import numpy as np
 
     places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
@@ -242,7 +237,6 @@ def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
 
 
 def _words(record: Json) -> list[str]:
-    """The result, for people."""
     metrics, results = record["metrics"], record["results"]
     lines = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
     skipped = len(record["data"]["skipped"])

@@ -1,4 +1,4 @@
-"""Exporting a feed-forward style network, which takes pictures of any size."""
+"""Export a feed-forward style network, which accepts images of any size."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from zoo.tasks import exporting
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.style_transfer import apply_network, images
 
-# Pixels of the longer side of the pictures that exports are compared on, in turn: more than one size.
+# Longer sides in pixels, in turn, of the images to compare exports on: more than one size.
 SIZES = (256, 192)
 GRAIN = 4
 # The shortest side that the networks take: they pad by reflection.
@@ -23,7 +23,6 @@ MOST = 10
 
 
 def export(overrides: Overrides) -> Run:
-    """Export a style network."""
     source = apply_network.source_of(EXPORT, overrides)
     context = create_context(EXPORT, overrides)
     settings = context.settings
@@ -46,7 +45,7 @@ def export(overrides: Overrides) -> Run:
 
 
 def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
-    """Write pictures, their sides multiples of 4."""
+    """Write images whose sides are multiples of 4."""
     import numpy as np
 
     paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()

@@ -1,4 +1,4 @@
-"""Pictures for style transfer: opened in true colours, sized, recoloured, and shown side by side."""
+"""Images for style transfer: opened in sRGB, sized, recolored, and shown side by side."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture file: its first frame in sRGB, upright, and what the file tells beside it."""
+    """An image file: its first frame in sRGB, upright, and its metadata."""
 
     path: Path
     pixels: "Bytes"
@@ -25,17 +25,11 @@ class Picture:
 
     @property
     def long_side(self) -> int:
-        """Longer side in pixels."""
         return int(max(self.pixels.shape[:2]))
 
 
 def opened(path: Path, role: str) -> Picture:
-    """Open a picture.
-
-    Args:
-        path: the file.
-        role: what it is to the user, for the message: ``"content"``.
-    """
+    """Open an image; ``role``, such as ``"content"``, is its name in messages."""
     try:
         if not path.exists():
             raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
@@ -45,19 +39,19 @@ def opened(path: Path, role: str) -> Picture:
         raise ZooError(
             f"{path} ({role}) cannot be used: {error}", "Give a JPEG, PNG, TIFF, WebP, BMP or GIF."
         ) from error
-    except OSError as error:  # its folder may not be entered
+    except OSError as error:  # no permission for its folder
         raise storage_error("read", path, error) from error
 
 
 def fitted(pixels: "Bytes", long_side: int) -> "Bytes":
-    """The same picture with a long_side side of ``long_side`` pixels; the shorter one follows, at least 1."""
+    """Return the image with a longer side of ``long_side`` pixels, and the shorter one in proportion."""
     rows, columns = pixels.shape[:2]
     scale = long_side / max(rows, columns)
     return sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))
 
 
 def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
-    """The same picture, (rows, columns) large; grey ones stay (rows, columns)."""
+    """Return the image at (rows, columns); gray ones stay (rows, columns)."""
     import numpy as np
     from PIL import Image
 
@@ -67,7 +61,7 @@ def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
 
 
 def sizes(long_side: int, min_size: int) -> list[int]:
-    """Longer sides from coarse to fine: halves of the last, none below ``min_size``."""
+    """Return longer sides from coarse to fine: halves of the last, none below ``min_size``."""
     sides = [long_side]
     while sides[0] // 2 >= min_size:
         sides.insert(0, (sides[0] + 1) // 2)
@@ -75,7 +69,7 @@ def sizes(long_side: int, min_size: int) -> list[int]:
 
 
 def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
-    """The brightness of one picture with the colours of another of its size.
+    """Return the brightness of one image with the colors of another of the same size.
 
     Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
     luminance-only transfer.
@@ -89,11 +83,9 @@ def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
 
 
 def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
-    """Pictures of one height side by side, each with a word below it.
+    """Return (word, image) pairs side by side at one height, each with its word below.
 
-    Args:
-        pictures: (word, picture).
-        height: of the pictures in pixels; wider than four times that, they are made smaller.
+    ``height`` is in pixels; images wider than four times that are reduced.
     """
     import numpy as np
     from PIL import Image, ImageDraw, ImageFont
@@ -117,7 +109,7 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
 
 
 def film(path: Path, steps: "list[Path]", last: "Bytes", long_side: int = 320) -> None:
-    """An animated GIF of the making: every kept step, and the result for two seconds."""
+    """Write an animated GIF of the optimization: every saved step, and the result for two seconds."""
     end = fitted(last, min(long_side, max(last.shape[:2])))
     frames = [sized(opened(step, "step").pixels, *end.shape[:2]) for step in steps]
     files.write(path, [*frames, end], files.ImageMetadata(durations=(*(150 for _ in frames), 2000)))

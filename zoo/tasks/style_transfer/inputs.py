@@ -1,4 +1,4 @@
-"""The pictures of a style transfer, opened before anything is built, and where its result goes."""
+"""The images of a style transfer, opened before anything is built, and the path of its result."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -27,8 +27,6 @@ ASSETS = paths.ROOT / "assets"
 
 @dataclass
 class StyleInputs:
-    """The pictures of a run."""
-
     content: images.Picture
     styles: list[images.Picture]
     masks: "list[Bytes | None]"
@@ -40,7 +38,7 @@ class StyleInputs:
 
 
 def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
-    """Open every picture before anything is built, and settle where the result goes: over our own, else beside."""
+    """Open every image before anything is built, and choose the path of the result, which may replace our ``own``."""
     content = images.opened(user_path(settings.content) if settings.content else bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [user_path(name) for name in names]
@@ -65,7 +63,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
     picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
-    if picture.metadata.transparent:  # a picture is laid on white, and a mask is black where nothing was drawn
+    if picture.metadata.transparent:  # transparent images get a white background, but transparent masks are black
         clear = decode.open_upright(picture.path).convert("RGBA")
         grey = np.asarray(Image.alpha_composite(Image.new("RGBA", clear.size, "black"), clear).convert("L"))
     if not grey.any():
@@ -74,7 +72,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
 
 def target(settings: StyleConfig, used: list[Path]) -> Path | None:
-    """Where the result is saved; another name where that file is there and was not to be replaced."""
+    """Return the path of the result; another name if that file exists and must not be replaced."""
     if not settings.save:
         return None
     path = user_path(settings.save)
@@ -85,7 +83,7 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
             raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
         if path.is_dir():
             raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
-    except OSError as error:  # a folder above may not be entered
+    except OSError as error:  # no permission for a parent folder
         raise storage_error("write", path, error, elsewhere) from error
     check_writable(path, elsewhere)
     for picture in used:
@@ -106,19 +104,19 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
 
 
 def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
-    """What a run that goes on has saved itself and may replace, if nobody changed it since."""
+    """Return the result of a resumed run, which it may replace if nobody changed it since."""
     if folder is None or not settings.save:
         return None
     target = user_path(settings.save)
     record = records.read(folder)
-    # A record may be a stranger's: it names a file beside the one that the settings name, or none.
+    # A record may come from a stranger: it must name a file next to the one in the settings, or none.
     path = target.with_name(Path(str(record.get("saved", ""))).name or target.name)
     unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
     return path if unchanged else None
 
 
 def described(job: StyleInputs) -> Json:
-    """Which pictures these are; a run that goes on must find the same."""
+    """Return the identity of the images; a resumed run must find the same."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
     total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())
     named = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}

@@ -1,4 +1,4 @@
-"""Style transfer by optimisation: pictures in, settings checked, worker, and all that people want to see of it."""
+"""Style transfer by optimization: images, settings, worker, and all results for people."""
 
 import contextlib
 from pathlib import Path
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 
 def train(overrides: Overrides) -> Run:
-    """Make a picture in the style of others.
-
-    Args:
-        overrides: of the user.
-    """
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
     job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
@@ -60,7 +55,7 @@ def _request(
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
-    # A former result is as fine already as it is to become.
+    # A former result already has its final detail.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     request = request_of(context, settings.model, "optimize_style")
     request.style = StylePart(
@@ -88,7 +83,6 @@ def _request(
 
 
 def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float) -> StyleSize:
-    """The arrays of one size, as files for the worker."""
     import numpy as np
 
     def keep(name: str, pixels: "Bytes") -> str:
@@ -101,7 +95,7 @@ def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int
 
     content = images.fitted(job.content.pixels, long_side)
     rows, columns = content.shape[:2]
-    # A style is as large as the photo in area, so that a panorama meets no strokes as long as itself.
+    # A style has the area of the photo, so that the strokes do not become as long as a panorama.
     edge = (rows * columns) ** 0.5 * style_scale
     styles = [_style_of(style.pixels, edge) for style in job.styles]
     return StyleSize(
@@ -117,7 +111,7 @@ def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int
 
 
 def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
-    """A style with the area of a square of ``edge`` pixels, and no side below 16 or above 4096."""
+    """Return a style with the area of a square of ``edge`` pixels, and sides from 16 to 4096."""
     rows, columns = pixels.shape[:2]
     scale = edge / (rows * columns) ** 0.5
     return images.sized(pixels, *(min(4096, max(16, round(side * scale))) for side in (rows, columns)))
@@ -130,13 +124,13 @@ def _finish(
     outcome: worker_process.Outcome,
     features: feature_networks.FeatureNetwork,
 ) -> None:
-    """Write the result, the sheet, the film and the curves from what the worker left, also where it failed."""
+    """Write the result, the sheet, the film and the curves from the worker's output, also after a failure."""
     result = context.folder / "picture.png"
     if result.is_file():
         _write_out(context, settings, job, result)
     raise_if_failed(context, outcome)
     metrics = context.record.metrics
-    if not metrics:  # stopped before the end of the first size, or too slow to say how far it was
+    if not metrics:  # stopped before the end of the first size, or before any report
         there = result.is_file() and (job.save or result)
         words = (
             f"Stopped early; the picture so far: {there}" if there else "Stopped before there was a picture to keep."
@@ -162,7 +156,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     if job.save is not None:
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
-    elif context.record.get("saved"):  # by a run that this one goes on with, without being told where to save
+    elif context.record.get("saved"):  # by the resumed run, without a setting where to save
         console.warn(f"{context.record.get('saved')} stays as it was; the new picture is {path}")
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
@@ -178,7 +172,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
 
 
 def _tidy(folder: Path) -> None:
-    """Remove the arrays that were laid down for the worker: the pictures they came from are the user's."""
+    """Remove the arrays for the worker; the user still has the images."""
     for path in folder.glob("*"):
         path.unlink()
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Random pieces of photos for training, made while the worker learns from the ones before."""
+"""Random crops of photos for training, made while the worker trains on earlier ones."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 AHEAD = 4
-# Edge of the pieces, of the photo's shorter side.
+# Edge of the crops as a share of the photo's shorter side.
 LEAST_SHARE = 0.5
 _THREADS = 4
 
 
 def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
-    """Lay down ``steps`` batches of square pieces, uint8 (batch, size, size, 3); the same ones for the same seed.
+    """Write ``steps`` batches of square crops, uint8 (batch, size, size, 3); the same ones for the same seed.
 
-    Every photo is taken once before any is taken again.
+    Every photo is used once before any is used again.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
 
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
-    """A random square of a photo, perhaps mirrored; or why there is none."""
+    """Return a random square of a photo, perhaps mirrored; or why there is none."""
     import numpy as np
     from PIL import Image, ImageOps
 

@@ -1,6 +1,6 @@
-"""Handing pictures to the worker and taking them back: decoding, computing and encoding at the same time.
+"""Pass images to the worker and take results back: decode, compute and encode at the same time.
 
-Results are encoded as they come, so what is done is done when the run is stopped.
+Results are encoded as they arrive, so that an interrupted run keeps its completed results.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ AHEAD = 2
 
 @dataclass(frozen=True)
 class Item:
-    """A picture, still or moving, and where its result goes."""
+    """An image or video, and the path of its result."""
 
     source: Path
     target: Path
@@ -32,7 +32,7 @@ class Item:
 
 @dataclass
 class _Film:
-    """A picture that is being restyled, and the frames of it that are done."""
+    """An image or video in progress, and its completed frames."""
 
     item: Item
     metadata: files.ImageMetadata
@@ -43,17 +43,17 @@ class _Film:
 
 
 class ImagePipeline:
-    """The way of some pictures through the worker; see ``zoo/worker/jobs/apply_style_network.py`` for the files.
+    """Passes images through the worker; see ``zoo/worker/jobs/apply_style_network.py`` for the files.
 
     Args:
-        items: the pictures.
-        folder: where the files go.
-        size: longer side of the results in pixels; 0 means that of the pictures.
+        items: the images.
+        folder: folder for the files.
+        size: longer side of the results in pixels; 0 keeps that of the images.
 
     Attributes:
-        queue: where they are laid down; to be entered.
-        written: results that are in their place.
-        skipped: (file, reason) of pictures that could not be used.
+        queue: a context manager that passes arrays to the worker.
+        written: completed results.
+        skipped: (file, reason) of unusable images.
     """
 
     def __init__(self, items: list[Item], folder: Path, size: int = 0) -> None:
@@ -80,16 +80,16 @@ class ImagePipeline:
         self.queue.task_done()
 
     def _write_frame(self, film: _Film) -> None:
-        """Hand a frame of a video to its encoder at once: as arrays, all of them could fill a disk."""
+        """Pass a frame of a video to its encoder at once: all frames as arrays could fill a disk."""
         import numpy as np
 
-        assert film.clip is not None  # noqa: S101  (asked before)
+        assert film.clip is not None  # noqa: S101  (checked before)
         film.writer = film.writer or video.Writer(film.item.target, film.clip)
         film.writer.add(np.load(film.done[-1], allow_pickle=False))
         film.done[-1].unlink()
 
     def close(self) -> None:
-        """Once the worker is gone: encode what there is of a film that broke off, and tell what went wrong."""
+        """Finish an incomplete film and report errors, after the worker has ended."""
         film = self._film
         if film and not film.complete:
             frames = len(film.metadata.durations) or (film.clip.count if film.clip else None) or "more"
@@ -98,7 +98,6 @@ class ImagePipeline:
         self.queue.check()
 
     def _finish(self) -> None:
-        """Put the picture that is done where it belongs."""
         film, self._film = self._film, None
         if film is None:
             return
@@ -116,7 +115,7 @@ class ImagePipeline:
             path.unlink()
 
     def _feed(self, queue: ArrayQueue) -> None:
-        """Decode all pictures; runs in a thread of its own."""
+        """Decode all images; runs in its own thread."""
         for item in self._items:
             try:
                 self._hand_over(item, queue)

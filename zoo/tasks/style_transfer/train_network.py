@@ -1,4 +1,4 @@
-"""Training a feed-forward style network: the painting, the photos, the worker, the samples on the way."""
+"""Train a feed-forward style network: the painting, the photos, the worker, the samples during training."""
 
 import dataclasses
 import hashlib
@@ -33,11 +33,11 @@ from zoo.weights.formats import Weights
 
 MODEL = "style_transfer/fast"
 ASSETS = paths.ROOT / "assets"
-# What training starts from, in the run folder for as long as it takes.
+# The initial weights, in the run folder during the training.
 START = "start.npz"
-# A painting longer than so many times its width tells little of a style.
+# A painting longer than this many times its width shows little of a style.
 MOST_LENGTH = 20
-# Layers that Johnson et al. 2016 take of VGG16, and what stands for them elsewhere.
+# Layers that Johnson et al. 2016 use of VGG16, and their counterparts in other networks.
 LAYERS: dict[str, dict[str, list[str]]] = {
     "vgg16": {
         "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
@@ -53,7 +53,6 @@ LAYERS: dict[str, dict[str, list[str]]] = {
 
 
 def train(overrides: Overrides) -> Run:
-    """Train as told."""
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
     painting, files = _painting(settings), _files(settings.photos)
@@ -84,7 +83,7 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
     settings = context.settings
     if settings.weights is None:
         return None
-    # A run that goes on names its size among the settings that it began with.
+    # A resumed run has its size in its initial settings.
     for name in () if context.resumes else context.overrides.given("model"):
         raise ZooError(f"model.{name} has no use here", f"weights={settings.weights} tells the size of the network.")
     weights, size = apply_network.network_of(network_path(settings.weights))
@@ -93,17 +92,17 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
 
 
 def network_path(named: str) -> Path:
-    """Return the file or folder of a network that ``weights=`` names, which may be one of the zoo's own."""
+    """Return the path of the network that ``weights=`` names, which may be one of the zoo's own."""
     return zoo_networks.find(MODEL, named).weights if zoo_networks.is_named(named) else user_path(named)
 
 
 def _checksum(files: list[Path]) -> str:
-    """Return a checksum of the painting and the photos: a run that is resumed must find the same."""
+    """Return a checksum of the painting and the photos: a resumed run must find the same."""
     return hashlib.sha256("".join(file_sha256(path) for path in files).encode()).hexdigest()
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
-    """The painting, its shorter side scaled to what is asked; without one, that of the zoo's own."""
+    """Return the painting, its shorter side scaled as requested; by default that of the zoo."""
     if not settings.style:
         console.warn("No painting is given: one that comes with the zoo is used. style=PICTURE names yours.")
     painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
@@ -116,7 +115,6 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
 
 
 def _files(photos: str | None) -> list[Path]:
-    """The photos to learn from."""
     if photos is None:
         console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
         return bundled_photos()
@@ -133,7 +131,7 @@ def _files(photos: str | None) -> list[Path]:
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
-    """The layers of a feature network that are compared, as far as its weights reach."""
+    """Return the layers of a feature network to compare, as far as its weights reach."""
     layers = LayersPart(**LAYERS[chosen.network])
     if chosen.arrays is None:
         return layers
@@ -193,7 +191,7 @@ def _work(
 
 
 def _keep_sample(path: Path) -> None:
-    """Turn a sample, a photo and its restyled self, into a picture."""
+    """Convert a sample, a photo next to its restyled version, to PNG."""
     import numpy as np
 
     image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())

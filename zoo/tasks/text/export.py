@@ -1,4 +1,4 @@
-"""Exporting models of texts: a classifier, and a language model as one step with its cache."""
+"""Export text models: a classifier, or one step of a language model with its cache."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ Write = Callable[[Run, TestData, str, Path, int], ItemData]
 
 
 def export_classifier(overrides: Overrides) -> Run:
-    """Export a classifier of texts: token ids in, probabilities out."""
+    """Export a text classifier: token ids in, probabilities out."""
     return _export(CLASSIFIER, overrides, predict.NEEDED, "texts", _texts, "test")
 
 
@@ -39,7 +39,7 @@ def _export(
     write: Write,
     part: str,
 ) -> Run:
-    """Export a model of a run, compared on a part of its texts and calibrated on those it was trained with."""
+    """Export a model of a run, compared on a part of its texts and calibrated on its training texts."""
     source = _opened(command, overrides, needed)
     context = create_context(command, overrides)
     _refuse_other_items(context.settings)
@@ -59,7 +59,7 @@ def _export(
 
 def _opened(command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type]) -> Run:
     source = trained_run.open_run(command, overrides, needed)
-    tokenization.load(source.folder / dataset.VOCABULARY)  # refuses a damaged one
+    tokenization.load(source.folder / dataset.VOCABULARY)  # rejects a damaged one
     return source
 
 
@@ -69,7 +69,6 @@ def _model(source: Run) -> Json:
 
 
 def _refuse_other_items(settings: ExportConfig) -> None:
-    """Texts are those of the run."""
     for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
         if value not in (None, usual):
             raise ZooError(f"{key}={value}: models of texts are compared on texts of their run", f"Leave {key}= out.")

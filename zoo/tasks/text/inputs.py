@@ -1,4 +1,4 @@
-"""Read the texts that a trained classifier is asked about: sentences, files, tables, or its own test texts."""
+"""Read the texts to classify: sentences, files, tables, or the test texts of the run."""
 
 import dataclasses
 import sys
@@ -27,15 +27,15 @@ SHOWN = 60
 
 @dataclasses.dataclass
 class Inputs:
-    """Texts to be classified.
+    """Texts to classify.
 
     Attributes:
-        names: what each is called in tables.
-        texts: as they were given.
-        tokens: numbers of the tokens of each.
-        labels: its true class; None where nobody says.
+        names: their names in tables.
+        texts: the original texts.
+        tokens: token ids of each.
+        labels: the true classes, or None.
         record: for ``run.json``.
-        skipped: where each text stood that was left out, and why.
+        skipped: position of each skipped text, and the reason.
         notes: how they were read, one sentence each.
     """
 
@@ -68,7 +68,7 @@ def shortened(text: str) -> str:
 
 
 def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenizer) -> Inputs:
-    """Read what ``input=`` means: a table, a file, standard input, or the sentence itself."""
+    """Read the texts of ``input=``: a table, a file, standard input, or the sentence itself."""
     given, inputs = str(settings.input), Inputs([], [], [], None, {})
     path = Path(given)
     reading = _reading(settings, source, path)
@@ -90,7 +90,7 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
 
 
 def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
-    """Return how texts were read in training, with what the user says about these."""
+    """Return how texts were read in training, with the user's settings for these."""
     reading = trained_text.settings_of(source, LabelledData)
     trained = _dialect(source)
     if trained and _is_like_trained(source, path):
@@ -101,7 +101,7 @@ def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData
 
 
 def _dialect(source: Run) -> list[str]:
-    """Return delimiter, quoting and, of runs that say it, title of the texts of the table that a run learnt from."""
+    """Return delimiter, quoting and, if recorded, title of the table of the training."""
     trained: list[str] = source.record["data"].get("dialect") or []
     known = isinstance(trained, list) and len(trained) in (0, 2, 3) and all(isinstance(each, str) for each in trained)
     if not known or (
@@ -112,24 +112,24 @@ def _dialect(source: Run) -> list[str]:
 
 
 def _is_file(text: str) -> bool:
-    """Whether an input names a file, and is not itself the sentence."""
+    """Return whether an input names a file, and is not itself the sentence."""
     path = Path(text)
     try:
         if path.is_dir():
             raise ZooError(f"{text} is a folder", "Give a sentence, a .txt, .csv or .tsv file, or - to read lines.")
         return path.suffix.lower() in (sources.SUFFIX, files.PACKED, *tables.SUFFIXES) or path.is_file()
-    except (OSError, ValueError):  # no file can have such a name
+    except (OSError, ValueError):  # not a possible file name
         return False
 
 
 def _is_table(settings: TextInferConfig, source: Run, path: Path) -> bool:
-    """Tell a table by its name, by a column that the user names, or by a name that ends as in training."""
+    """Return whether the name, a column in the settings, or a suffix as in training indicates a table."""
     named = settings.data.text_column is not None
     return tables.suffix(path) in tables.SUFFIXES or named or _is_like_trained(source, path)
 
 
 def _is_like_trained(source: Run, path: Path) -> bool:
-    """Tell whether a run was trained with a table whose name ends like that of a file."""
+    """Return whether the training used a table with the same suffix."""
     data = source.record["config"]["data"]
     root = Path(str(data["root"]))
     trained = root.glob("train.*") if root.is_dir() else [root]
@@ -159,7 +159,6 @@ def _take_text(inputs: Inputs, name: str, text: str, by_line: bool) -> None:
 
 
 def _tokenize(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
-    """Turn texts into tokens, and leave out those in which there is nothing to read."""
     tokens = tokenizer.encode_all(inputs.texts)
     readable = [not tokenization.is_blank(tokenizer.kind, text) and len(each) > 0
                 for text, each in zip(inputs.texts, tokens, strict=True)]  # fmt: skip
@@ -177,7 +176,7 @@ def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
 
 
 def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
-    """Read texts of a part (train, validation or test) of the data of a run, at most as many as asked for."""
+    """Read texts of a part (train, validation or test) of a run's data, at most the requested number."""
     import numpy as np
 
     trained, moved = trained_text.settings_of(source, LabelledData), asked.root
@@ -198,7 +197,7 @@ def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
 
 
 def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) -> "dict[str, NDArray[np.int64]]":
-    """Return the split of a run; a network of the zoo's own keeps none, since its seed and its settings tell it."""
+    """Return the split of a run; a network of the zoo stores none, since its seed and its settings determine it."""
     import numpy as np
 
     path = source.folder / "split.npz"
@@ -213,7 +212,7 @@ def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) ->
 
 
 def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "dict[str, NDArray[np.int64]]") -> None:
-    """Stop where the same files give other texts than when the run was made: its split would mean others."""
+    """Reject files that now give other texts than for the run: its split would refer to other texts."""
     import numpy as np
 
     count, data = len(np.load(prepared.folder / "labels.npy", mmap_mode="r")), source.record["config"]["data"]

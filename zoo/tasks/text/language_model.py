@@ -1,4 +1,4 @@
-"""Language models: training one on a text, and letting it go on with another."""
+"""Train a language model on a text, and continue or evaluate another text with it."""
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
@@ -22,11 +22,6 @@ GENERATED = "generated.txt"
 
 
 def train(overrides: Overrides) -> Run:
-    """Train a language model as told.
-
-    Args:
-        overrides: ``group=option`` and ``key=value``.
-    """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
     settings = context.settings
@@ -55,7 +50,7 @@ def train(overrides: Overrides) -> Run:
 
 
 def infer(overrides: Overrides) -> Run:
-    """Continue a prompt with a trained language model, printing as it comes, or evaluate it on a text."""
+    """Continue a prompt with a trained language model, printing each token, or evaluate it on a text."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     if settings.input:
@@ -87,7 +82,7 @@ def infer(overrides: Overrides) -> Run:
 
 
 def opened(overrides: Overrides) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
+    """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
@@ -96,7 +91,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[GenerateConfig], Run, Json,
 
 
 def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
-    """Return the prompt's tokens; nothing becomes the end of a line, or where there is none the first token."""
+    """Return the prompt's tokens; an empty prompt becomes the end of a line, or the first token if there is none."""
     missing = tokenizer.missing(prompt)
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])
@@ -113,7 +108,7 @@ def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt
 
 
 def summary(run: Run) -> list[str]:
-    """Summarize generated text: where it is, and the speed; or how well a text was foretold."""
+    """Return the path and the speed of generated text, or the metrics of an evaluated text."""
     speed = f"{counted(run.metrics.get('items', 0), 'token')}, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
     if "perplexity" in run.metrics:
         figures = (
@@ -142,6 +137,6 @@ INFER = Command(
     add_defaults=trained_run.add_defaults,
     summary=summary,
 )
-# Benchmarks build networks of the sizes of a text of letters.
+# Benchmarks build networks with the sizes for a text of letters.
 SIZES = {"vocabulary": 65, "fixed": True, "probabilities": True}
 TASK = Task("language_model", (TRAIN, INFER, export.LANGUAGE_MODEL), network_arguments=SIZES)

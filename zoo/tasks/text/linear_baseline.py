@@ -1,6 +1,6 @@
-"""A linear classifier of the same texts, so that nobody trains a network where a line would do.
+"""A linear classifier of the same texts, to show whether a network is worth its training.
 
-TF-IDF of words and pairs of neighbouring words, and a linear support vector machine, both of scikit-learn with its
+TF-IDF of words and pairs of neighboring words, and a linear support vector machine, both of scikit-learn with its
 defaults: a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018).
 """
 
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAME = "TF-IDF of words and pairs, linear SVM"
-# Pairs of tokens are numbered by a hash: collisions among so many numbers are rare.
+# Pairs of tokens are numbered by a hash: with this range, collisions are rare.
 PAIRS = 1 << 20
 MULTIPLIER = 1_000_003
-# A table of more would take more than about 2 GB of memory.
+# A larger table would take more than about 2 GB of memory.
 MOST_TOKENS = 50_000_000
 
 
 def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json | None:
-    """Fit the baseline to the texts to train with and to choose the epoch by, and judge it by those to test on.
+    """Fit the baseline to the training and validation texts, and evaluate it on the test texts.
 
     Args:
         texts: the prepared texts.
-        parts: numbers of the texts, ``train``, ``validation`` and ``test``.
+        parts: indices of the texts, ``train``, ``validation`` and ``test``.
 
     Returns:
-        For ``run.json``: ``name``, ``test_accuracy`` and ``seconds``; None without texts to test on, with more tokens
-        than fit into memory, or with one class alone.
+        For ``run.json``: ``name``, ``test_accuracy`` and ``seconds``; None without test texts, with more tokens than
+            fit
+        into memory, or with only one class.
     """
     import numpy as np
     from sklearn.feature_extraction.text import TfidfTransformer
@@ -63,7 +64,7 @@ def _counts(
 
     sizes = np.diff(offsets)[chosen]
     rows = np.repeat(np.arange(len(chosen)), sizes)
-    # Of each text the places from its beginning on.
+    # Positions within each text.
     places = np.arange(len(rows)) + np.repeat(offsets[:-1][chosen] - (np.cumsum(sizes) - sizes), sizes)
     words = np.asarray(tokens[places], np.int64)
     pairs = vocabulary + (words[:-1] * MULTIPLIER + words[1:]) % PAIRS

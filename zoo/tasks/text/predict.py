@@ -1,4 +1,4 @@
-"""Using a trained classifier on sentences, files and tables of texts, or on the test set it was trained beside."""
+"""Run a trained classifier on sentences, files and tables of texts, or on the test set of its data."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,13 @@ from zoo.tasks import summaries, trained_run
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text.inputs import Inputs
 
-# Of a text so many characters are in predictions.csv: the page of a run reads tables of some megabytes.
+# Characters of a text in predictions.csv: a run's page can read tables of a few megabytes.
 MOST_CHARACTERS = 500
-# What is taken from the record of the run that trained.
+# Fields needed from the record of the training run.
 NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list, "data.sha256": str}
 
 
 def infer(overrides: Overrides) -> Run:
-    """Tell the classes of texts with a trained run."""
     context, source, trained, tokenizer = opened(overrides)
     settings = context.settings
     is_test = settings.input == "test"
@@ -58,7 +57,7 @@ def infer(overrides: Overrides) -> Run:
 def opened(
     overrides: Overrides,
 ) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run that ``run=`` names: the context, the run, its model and its vocabulary."""
+    """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides, NEEDED)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
     context = create_context(INFER, overrides)
@@ -67,7 +66,6 @@ def opened(
 
 
 def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
-    """Warn of texts without any word of the vocabulary."""
     if tokenizer.kind != "words":
         return
     count = sum(bool((tokens == tokenization.UNKNOWN).all()) for tokens in inputs.tokens)
@@ -77,7 +75,6 @@ def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) ->
 
 
 def save(folder: Path, inputs: Inputs) -> ItemData:
-    """Write what was asked beside what is answered."""
     import numpy as np
 
     offsets = np.cumsum([0, *(len(each) for each in inputs.tokens)], dtype=np.int64)
@@ -112,7 +109,7 @@ def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> 
 
 
 def _columns(inputs: Inputs, classes: list[str], count: int) -> dict[str, list[str]]:
-    """Return what stands beside each prediction: its text, and its true class where that is known."""
+    """Return the columns next to each prediction: its text, and its true class if known."""
     columns = {"text": [shortened(text) for text in inputs.texts[:count]]}
     if inputs.labels is None:
         return columns
@@ -120,7 +117,7 @@ def _columns(inputs: Inputs, classes: list[str], count: int) -> dict[str, list[s
 
 
 def shortened(text: str) -> str:
-    """Cut a text as tables of a run hold it."""
+    """Cut a text to the length of a run's tables."""
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} ..."
 
 

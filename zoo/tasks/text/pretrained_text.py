@@ -1,4 +1,4 @@
-"""Starting a training on texts from a network of the zoo's own: its weights, its sizes and its vocabulary."""
+"""Start a training on texts from a network of the zoo: its weights, its sizes and its vocabulary."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.weights import pretrained
 
-# How its texts were cut; the settings of a training that starts from a network follow it.
+# How its texts were tokenized; a training that starts from a network uses the same settings.
 CUTTING = ("tokenizer", "vocabulary", "lowercase")
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a training starts from: the weights for the worker, what ``run.json`` says of them, and the vocabulary."""
+    """The start of a training: the weights for the worker, their record in ``run.json``, and the vocabulary."""
 
     npz: str | None = None
     record: Json | None = None
@@ -26,7 +26,7 @@ class Start:
 
 
 def choose(context: RunContext[Any]) -> Start:
-    """Return what ``weights=`` names; the sizes of its network replace those that nobody set."""
+    """Return the start that ``weights=`` names; the sizes of its network replace those that nobody set."""
     settings: TextTraining = context.settings
     given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given)
@@ -46,5 +46,5 @@ def choose(context: RunContext[Any]) -> Start:
 
 
 def vocabulary_of(source: Run) -> tokenization.Tokenizer | None:
-    """Return the vocabulary that the texts of a run were cut by, where the run did not learn it from them."""
+    """Return the vocabulary of a run's texts, unless the run learned it from them."""
     return tokenization.load(source.folder / dataset.VOCABULARY) if source.record.get("weights") else None

@@ -1,4 +1,4 @@
-"""Measuring how well a language model foretells a text: its perplexity."""
+"""Measure how well a language model predicts a text: its perplexity."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ NEEDED = {"config.data": dict, "data.sha256": str}
 
 
 def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenization.Tokenizer, trained: Json) -> Run:
-    """Measure the text that ``input=`` names; its figures are the run's metrics."""
+    """Evaluate the text of ``input=``; its metrics are those of the run."""
     import numpy as np
 
     given = str(context.settings.input)
@@ -46,7 +46,7 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
 
 
 def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Json]":
-    """The end of the text that the training set aside."""
+    """Return the end of the text that the training set aside."""
     import numpy as np
 
     tokens, prepared = trained_text.tokens_of(source, settings.data, "validation")
@@ -74,6 +74,6 @@ def _text(given: str) -> str:
                 f"{given} is a folder", "Give a text file, - for standard input, test, or the text itself."
             )
         is_file = Path(given).is_file() or Path(given).suffix.lower() == ".txt"
-    except (OSError, ValueError):  # no file can have such a name
+    except (OSError, ValueError):  # not a possible file name
         is_file = False
     return files.read(files.data_root(given, "a text file"), encodings.AUTO) if is_file else given

@@ -1,4 +1,4 @@
-"""Training a classifier of texts."""
+"""Train a text classifier."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,11 +20,6 @@ from zoo.tasks.text import export, linear_baseline, predict, pretrained_text, tr
 
 
 def train(overrides: Overrides) -> Run:
-    """Train a classifier of texts as told.
-
-    Args:
-        overrides: ``group=option`` and ``key=value``.
-    """
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
     settings = context.settings
@@ -67,7 +62,7 @@ def train(overrides: Overrides) -> Run:
 def _judgement(
     context: RunContext[TextTrainConfig], texts: dataset.TextDataset, parts: dict[str, Any], known: Any
 ) -> Json | None:
-    """Write what the classifier takes for what, and say how well it does on texts that it was not trained with.
+    """Write the classifier's errors, and return the accuracy on texts that it was not trained with.
 
     ``known`` is true for the test texts that are also used for training.
     """
@@ -96,7 +91,7 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
 
 
 def _tell_of_pairs(model: Arguments) -> None:
-    """Warn of settings of the linear classifier that do nothing, or less than they should."""
+    """Warn of settings of the linear classifier without effect, or with less than expected."""
     buckets = model.get("pair_buckets", 0)
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(
@@ -130,6 +125,6 @@ TRAIN = Command(
     add_defaults=fastest_stack.add_to_training,
     summary=summaries.training,
 )
-# Benchmarks build networks of the sizes of film reviews.
+# Benchmarks build networks with the sizes for film reviews.
 SIZES = {"vocabulary": 20_000, "classes": 2, "fixed": True}
 TASK = Task("text_classifier", (TRAIN, predict.INFER, export.CLASSIFIER), network_arguments=SIZES)

@@ -1,4 +1,4 @@
-"""The texts that a run was trained on: the settings of its data, and the tokens of a language model's text."""
+"""The texts of a training run: the settings of its data, and the tokens of a language model's text."""
 
 import dataclasses
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +21,7 @@ T = TypeVar("T", bound=TextData)
 
 
 def settings_of(source: Run, kind: type[T]) -> T:
-    """Return the settings of the data that a run was trained with; its record may come from a stranger."""
+    """Return the settings of a run's data; its record may come from a stranger."""
     settings = source.record["config"]["data"]
     problems = schema.violations(settings, kind)
     if not problems:
@@ -31,7 +31,7 @@ def settings_of(source: Run, kind: type[T]) -> T:
 
 
 def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int32], dataset.TextDataset]":
-    """Return the tokens of ``train`` or ``validation`` of a language model's text, cut as in its training.
+    """Return the tokens of ``train`` or ``validation`` of a language model's text, as in its training.
 
     The tokens are mapped from the file: (n,), int32 once copied.
     """

@@ -1,4 +1,4 @@
-"""What training on texts has in common, of classifiers and of language models."""
+"""Shared parts of trainings on texts, of classifiers and of language models."""
 
 import dataclasses
 from typing import TypeVar
@@ -14,12 +14,12 @@ from zoo.runs.history import History
 from zoo.runs.records import Json
 
 T = TypeVar("T", bound=TextTraining)
-# Share of unknown tokens from which on a vocabulary is surely too small, or of another language.
+# Share of unknown tokens that shows a vocabulary that is too small, or of another language.
 MANY_UNKNOWN = 0.2
 
 
 def remark(texts: dataset.TextDataset) -> None:
-    """Say how texts were read, and warn of what is odd about them."""
+    """Report how texts were read, and warn of anything unusual."""
     info = texts.info
     for note in info.notes:
         console.say(note)
@@ -37,7 +37,6 @@ def refuse_needless(context: RunContext[T], validated: int) -> None:
 
 
 def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
-    """What the record of a run says of its texts."""
     return {
         "name": texts.name,
         "reason": "",
@@ -60,7 +59,7 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
 def request_for(
     context: RunContext[T], texts: dataset.TextDataset, job: str, weights: str | None, arguments: Json
 ) -> Request:
-    """The request; the vocabulary goes into the run folder, which is all that inference needs."""
+    """Return the request; the vocabulary is saved in the run folder, which is all that inference needs."""
     texts.tokenizer.save(context.folder / dataset.VOCABULARY)
     settings = context.settings
     arguments = arguments | {"vocabulary": len(texts.tokenizer), "probabilities": True}
@@ -70,7 +69,7 @@ def request_for(
 
 
 def train_and_judge(context: RunContext[T], request: Request) -> None:
-    """Run the worker, write history and curves, say why where it did not finish, hold the result to the promise."""
+    """Run the worker, write history and curves, raise an error on failure, compare the result with the promise."""
     history = History(context)
     outcome = execute(context, request, history.watch, started=plots.make_ready)
     history.finish(outcome.epochs)

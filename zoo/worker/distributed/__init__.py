@@ -42,12 +42,9 @@ def require_divisible(batch_size, group):
 
 
 def together(group, count, work):
-    """Let each process compute a part of some rows; return all rows: name -> array.
+    """Let each process of a group (None: this one) compute a part of some rows; return all rows: name -> array.
 
-    Args:
-        group: the processes, or None for only this one.
-        count: number of items.
-        work: called with begin and end of a part; returns its rows, name -> array.
+    ``work`` is called with begin and end of a part, and returns its rows.
     """
     if group is None or group.size == 1 or count < group.size:
         return work(0, count)
@@ -102,10 +99,7 @@ def current():
 def join(request, rank, stop):
     """Meet the other processes of a request and return the group, or None for a single process.
 
-    Args:
-        request: with the part ``distributed``.
-        rank: number of this process.
-        stop: the flag that signals set.
+    ``stop`` is the flag that signals set.
     """
     settings = request.distributed
     if not settings:

@@ -184,7 +184,6 @@ class Group:
         return {name: np.concatenate([part[name] for part in parts]) for name in arrays}
 
     def gather_values(self, value):
-        """Return the JSON value of every process."""
         self._busy = True
         return self._exchange("value", next(self._values), value, PATIENCE_S)
 
@@ -297,12 +296,7 @@ class Group:
 
 
 class SilentError(Exception):
-    """A process has put nothing into the store.
-
-    Args:
-        rank: its number.
-        error: the engine's.
-    """
+    """Process ``rank`` has put nothing into the store; ``error`` is the engine's."""
 
     def __init__(self, rank, error):
         super().__init__("process %d gave no value: %s" % (rank, describe(error)))

@@ -43,11 +43,7 @@ def _synchronize_normalization(kind, group, engine):
 def moments_of_all(group, add_up, mean, variance):
     """Return mean and variance over all processes from those of each, without cancellation (Chan et al. 1979).
 
-    Args:
-        group: the processes.
-        add_up: sums an array over all processes.
-        mean: of this process's maps, (channels,).
-        variance: of this process's maps, (channels,).
+    ``add_up`` sums an array over all processes; ``mean`` and ``variance`` are of this process's maps, (channels,).
     """
     ops = compat.keras.ops
     before, after = group.rank, group.size - 1 - group.rank

@@ -15,12 +15,10 @@ POLL_S = 0.05
 
 
 def meet(settings, folder, rank):
-    """Wait until all processes of a run have written their address.
+    """Wait until all processes of a run have written their address into the run folder.
 
     Args:
         settings: the part ``distributed`` of the request: ``processes``, ``id``, ``host``, ``port`` and ``join_s``.
-        folder: the run folder, which all processes share.
-        rank: number of this process.
 
     Returns:
         A row for each process: ``host``, ``pid``, ``port`` and ``clock_s``, the seconds by which its clock is ahead

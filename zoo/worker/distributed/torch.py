@@ -42,7 +42,6 @@ class Engine:
         self.describe = "torch.distributed %s" % backend
 
     def _connected(self, is_master):
-        """Connect to the store, which the first process opens."""
         host, port = self._address
         return self._distributed.TCPStore(host, port, is_master=is_master, timeout=CONNECT, wait_for_workers=False)
 

@@ -43,7 +43,6 @@ def wanted(asked):
 
 
 def save(model, folder, events, exporters):
-    """Save a model with some exporters and announce each file."""
     for exporter in exporters:
         path = os.path.join(folder, exporter.NAME)
         exporter.export(model, path)

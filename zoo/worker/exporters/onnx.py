@@ -24,8 +24,6 @@ def export(subject, path, quantize, calibration, facts):
     """Write ``model.onnx``.
 
     Args:
-        subject: the model to export.
-        path: the file to write.
         quantize: one of :data:`QUANTIZATIONS`.
         calibration: questions on training items; empty except for int8.
         facts: text by name, kept in the file's metadata.

@@ -14,12 +14,7 @@ CHANGED_LEVELS = 2
 
 
 def compare(kind, answers, source):
-    """Compare answers with those of the source.
-
-    Args:
-        kind: the kind of the subject.
-        answers: for each question a list of arrays, one per output.
-        source: the same of the source.
+    """Compare answers with those of the source, for each question a list of arrays, one per output.
 
     Returns:
         ``difference``: the largest, of probabilities, or of colors as a share of 255; ``changed``: answers, or pixels

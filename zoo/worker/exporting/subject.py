@@ -29,10 +29,7 @@ class Subject:
         self.preprocessing, self.request, self._ask = preprocessing, request, ask
 
     def questions(self, data):
-        """List the questions from files of items, each a list of arrays, one per input.
-
-        ``data`` is a part of a request: an :class:`zoo.protocol.request.ItemData`.
-        """
+        """List the questions from files of items, an ``ItemData`` of the request: lists of arrays, one per input."""
         return self._ask(data)
 
     def answers(self, questions):
@@ -141,7 +138,6 @@ def affine(preprocess, channels):
 
     Args:
         preprocess: from uint8 (n, height, width, channels) to the model's input.
-        channels: number of channels of the pixels.
 
     Returns:
         ``{"color": ..., "subtract": [...], "divide": [...]}``, one number for each channel of the input.

@@ -16,7 +16,6 @@ def function(subject, batch=None, before=None, named=True):
     """Return a tf.function from the inputs to a dictionary of the outputs, which TensorFlow sorts by their names.
 
     Args:
-        subject: the model to export.
         batch: number of items; None is any.
         before: function applied to the first input.
         named: otherwise the outputs are a list, in their own order.

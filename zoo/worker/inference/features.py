@@ -19,17 +19,9 @@ SEVERAL = "the layer %s is used in several places (output.layer): name another o
 
 
 def trunk(model, layer=None):
-    """Cut a network off after a layer.
+    """Cut a network off after a layer; return the Keras model from images to its output, and its name.
 
-    Args:
-        model: the Keras model.
-        layer: name of the layer, which may be in a nested network; None for the usual one.
-
-    Returns:
-        (model, name): the Keras model from images to the output of the layer, and its name.
-
-    Raises:
-        UserError: there is no such layer, or it has several outputs.
+    ``layer`` may be in a nested network; None is the usual one.
     """
     tensor = _usual(model) if layer is None else _tensor(model, _path(model, layer))
     if isinstance(tensor, (list, tuple)):
@@ -138,12 +130,8 @@ def _names(model):
 class FeatureFile:
     """A ``.npy`` file of float32 that grows by some rows at a time, and is valid after each of them.
 
-    If the process is killed, the file has all rows written so far. If only one axis of the shape is longer than 1,
-    the others are left out.
-
-    Args:
-        path: the file.
-        shape: shape of the features of one image.
+    If the process is killed, the file has all rows written so far. ``shape`` is that of the features of one image; if
+    only one axis is longer than 1, the others are left out.
     """
 
     def __init__(self, path, shape):

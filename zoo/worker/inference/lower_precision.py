@@ -8,11 +8,9 @@ MOST_CHANGED = 1 / 200
 
 
 class Fixed:
-    """Answers images in one precision.
+    """Answers images in one precision, whose name is ``precision``.
 
-    Args:
-        predict: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-        precision: its name.
+    ``predict`` maps pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
     """
 
     def __init__(self, predict, precision):

@@ -109,7 +109,6 @@ def _take(node, order, places=(0,)):
 
 
 def _beyond(value):
-    """Return the input of a transpose."""
     return value.get_node().input_value(0)
 
 
@@ -121,7 +120,6 @@ def _order(value):
 
 
 def _constant(value):
-    """Return the array of a constant, or None."""
     node = value.get_node()
     return node.get_data() if node.get_type_name() == "Constant" else None
 

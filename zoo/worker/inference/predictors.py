@@ -22,16 +22,13 @@ def prepare(device, precision):
 
 
 def of(device, model, preprocess, shape):
-    """Prepare a model for batches of one shape.
+    """Return the fastest function from uint8 batches of one shape to float32 (batch, classes).
 
     Args:
         device: the framework's module in ``zoo.worker.devices``.
         model: the Keras model, with its weights.
         preprocess: from stored pixels to its input.
         shape: (batch, height, width, channels).
-
-    Returns:
-        The function from uint8 of that shape to float32 (batch, classes).
     """
     if hasattr(device, "predictor"):
         return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)

@@ -28,12 +28,10 @@ def _alone(question):
 
 
 def save(path, answers):
-    """Write answers, for each question a list of arrays."""
     rows = {"%d_%d" % (place, index): array for place, row in enumerate(answers) for index, array in enumerate(row)}
     save_arrays(path, rows)
 
 
 def load(path, questions, outputs):
-    """Read the answers to a number of questions, each with a number of outputs."""
     with np.load(path, allow_pickle=False) as stored:
         return [[stored["%d_%d" % (place, index)] for index in range(outputs)] for place in range(questions)]

@@ -42,7 +42,6 @@ def run(request, events, stop, phases):
 
 
 def cases(settings, framework):
-    """List the cases to time, in the order of the rows."""
     can, rows = devices.capabilities(framework), []
     modes = [mode for mode in can["modes"] if settings.compiled or mode not in COMPILED or len(can["modes"]) == 1]
     for precision in settings.precisions:

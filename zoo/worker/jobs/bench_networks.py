@@ -59,8 +59,6 @@ def peak_gflop_per_s(framework):
 
 
 class _Bench:
-    """Times networks with the same settings."""
-
     def __init__(self, settings, framework, stop):
         self._settings, self._framework, self._stop = settings, framework, stop
 

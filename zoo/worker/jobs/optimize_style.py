@@ -203,7 +203,6 @@ class _Maker:
             self._checkpoints.step(self.done, objective.cropped(x, rows, columns))
 
     def end_of_size(self, number):
-        """Report a completed size, counted from 1."""
         spent = time.monotonic() - self._size_began
         losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}

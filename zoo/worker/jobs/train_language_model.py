@@ -98,11 +98,8 @@ class WindowBatches:
 def evaluate(model, text, length, group=None):
     """Return mean cross-entropy (nats) and accuracy over all tokens of a text but the first, in adjacent windows.
 
-    Args:
-        model: from tokens to probabilities.
-        text: tokens.
-        length: tokens of a window; each ignores the tokens before it.
-        group: the processes that share the windows; all get the metrics of all.
+    Each window of ``length`` tokens ignores the tokens before it. The model ends in probabilities. The processes of
+    ``group`` share the windows, and all get the metrics of all.
     """
     count = len(text) - 1
     windows = -(-count // length)

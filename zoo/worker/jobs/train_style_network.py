@@ -78,8 +78,6 @@ def _start(model, request, settings):
 
 
 class _Training:
-    """The steps and their reports."""
-
     def __init__(self, model, terms, request, events, phases, sample):
         self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
         self._settings, self._folder, self._resumes = request.train, request.run_dir, request.resume
@@ -160,7 +158,6 @@ class _Training:
         return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def _share(self, path):
-        """Return this process's share of a batch."""
         batch = np.load(path, mmap_mode="r", allow_pickle=False)
         begin, end = self._group.bounds(len(batch))
         return distributed.share_of_batch([np.array(batch[begin:end], np.float32)], begin, len(batch))

@@ -34,8 +34,7 @@ def step(build, x, y, weights, rate):
 
     Args:
         build: from Keras's layers and the input to the probabilities.
-        x: the batch.
-        y: its one-hot labels.
+        x, y: the batch and its one-hot labels.
         weights: for ``model.set_weights``.
         rate: the learning rate.
 

@@ -58,7 +58,6 @@ class StyleCheckpoints:
         """Save an image, (height, width, 3) float32, to view and to continue from.
 
         Args:
-            picture: the image.
             size: index of the size.
             step: steps taken at this size.
             done: steps taken in total.
@@ -74,7 +73,6 @@ class StyleCheckpoints:
         self._saved = time.monotonic()
 
     def step(self, done, picture):
-        """Save an intermediate image."""
         self.picture("steps/%05d.png" % done, picture)
 
     def picture(self, name, picture):

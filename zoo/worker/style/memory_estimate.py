@@ -13,7 +13,6 @@ OF_BFLOAT16 = 0.6
 
 
 def needed(network, precision, rows, columns):
-    """Return the bytes needed for the largest computed image."""
     bytes_a_pixel = PIXEL[network] * (OF_BFLOAT16 if precision == "bfloat16" else 1.0)
     edge = 2 * objective.MARGIN
     return BASE + bytes_a_pixel * (rows + edge) * (columns + edge)
@@ -22,10 +21,8 @@ def needed(network, precision, rows, columns):
 def check(features, rows, columns, there=None):
     """Raise UserError, with the size that fits, before the system ends a run that needs too much memory.
 
-    Args:
-        features: ``network`` and ``precision``.
-        rows, columns: the largest size.
-        there: bytes of memory; None asks the system.
+    ``features`` has ``network`` and ``precision``; rows and columns are the largest size; ``there`` are the bytes of
+    memory, and None asks the system.
     """
     there = memory.available_bytes() if there is None else there
     size = needed(features.network, features.precision, rows, columns)

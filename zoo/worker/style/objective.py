@@ -26,7 +26,6 @@ def padded(picture):
 
 
 def cropped(picture, rows, columns):
-    """Return the image inside a padded image."""
     return picture[MARGIN : MARGIN + rows, MARGIN : MARGIN + columns]
 
 

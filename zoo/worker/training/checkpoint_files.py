@@ -114,10 +114,7 @@ def _number(value):
 
 
 def read(path):
-    """Read one checkpoint: its arrays, and the content of its JSON; damage raises one of ``DAMAGE``.
-
-    ``path`` has no suffix.
-    """
+    """Read the arrays and the JSON of one checkpoint, a path without suffix; damage raises one of ``DAMAGE``."""
     with open(path + ".json", "rb") as source:
         about = json.loads(source.read().decode("utf-8"))
     if about["format"] != FORMAT:

@@ -61,7 +61,6 @@ class Checkpointer:
             self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith(kind)]
 
     def goes_on(self):
-        """Return whether there is a checkpoint to continue from."""
         return self._loaded is not None
 
     def finished(self, first):
@@ -199,7 +198,6 @@ class Checkpointer:
         )
 
     def leave(self, state):
-        """Record that a stage is complete."""
         self._finished[str(state.first)] = state.epoch - state.first
         self._steps += state.done
 

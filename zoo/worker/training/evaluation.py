@@ -12,12 +12,8 @@ from zoo.worker.prediction import predict_batches, slices
 def evaluate(model, preprocess, part, batch_size, group=None):
     """Predict every item of a part, batch by batch, and return :func:`zoo.worker.metrics.likeliest` of all items.
 
-    Args:
-        model: the Keras model.
-        preprocess: from stored rows to its input.
-        part: has ``rows`` and ``labels``.
-        batch_size: items at a time.
-        group: the processes that share the items; all get the result for all.
+    The part has ``rows`` and ``labels``; ``preprocess`` maps stored rows to inputs. The processes of ``group`` share
+    the items, and all get the result for all.
     """
 
     def judged(first, last):

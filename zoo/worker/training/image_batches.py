@@ -16,15 +16,10 @@ SMALL = 64 << 20
 
 
 class Rows:
-    """Some rows of a .npy file, read on demand.
+    """Some rows of a .npy file, by index, read on demand.
 
     A file that is not read whole is mapped only during a read: its pages stay in the system's cache, but would count
-    as this process's memory while they are mapped.
-
-    Args:
-        path: path of the file.
-        chosen: indices of the rows.
-        whole: content of the file, from :func:`read_small`.
+    as this process's memory while they are mapped. ``whole`` is the content of a file from :func:`read_small`.
     """
 
     def __init__(self, path, chosen, whole=None):

@@ -64,7 +64,6 @@ def predict_texts(model, texts, chosen, size, stop=None, progress=None):
     """Predict some texts, in batches of one size and of few lengths; return (n, classes) float32.
 
     Args:
-        model: the Keras model.
         texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
         chosen: (n,) indices of texts.
         size: texts at a time.

@@ -119,7 +119,6 @@ class _Loop:
                 self._checkpointer.save(state)
 
     def _evaluate(self):
-        """Return the record of the epoch."""
         state, began = self._state, time.monotonic()
         record = {"loss": state.means.loss, "accuracy": state.means.accuracy}
         record.update(self._batches.evaluate(state.model))

@@ -16,7 +16,6 @@ def rand_augment(pixels, random, count, magnitude, of=None):
     """Augment a batch of images, uint8 (n, height, width, channels).
 
     Args:
-        pixels: the images.
         random: a ``numpy.random.RandomState``.
         count: operations for each image.
         magnitude: their strength, 0 to 30.

@@ -11,8 +11,6 @@ class Run:
 
     Args:
         request: its ``train`` part has the settings, ``run_dir`` the run folder.
-        events: where to report.
-        stop: checked after every step.
         phases: seconds by phase, filled in.
 
     Attributes:
@@ -53,5 +51,4 @@ class Run:
         return self.stop.asked and self.stop.reason != "max_minutes"
 
     def outcome(self, metrics):
-        """Return the fields of the ``done`` event."""
         return {"metrics": metrics, "stopped": self.stop.reason if self.stop.asked else None}

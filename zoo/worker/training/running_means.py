@@ -21,7 +21,6 @@ class RunningMeans:
             self.loss, self.accuracy = (float(value) for value in self._sums / self._count)
 
     def state(self):
-        """Return the state that :meth:`restore` takes, as JSON types."""
         return {"sums": [float(value) for value in self._sums], "count": self._count}
 
     def restore(self, state):

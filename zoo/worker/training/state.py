@@ -83,7 +83,6 @@ class TrainingState:
         self.reported = [*self.reported, record][-REPORTED:]
 
     def capture(self):
-        """Return the whole state as JSON types."""
         return dict({name: getattr(self, name) for name in SAVED}, means=self.means.state())
 
     def restore(self, saved):

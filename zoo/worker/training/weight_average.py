@@ -52,7 +52,6 @@ class WeightAverage:
             self._model.set_weights(present)
 
     def capture(self):
-        """Return the arrays for a checkpoint: name -> array."""
         return {"ema/%05d" % number: value for number, value in enumerate(self._arrays or [])}
 
     def restore(self, arrays):

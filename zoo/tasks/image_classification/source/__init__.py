@@ -1,6 +1,6 @@
-"""Where a classifier of images comes from: a run, a saved model, keras.applications, or weights that are published.
+"""Sources of an image classifier: a run, a saved model, keras.applications, or published weights.
 
-:func:`find` is the one place that tells them apart.
+Only :func:`find` distinguishes them.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,20 +18,17 @@ from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source import application, published, saved
 from zoo.tasks.image_classification.source.run import TrainedRun
 
-# What is taken from the record of the run that trained.
+# Fields needed from the record of the training run.
 NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
 
 
 class Source(Protocol):
-    """Gives a classifier. The sources without a run are modules."""
+    """Returns a classifier. The sources without a run are modules."""
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool, /) -> Overrides:
-        """Add backend and stack where the user chose none.
+        """Add backend and stack if the user chose none.
 
-        Args:
-            overrides: of the user.
-            here: the machine to choose for.
-            photos: whether a run is to see images in color, one after the other.
+        ``photos`` is whether a run gets images in color, one after the other.
         """
 
     def classifier(self, context: RunContext[ClassifierConfig], /) -> Classifier:
@@ -42,12 +39,9 @@ class Source(Protocol):
 
 
 def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] = NEEDED) -> Source:
-    """Return what ``run=`` or ``model=`` names.
+    """Return the source that ``run=`` or ``model=`` names.
 
-    Args:
-        command: the command that uses it.
-        overrides: of the user.
-        needed: fields that the record of a run must have.
+    ``needed`` are fields that the record of a run must have.
     """
     model = overrides.get("model")
     if not model or (overrides.get("run") and model_files.is_named(model)):  # the model file of a run
@@ -61,7 +55,7 @@ def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type]
 def add_defaults(
     command: Command[Any], overrides: Overrides, here: Machine, sees_photos: Callable[[TrainedRun], bool]
 ) -> Overrides:
-    """As :meth:`Source.add_defaults`; settings that name nothing are left to the command, which refuses them."""
+    """Do the same as :meth:`Source.add_defaults`; the command itself rejects settings without a model and a run."""
     if not overrides.get("model") and not overrides.get("run"):
         return overrides
     result = find(command, overrides)

@@ -1,6 +1,6 @@
-"""The architectures of keras.applications, ``model=keras/NAME``: those that the Keras of a stack has.
+"""The architectures of keras.applications, ``model=keras/NAME``, in the Keras of a stack.
 
-The stack's Keras names them, once for each environment; no list is kept by hand.
+The stack's Keras lists them, once for each environment; no list is kept by hand.
 """
 
 import contextlib
@@ -33,12 +33,10 @@ PREFIX = "keras/"
 
 
 def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
-    """Return whether Keras itself loads the weights that ``weights=`` names."""
     return model_files.is_application(model["name"]) and weights == "imagenet"
 
 
 def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str) -> None:
-    """Stop where a checksum is demanded of weights that Keras itself loads."""
     if checksum and loads_imagenet(model, weights):
         raise ZooError(
             f"weights_checksum has no use with model={model['name']}: Keras downloads and checks its own weights",
@@ -47,7 +45,7 @@ def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str
 
 
 def size_of(name: str, stack: Stack, platform: str) -> int | None:
-    """Return the edge of the images, in pixels, that an architecture is made for; None where that is unknown."""
+    """Return the default edge of an architecture's images in pixels; None if unknown."""
     known = catalogue(stack, platform)
     plain = name.removeprefix(PREFIX)
     if plain not in known:
@@ -57,11 +55,11 @@ def size_of(name: str, stack: Stack, platform: str) -> int | None:
 
 
 def catalogue(stack: Stack, platform: str) -> Json:
-    """Return the architectures of a stack, kept beside its environment: name -> size."""
+    """Return name -> size of the architectures of a stack, cached in its environment."""
     environment = store.ensure(stack, platform)
     path = paths.cache_dir() / "applications" / f"{environment.folder.name}.json"
     known: Json = {}
-    with contextlib.suppress(OSError, ValueError, TypeError):  # not there yet, or damaged
+    with contextlib.suppress(OSError, ValueError, TypeError):  # missing or damaged
         known = dict(json.loads(path.read_text(encoding="utf-8")))
     if not known:
         console.say(f"Asking the Keras of {stack.name} for its architectures")
@@ -87,12 +85,11 @@ def _asked(stack: Stack, python: Path) -> Json:
 
 
 def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
-    """Return the settings: the stack of the user's choice knows the architecture."""
+    """Return the overrides unchanged: the user's stack has the architecture."""
     return overrides
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return an architecture with the weights that ``weights=`` names."""
     settings = context.settings
     name = str(settings.model["name"])
     size = settings.model.get("input_size") or size_of(name, context.choice.stack, context.machine.platform)
@@ -114,12 +111,12 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
-    """Refuse the small gray images of a data set."""
+    """Reject the small gray images of a data set."""
     raise published.in_color(str(context.settings.model["name"]), dataset)
 
 
 def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a file of weights, in order."""
+    """Return the shape of each array of a weights file, in order."""
     import numpy as np
 
     with np.load(npz, allow_pickle=False) as stored:

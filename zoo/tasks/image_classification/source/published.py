@@ -1,4 +1,4 @@
-"""A network of the zoo with weights that were published, or that a file holds."""
+"""A network of the zoo with weights that are published or in a file."""
 
 from zoo.config import config_files, model_files
 from zoo.config.config_files import model_arguments
@@ -13,14 +13,14 @@ from zoo.weights import class_names, pretrained
 
 
 def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
-    """Add the fastest backend for photos, where the model is known."""
+    """Add the fastest backend for photos, if the model is known."""
     name = overrides.get("model")
     known = name in config_files.options("model") or model_files.is_named(name)
     return fastest(overrides, here) if known else overrides
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return the network that ``model=`` and ``weights=`` name; what the file tells replaces what nobody set."""
+    """Return the network of ``model=`` and ``weights=``; the file determines arguments that nobody set."""
     settings = context.settings
     given = context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
@@ -47,7 +47,6 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
-    """Return the network, for the small gray images of a data set."""
     settings = context.settings
     given, name = context.overrides.given("model"), str(settings.model["name"])
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
@@ -60,6 +59,6 @@ def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> 
 
 
 def in_color(name: str, dataset: ArrayDataset) -> ZooError:
-    """Return the error that a network takes no images of a data set."""
+    """Return the error for a network that does not accept the images of a data set."""
     words = f"{name} takes images in color, and those of data={dataset.name} are small and gray"
     return ZooError(words, "Give a folder of images with data.root=DIR, or another network.")

@@ -1,4 +1,4 @@
-"""A classifier that a run trained."""
+"""A classifier from a training run."""
 
 from dataclasses import dataclass
 
@@ -27,18 +27,17 @@ class TrainedRun:
 
     @property
     def is_of_photos(self) -> bool:
-        """Return whether it takes images in color."""
         return len(self.shape) == 3 and self.shape[2] == 3
 
     @property
     def style(self) -> str:
-        """Return how gray images of the user's own are made like those that it was trained on."""
+        """Return how a user's own gray images are converted to resemble the training images."""
         return "digits" if self.run.record["data"].get("name") in ("mnist", "digits") else "plain"
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool) -> Overrides:
         """Add backend, stack and resizing of the run.
 
-        Photos get the run's size as in training; where a processor trained, the fastest processor stack predicts.
+        Photos get the run's size as in training; if a CPU trained, the fastest CPU stack predicts.
         """
         if not photos:
             return trained_run.add_defaults(overrides, here)
@@ -57,5 +56,4 @@ class TrainedRun:
         return Classifier(self.model, (height, width), weights, classes, record)
 
     def for_arrays(self, context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-        """Return the network."""
         return self.classifier(context)

@@ -1,4 +1,4 @@
-"""Telling what photos show with a model that somebody saved: the stack of its generation, and its classes."""
+"""A classifier from a saved model: the stack of its Keras generation, and its classes."""
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
@@ -14,12 +14,12 @@ from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
 
-# The last Keras 2 that the zoo has reads what all before it wrote.
+# The last Keras 2 in the zoo reads the files of all earlier ones.
 KERAS_2 = "tf-2.12"
 
 
 def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
-    """Add a stack of the generation of Keras that wrote the model, where the user chose none."""
+    """Add a stack of the generation of Keras that wrote the model, if the user chose none."""
     model = saved_models.read(str(overrides.get("model")))
     chosen = overrides.get("stack")
     if chosen:
@@ -47,7 +47,6 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return the network of a saved model."""
     settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
     _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
@@ -71,7 +70,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
-    """Return how pixels are scaled: as the network needs it, or as the user says where the file does not tell."""
+    """Return how pixels are scaled: as the network needs it, or the user's setting if the file does not say."""
     name, layer, wanted = model.path.name, model.scaled_by, model.wanted_scale
     if wanted and settings.scale not in (None, wanted):
         raise ZooError(
@@ -93,7 +92,6 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
 
 
 def _size(settings: ClassifierConfig, model: SavedModel) -> tuple[int, int]:
-    """Return height and width of the images."""
     height, width, _ = model.input_shape
     if settings.size == "auto":
         if height is None or width is None:
@@ -115,5 +113,5 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
 
 
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which takes images of its own size only."""
+    """Return the network, which accepts only images of its own size."""
     return classifier(context)
