@@ -5,7 +5,9 @@ and SIGTERM), chatty (prints like a framework would), hung (says nothing more), 
 batch), dies-once (killed, unless it goes on), lingers (a while before it ends), stopped (by somebody else, before its
 first figures), starved (without memory for any training), aborts (as C++ does without memory, with more than 40
 pictures a batch), plugin (Apple's cannot be loaded), wrong (a probe found wrong numbers), steady (a step every tenth
-of a second until SIGINT). A run that goes on begins with epoch 2. The device is of the kind that the request names.
+of a second until SIGINT). A calibration goes through its points: larger batches are faster, bfloat16 is slower, and
+oom, aborts and starved (killed unless one size is left) hold. A run that goes on begins with epoch 2. The device is
+of the kind that the request names.
 """
 
 import json
@@ -70,6 +72,23 @@ def done(stopped: str | None = None, metrics: dict[str, object] | None = None, *
     metrics = metrics or ({} if stopped else {"test_accuracy": 0.93, "test_loss": 0.25})
     phases = {"import_s": 0.1, "train_s": 0.2}
     emit("done", metrics=metrics, phases=phases, peak_memory_bytes=1_000_000, stopped=stopped, **more)
+
+
+def calibrate(points: dict[str, Any], script: str) -> None:
+    """Time points, until one needs more memory than there is."""
+    usual, *others = points["batch_sizes"]
+    larger = [(size, points["precisions"][0]) for size in others if size > usual]
+    known = [each for each in points["precisions"] if each != "float32" or "auto" not in points["precisions"]]
+    for size, precision in [*((usual, each) for each in known), *larger]:
+        named = {"batch_size": size, "precision": precision.replace("auto", "float32")}
+        emit("point", **named)
+        if (script == "aborts" and size > 40) or (script == "starved" and others):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if script == "oom" and size > 40:
+            emit("point", **named, seconds=0.1, problem="out of memory")
+            break
+        emit("point", **named, seconds=0.1, items_per_s=size * (4.0 if "bfloat16" in precision else 10.0))
+    emit("done", metrics={}, phases={})
 
 
 def execute_model_file(request: dict[str, object]) -> None:
@@ -236,6 +255,9 @@ def main() -> int:
     if script == "killed":
         epoch(1)
         os.kill(os.getpid(), signal.SIGKILL)
+    if "calibration" in request:
+        calibrate(request["calibration"], script)
+        return 0
     settings: dict[str, object] = request.get("train", {})
     if script == "dies-once" and not request.get("resume"):
         epoch(1)

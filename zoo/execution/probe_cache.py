@@ -41,48 +41,62 @@ class Probed:
 
 def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:
     """Return cached probe results for this device in one of the zoo's own environments, or None."""
-    path = _file(environment, machine, device)
+    found = content(_file(environment, machine, device), ("rows", "date", "variables"))
+    return Probed(**found) if found else None
+
+
+def content(path: Path | None, needed: tuple[str, ...]) -> Json | None:
+    """Return the values of these keys in a cached file, or None if it is missing or damaged."""
     if path is None or not path.is_file():
         return None
     try:
-        content = json.loads(path.read_bytes())
-        return Probed(content["rows"], content["date"], content["variables"])
+        found = json.loads(path.read_bytes())
+        return {name: found[name] for name in needed}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        console.warn(f"{path} is damaged ({error}); the probes run again")
+        console.warn(f"{path} is damaged ({error}); it is measured again")
         return None
 
 
 def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
     """Cache the rows of a worker if all are right; a failure to write is only a warning."""
     path = _file(environment, machine, device)
-    if path is None or not probed.rows or not all(row["ok"] for row in probed.rows):
-        return
+    if path and probed.rows and all(row["ok"] for row in probed.rows):
+        write(path, dataclasses.asdict(probed))
+
+
+def write(path: Path, found: Json) -> None:
+    """Cache results; a failure to write is a warning only."""
     try:
-        write_json(path, dataclasses.asdict(probed), parents=True)
+        write_json(path, found, parents=True)
     except ZooError as error:
-        console.warn(f"The results of the probes could not be cached: {error.message}")
+        console.warn(f"The results could not be cached: {error.message}")
 
 
 def _file(environment: Environment, machine: Machine, device: DevicePart) -> Path | None:
     """Return the path for these rows, or None if another device may be computing."""
     if device.device_kind != "cpu":
         return None
-    sources = {name: _sources_sha256(paths.PACKAGE / name) for name in SOURCES}
+    return place("probes", environment, machine, device, {name: sources_sha256(name) for name in SOURCES})
+
+
+def place(group: str, environment: Environment, machine: Machine, device: DevicePart, more: object) -> Path:
+    """Return the path in a group of the cache of results that depend on machine, stack, device and more, as JSON."""
     system = [machines.describe(machine), machine.os_build]
     parts = [
         environment.lock_sha256,
         environment.python_version,
         *system,
         device.to_json(),
-        sources,
+        more,
         variables.computing(),
     ]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    return paths.cache_dir() / "probes" / f"{environment.folder.name}-{key[:16]}.json"
+    return paths.cache_dir() / group / f"{environment.folder.name}-{key[:16]}.json"
 
 
-def _sources_sha256(folder: Path) -> str:
-    summed = hashlib.sha256()
+def sources_sha256(name: str) -> str:
+    """Hash names and contents of all modules in a package of the zoo."""
+    folder, summed = paths.PACKAGE / name, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         summed.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())

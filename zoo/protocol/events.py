@@ -62,13 +62,14 @@ class ReadyEvent(Event):
 
 
 class StepEvent(Event):
-    """Progress: ``step`` of ``steps``, whose name is ``unit``; mean losses of the epoch so far."""
+    """Progress: ``step`` of ``steps``, whose name is ``unit``; items and mean losses of the epoch so far."""
 
     step: float
     steps: Optional[int] = None
     epoch: Optional[int] = None
     epochs: Optional[int] = None
     unit: str = ""
+    items: Optional[int] = None
     items_per_s: Optional[float] = None
     loss: Optional[float] = None
     accuracy: Optional[float] = None
@@ -87,6 +88,16 @@ class BatchEvent(Event):
     taken_s: Optional[List[float]] = None
     error: Optional[str] = None
     peak_memory_bytes: Optional[int] = None
+
+
+class PointEvent(Event):
+    """A point of a calibration is timed; with ``seconds``, it was, or the ``problem`` was met."""
+
+    batch_size: int
+    precision: str
+    items_per_s: Optional[float] = None
+    problem: Optional[str] = None
+    seconds: Optional[float] = None
 
 
 class StageEvent(Event):
@@ -189,6 +200,7 @@ EVENTS: Dict[str, Type[Event]] = {
     "ready": ReadyEvent,
     "step": StepEvent,
     "batch": BatchEvent,
+    "point": PointEvent,
     "stage": StageEvent,
     "epoch": EpochEvent,
     "artifact": ArtifactEvent,

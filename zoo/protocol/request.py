@@ -172,6 +172,7 @@ class ImageTrainPart(TrainPart):
     beta_2: float
     ema: float
     precision: str
+    calibrate: Optional[bool] = None
     jit: bool
     export: List[str]
     keep_checkpoints: int
@@ -192,6 +193,14 @@ class TextTrainPart(ImageTrainPart):
     clip: Optional[float]
     weight_decay: float
     word_dropout: float
+
+
+class CalibrationPart(Part):
+    """Time steps at these points instead of training; the first size and precision are those of the settings."""
+
+    batch_sizes: List[int]
+    precisions: List[str]
+    seconds: float
 
 
 class FineTunePart(Part):
@@ -500,6 +509,7 @@ class Request(Part):
     pieces: Optional[List[str]] = None
     data: Optional[DataPart] = None
     train: Optional[TrainPart] = None
+    calibration: Optional[CalibrationPart] = None
     fine_tune: Optional[FineTunePart] = None
     freeze: Optional[FreezePart] = None
     style: Optional[StylePart] = None

@@ -35,6 +35,7 @@ class RunContext(Generic[S]):
         resumes: the folder of the run to resume.
         previous: the record of that run.
         lock: open file of the run folder's lock.
+        calibration: the points timed before the run, and the settings taken.
     """
 
     command: Command[S]
@@ -47,6 +48,7 @@ class RunContext(Generic[S]):
     resumes: Path | None = None
     previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
+    calibration: dict[str, Any] | None = None
 
     @property
     def settings(self) -> S:

@@ -50,6 +50,8 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
         git_commit=records.git_commit(),
     )
     context.record.run_id = uuid.uuid4().hex
+    if context.calibration:
+        context.record.calibration = context.calibration
     _record_place(context)
 
 

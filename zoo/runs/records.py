@@ -57,6 +57,7 @@ class RunRecord:
         attempts: failed workers that were replaced.
         interruptions: earlier exits of a resumed run.
         data: name, sizes and checksum of the data.
+        calibration: points that were timed before the training, and the settings taken.
         weights: that the training started from, or that predicted.
         expected: bounds that the recipe promises, with verdicts.
         summary: the result in sentences.
@@ -99,6 +100,7 @@ class RunRecord:
     host_peak_memory_bytes: int | None = field(init=False)
     stopped: str = field(init=False)
 
+    calibration: Json = field(init=False)
     adjusted: Json = field(init=False)
     attempts: list[Json] = field(init=False)
     interruptions: list[Json] = field(init=False)

@@ -246,6 +246,10 @@ def _refuse_another_device(device, proof):
 
 def _do(request, events, stop, phases):
     job = _job(request.job)
+    if request.calibration:
+        from zoo.worker.training import calibration
+
+        return calibration.run(job, request, events, stop)
     from zoo.worker import distributed
 
     if not request.tensorboard or distributed.current().rank:

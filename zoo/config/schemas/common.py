@@ -92,6 +92,9 @@ class Trainer(FaultTolerance):
         "float32", "number format of the layers; the mixed ones need a stack that supports them; auto is "
         "mixed_bfloat16 if it is known to be faster; float64 is for comparing trainings on processors with Keras 3",
         choices=TRAINING_PRECISIONS)  # fmt: skip
+    calibrate: bool | None = setting(
+        None, "first time a few steps at batch sizes and precisions of the recipe's range, and take the fastest; "
+        "null does so on GPUs with preset=full", affects=SPEED)  # fmt: skip
     jit: bool = setting(
         False, "compile with XLA (Keras 3); slower for small networks on a CPU, impossible on Metal", affects=SPEED,
         names_stack=True)  # fmt: skip

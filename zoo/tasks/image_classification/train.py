@@ -13,7 +13,7 @@ from zoo.core import console
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
-from zoo.execution import worker_process
+from zoo.execution import calibration, worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import ArtifactEvent, Event, StartEvent
 from zoo.protocol.request import AugmentPart, FineTunePart, FreezePart, ImageData, ImageTrainPart, Request
@@ -38,6 +38,7 @@ def train(overrides: Overrides) -> Run:
     _refuse_needless(context, material)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
+    calibration.settle(context, lambda trial: _train_request(trial, material, weights))
     start_run(context, [str(context.settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         set_data(context, material.record | {"reason": why_data})

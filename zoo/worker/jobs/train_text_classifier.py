@@ -35,7 +35,7 @@ def run(request, events, stop, phases):
     with np.load(data.split, allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
     checkpointer = Checkpointer(model, training)
-    if arguments.get("pair_buckets") and not request.weights and not checkpointer.goes_on():
+    if arguments.get("pair_buckets") and not (request.weights or checkpointer.goes_on() or request.calibration):
         with training.timed("fit_linear_s"):
             _fit_linear(model, texts, labels, split["train"], request.pieces)
     tell_if_raised(training, len(split["train"]))

@@ -158,6 +158,7 @@ class _Loop:
             epochs=self._stage.last,
             step=state.step,
             steps=state.steps,
+            items=state.items,
             loss=state.means.loss,
             accuracy=state.means.accuracy,
             items_per_s=state.items / max(1e-9, state.seconds),

@@ -1,0 +1,147 @@
+"""Which points a worker times, in what order, and what it reports of those that fail."""
+
+import threading
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support import parts
+from zoo.protocol.events import PointEvent
+from zoo.protocol.request import CalibrationPart
+
+
+class Clock:
+    """Time that passes only where a step or a compilation takes it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Job:
+    """A training of four steps an epoch whose items a second follow from batch size and precision."""
+
+    def __init__(
+        self, clock: Clock, speed: Callable[[int, str], float], compile_s: float = 0.5, evaluate_s: float = 0.0
+    ) -> None:
+        self.clock, self.speed, self.compile_s, self.evaluate_s, self.begun = clock, speed, compile_s, evaluate_s, 0
+
+    def run(self, request: Any, events: Any, _stop: Any, _phases: dict[str, float]) -> None:
+        self.begun += 1
+        size, settings = request.train.batch_size, request.train
+        if settings.precision == "auto":
+            settings.precision = "float32"
+        self.clock.now += self.compile_s
+        events.emit("warning", message="nobody sees it")
+        for _ in range(100):
+            for step in range(1, 5):
+                self.clock.now += size / self.speed(size, settings.precision)
+                events.step(epoch=1, step=step, items=step * size)
+            self.clock.now += self.evaluate_s
+
+
+@pytest.fixture
+def points(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Time the points of a job: (batch size, precision, items a second or problem) of each."""
+    from zoo.models import compat
+    from zoo.worker.training import calibration
+
+    cleared: list[None] = []
+    monkeypatch.setattr(compat.keras.backend, "clear_session", lambda: cleared.append(None), raising=False)
+    clock = Clock()
+    monkeypatch.setattr(calibration, "time", types.SimpleNamespace(monotonic=clock.monotonic))
+
+    def run(
+        speed: Callable[[int, str], float], sizes: list[int], precisions: list[str], **options: float
+    ) -> list[tuple[Any, ...]]:
+        seen: list[PointEvent] = []
+        events = types.SimpleNamespace(emit=lambda _name, **fields: seen.append(PointEvent(**fields)))
+        asked = CalibrationPart(batch_sizes=sizes, precisions=precisions, seconds=options.pop("seconds", 60.0))
+        request = parts.request(train=parts.training(), calibration=asked)
+        clock.now = 100.0
+        cleared.clear()
+        job, stop = Job(clock, speed, **options), types.SimpleNamespace(asked=False)
+        calibration.Calibration(job, request, events, stop).search()
+        assert len(cleared) == job.begun
+        begun, done = [each for each in seen if each.seconds is None], [each for each in seen if each.seconds]
+        assert len(begun) == len(done) == job.begun
+        return [(each.batch_size, each.precision, each.problem or round(each.items_per_s or 0)) for each in done]
+
+    return run
+
+
+def test_larger_batches_are_tried_as_long_as_they_are_faster(points: Any) -> None:
+    speeds = {64: 500, 128: 1000, 256: 2000, 512: 1500, 1024: 9000}
+    found = points(lambda size, _: speeds[size], [128, 64, 256, 512, 1024], ["float32"])
+    assert found == [(128, "float32", 1000), (256, "float32", 2000), (512, "float32", 1500)]
+
+
+def test_smaller_batches_are_tried_where_no_larger_one_is_faster(points: Any) -> None:
+    speeds = {32: 3000, 64: 2500, 128: 1000, 256: 900}
+    found = points(lambda size, _: speeds[size], [128, 32, 64, 256], ["float32"])
+    assert [row[0] for row in found] == [128, 256, 64, 32]
+
+
+def test_sizes_are_tried_in_the_fastest_precision_and_none_is_timed_twice(points: Any) -> None:
+    found = points(lambda size, name: size * (20 if "bfloat16" in name else 10), [4, 8],
+                   ["auto", "float32", "mixed_bfloat16"])  # fmt: skip
+    assert found == [(4, "float32", 40), (4, "mixed_bfloat16", 80), (8, "mixed_bfloat16", 160)]
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [(MemoryError(), "out of memory"), (ValueError("no such kernel"), "ValueError: no such kernel")],
+)
+def test_a_point_that_fails_is_reported_and_ends_the_way(points: Any, error: Exception, problem: str) -> None:
+    def speed(size: int, _: str) -> float:
+        if size >= 16:
+            raise error
+        return 10.0 * size
+
+    assert points(speed, [8, 4, 16, 32], ["float32"]) == [
+        (8, "float32", 80), (16, "float32", problem), (4, "float32", 40)]  # fmt: skip
+
+
+def test_a_point_that_begins_with_too_little_time_is_left_out(points: Any) -> None:
+    # Each point takes half a second to compile and, at ten steps a second, 0.8 s for the steps.
+    speed, sizes = (lambda size, _: 10.0 * size), [1, 2, 4, 8, 16]
+    for seconds, count in ((10.0, 5), (6.0, 3), (4.0, 2), (1.7, 1)):
+        assert len(points(speed, sizes, ["float32"], seconds=seconds)) == count
+
+
+def test_evaluations_are_no_part_of_a_step(points: Any) -> None:
+    assert points(lambda *_: 40.0, [8], ["float32"], evaluate_s=3.0) == [(8, "float32", 40)]
+
+
+def test_steps_that_are_too_slow_are_reported_so(points: Any) -> None:
+    found = points(lambda *_: 0.1, [8], ["float32"], seconds=5.0)
+    assert found == [(8, "float32", "no time left")]
+
+
+def test_the_process_ends_in_time_whatever_it_does(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.worker.training import calibration
+
+    ended: list[int] = []
+    monkeypatch.setattr(calibration.os, "_exit", ended.append)
+    monkeypatch.setattr(calibration.compat.keras.backend, "clear_session", lambda: None, raising=False)
+
+    def compile_for_long(*_: Any) -> None:
+        until = time.monotonic() + 5
+        while not ended and time.monotonic() < until:
+            time.sleep(0.01)
+
+    asked = CalibrationPart(batch_sizes=[8], precisions=["float32"], seconds=0.2)
+    request = parts.request(train=parts.training(), calibration=asked)
+    events = types.SimpleNamespace(emit=lambda *_, **__: None)
+    job, stop = types.SimpleNamespace(run=compile_for_long), types.SimpleNamespace(asked=False)
+    assert calibration.run(job, request, events, stop) == {"metrics": {}}
+    assert ended == [0]
+    request.calibration.seconds = 600.0
+    calibration.run(types.SimpleNamespace(run=lambda *_: None), request, events, stop)
+    assert not [each for each in threading.enumerate() if isinstance(each, threading.Timer) and each.is_alive()
+                and not each.finished.is_set()]  # fmt: skip
