@@ -1,4 +1,4 @@
-"""What is known of each recipe on each backend, which recorded trainings count, and which are to be made here."""
+"""The validation status of each recipe on each backend: which trainings count, and which can be made here."""
 
 import dataclasses
 import hashlib
@@ -15,24 +15,24 @@ from zoo.environments import machine as machines
 from zoo.runs import evidence
 from zoo.tasks import discovery
 
-# From best to least; the last two say nothing of a training.
+# From best to worst; the last two are grades without a training.
 GRADES = ("measured", "stand-in", "reported", "linked", "resolved")
-# Packages that a version is named by, the one below Keras first.
+# Packages whose version is shown, the framework first.
 FRAMEWORKS = ("tensorflow", "tensorflow-macos", "torch", "mlx", "plaidml", "jax")
 PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
 
 
 @dataclasses.dataclass(frozen=True)
 class Status:
-    """The best that is known of a recipe on a backend.
+    """The best known result of a recipe on a backend.
 
     Attributes:
-        grade: one of :data:`GRADES`; empty where nothing can run it.
-        stack: that it is known of.
+        grade: one of :data:`GRADES`; empty if no stack can run it.
+        stack: the stack of the result.
         versions: of that stack, by package.
-        date: of the training; of a lock without one, the day it was resolved for.
-        result: the figure, and whether the target was reached.
-        stale: number of trainings that do not count any more.
+        date: date of the training; without one, the date of the lock.
+        result: the metric, and whether the target was reached.
+        stale: number of trainings that no longer count.
     """
 
     model: str
@@ -53,24 +53,23 @@ class Status:
 
 
 def version(versions: dict[str, str], packages: tuple[str, ...]) -> str:
-    """Return name and version of the first of some packages; empty where there is none."""
+    """Return name and version of the first available package, or an empty string."""
     return next((f"{name} {versions[name]}" for name in packages if name in versions), "")
 
 
 def trained_models() -> list[str]:
-    """Return the models that have recipes."""
     return [name for name in config_files.options("model") if config_files.recipe_files(name, "")]
 
 
 def promised(model: str, backend: str) -> dict[str, dict[str, float | str]]:
-    """Return what a recipe promises, by data set."""
+    """Return the promises of a recipe by data set."""
     command = discovery.command("train", config_files.task_of(model))
     settings = compose.compose(command, Overrides.of({"model": model, "backend": backend}))
     return {data: row for data, row in getattr(settings, "expect", {}).items() if row}
 
 
 def recipe_sha256(model: str, backend: str, data: str) -> str:
-    """Return the checksum of all that a recipe computes on a data set, and of what it promises of it."""
+    """Return the checksum of a recipe's numeric settings for a data set, and of its promise."""
     command = discovery.command("train", config_files.task_of(model))
     settings = compose.compose(command, Overrides.of({"model": model, "backend": backend, "data": data}))
     values = dict(leaves(dataclasses.asdict(settings)))
@@ -100,12 +99,9 @@ def _lock(stack: stacks.Stack, platform: str) -> str:
 
 
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:
-    """Return the recorded trainings of a recipe, those of builds for the processor that stand in for it included.
+    """Return the recorded trainings of a recipe, including those of CPU builds that stand in for its stacks.
 
-    Args:
-        model: name of the model.
-        backend: that the recipe is for.
-        own: include those that only this user has.
+    ``own`` includes trainings that only this user has.
     """
     files = (evidence.file, evidence.own_file)[: 1 + own]
     rows = [row for file in files for row in evidence.read_file(file(model, backend.name))]
@@ -116,13 +112,7 @@ def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evi
 
 
 def status(model: str, backend: backends.Backend, rows: list[evidence.Row]) -> Status:
-    """Return the best that is known of a recipe on a backend.
-
-    Args:
-        model: name of the model.
-        backend: that the recipe is for.
-        rows: recorded trainings.
-    """
+    """Return the best known result of a recipe on a backend, from its recorded trainings."""
     reasons = [discounted(model, backend.name, row) for row in rows]
     counted = [row for row, reason in zip(rows, reasons, strict=True) if not reason]
     stale = sum(reason.startswith("stale") for reason in reasons)
@@ -140,7 +130,7 @@ def _newness(row: evidence.Row) -> tuple[list[int], str]:
 
 
 def _untrained(model: str, backend: backends.Backend) -> Status:
-    """Return what the locks say, and what was found in their files: the best stack, the first of equal ones."""
+    """Return the status of a recipe without counted trainings, from the best locked stack."""
     named = set(stacks.names())
     devices = {entry.device for entry in backend.serves}
     places = [
@@ -167,7 +157,7 @@ def _grade(stack: stacks.Stack, platform: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A training that would validate a recipe here; ``seconds`` as an earlier one took, or None."""
+    """A training that would validate a recipe here; ``seconds`` is the time of an earlier one, or None."""
 
     overrides: Overrides
     seconds: float | None
@@ -177,9 +167,10 @@ def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
     """Yield the trainings of all recipes that this machine can run and that are not validated on it yet.
 
     Args:
-        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict which, and ``data.root`` is a
-            folder with a folder named as each data set, or with files that have the promised checksums anywhere.
-        machine: this one.
+        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict the selection, and
+            ``data.root`` is a folder with a folder named as each data set, or with files that have the promised
+            checksums anywhere.
+        machine: this machine.
     """
     named = {entry.key: [text.partition("=")[2] for text in entry.choices or (entry.text,)] for entry in given}
     places = list(_places(machine))
@@ -191,7 +182,7 @@ def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
 
 
 def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]:
-    """Yield every stack that can train here, once, with its backend: that of its device before the processor's."""
+    """Yield every stack that can train here, once, with its backend; the backend cpu comes last."""
     available = {stack.name: stack for stack in stacks.load_all() if stack.trains}
     seen: set[str] = set()
     for backend in sorted(backends.load_all(), key=lambda row: row.name == "cpu"):
@@ -206,7 +197,7 @@ def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]
 
 
 def seconds_left(trainings: list[Planned], took: list[float]) -> float | None:
-    """Estimate how long trainings take: as earlier ones did, else as those that are done; None without either."""
+    """Estimate the time of trainings from earlier ones, or else from those that are done; None without either."""
     known = [each.seconds for each in trainings if each.seconds is not None] + took
     usual = sum(known) / len(known) if known else None
     if usual is None:
@@ -234,12 +225,9 @@ def _missing(
 
 
 def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
-    """Return where a data set is below a folder: a folder of its name, else the file with its checksum.
+    """Return the path of a data set below a folder: a folder of its name, or else the file with its checksum.
 
-    Args:
-        folder: with several data sets.
-        data: name of the data set.
-        sha256: of its one file, where a recipe promises something of it.
+    ``sha256`` is that of its single file, if a recipe promises something for it.
     """
     own = folder / data
     if own.is_dir() or sha256 is None:

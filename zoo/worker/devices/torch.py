@@ -86,7 +86,7 @@ def memory_bytes():
 
 
 def put(array):
-    """Copy an array to the device, on CUDA from pinned memory and while it computes; on a processor, share it."""
+    """Copy an array to the device, on CUDA asynchronously from pinned memory; share it on a CPU."""
     import torch
 
     device, tensor = torch.device(os.environ["KERAS_TORCH_DEVICE"]), torch.from_numpy(np.ascontiguousarray(array))
@@ -96,12 +96,12 @@ def put(array):
     with torch.cuda.stream(stream):
         copied = tensor.pin_memory().to(device, non_blocking=True)
     stream.synchronize()
-    copied.record_stream(torch.cuda.default_stream(device))  # its memory is in use until the steps there are done
+    copied.record_stream(torch.cuda.default_stream(device))  # its memory is in use until then
     return copied
 
 
 def take(kept, places):
-    """Gather rows. On a processor numpy does, without the threads that PyTorch would start for it."""
+    """Gather rows, on a CPU with NumPy, which avoids PyTorch's threads."""
     import torch
 
     if kept.device.type == "cpu":

@@ -25,8 +25,8 @@ from zoo.worker.distributed import meeting
 from zoo.worker.errors import UserError, describe
 
 BEAT_S = 2.0
-# A process whose threads send nothing for so long is stopped, or its machine or network is gone. On a machine with
-# six times as many busy threads as cores, working processes sent nothing for 16 s.
+# After this time without a heartbeat, a process is stopped, or its machine or network is gone. On a machine with six
+# times as many busy threads as cores, working processes sent nothing for 16 s.
 SILENT_S = 20.0
 # A process that begins no step for this time, or this many step times, while another waits for it, hangs.
 LATE_S, LATE_STEPS = 15.0, 10.0
@@ -205,7 +205,7 @@ class Group:
         """Put a value into the engine's store, and return those of all processes by number.
 
         Raises:
-            SilentError: a process put nothing for so long, or the store in the first process is gone.
+            SilentError: a process put nothing within the time, or the store in the first process is gone.
         """
         text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings.id, topic, number)
         pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []

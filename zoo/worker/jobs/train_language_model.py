@@ -62,7 +62,7 @@ class WindowBatches:
         self.on_device = None
 
     def place(self, run):
-        """Put the text on the device, where :func:`zoo.worker.training.placement.keeper` says so."""
+        """Put the text on the device, if :func:`zoo.worker.training.placement.keeper` chooses it."""
         text = self._parts["train"]
         keeper = placement.keeper(run, 4 * len(text) + self._rows.nbytes)
         if keeper:

@@ -96,7 +96,7 @@ class ImageBatches:
         self.on_device = None
 
     def place(self, run):
-        """Put all items on the device, where :func:`zoo.worker.training.placement.keeper` says so."""
+        """Put all items on the device, if :func:`zoo.worker.training.placement.keeper` chooses it."""
         altered = "images are altered on the host (augment)" if self._augment or self._mixup else None
         first = () if altered else self._items(np.arange(1), slice(None), None)
         keeper = placement.keeper(run, len(self._train) * sum(each.nbytes for each in first), altered)
@@ -104,7 +104,7 @@ class ImageBatches:
         return self
 
     def _every_item(self, first):
-        """Arrays of all items, made in parts: a conversion of all at once would take a multiple of their memory."""
+        """Return arrays of all items, made in parts: converting all at once would need a multiple of their memory."""
         count = len(self._train)
         arrays = [np.empty((count, *each.shape[1:]), each.dtype) for each in first]
         for begin in range(0, count, self._size):

@@ -1,6 +1,6 @@
-"""Where the items of a training lie: on its device, from which batches are gathered by index, or on the host.
+"""Place the items of a training: on the device, which gathers batches by index, or on the host.
 
-Batches that the host makes are copied to a GPU a step ahead.
+Batches from the host are copied to a GPU a step ahead.
 """
 
 import itertools
@@ -9,17 +9,12 @@ from zoo.worker import devices
 from zoo.worker.errors import UserError
 from zoo.worker.training.prefetch import prefetch
 
-# The share of the device's memory that items may take; the rest is for the network.
+# The share of the device's memory that items may use; the rest is for the network.
 SHARE = 0.25
 
 
 class DeviceItems:
-    """Items that lie on the device.
-
-    Args:
-        module: of ``zoo.worker.devices``, from :func:`keeper`.
-        arrays: numpy arrays with a row for each item.
-    """
+    """Items on the device: ``arrays`` with a row for each item, put there by a module of ``zoo.worker.devices``."""
 
     def __init__(self, module, arrays):
         self._take, self._arrays = module.take, [module.put(each) for each in arrays]
@@ -30,18 +25,12 @@ class DeviceItems:
 
 
 def keeper(run, size, obstacle=None):
-    """Return the module of ``zoo.worker.devices`` that keeps the items of a training; None: they stay on the host.
+    """Return the module of ``zoo.worker.devices`` that keeps the items of a training, or None for the host.
 
-    Args:
-        run: a :class:`zoo.worker.training.run.Run`.
-        size: bytes of all items.
-        obstacle: why the host has to make the batches; None if it does not have to.
-
-    Raises:
-        UserError: the items cannot be where ``data.placement`` wants them.
+    ``size`` is the bytes of all items; ``obstacle`` is why the host must make the batches, or None.
     """
     wanted, device = run.request.data.placement, run.request.device
-    # The memory of a processor is the host's.
+    # A CPU uses the host's memory.
     if wanted == "host" or (wanted == "auto" and device.device_kind == "cpu"):
         return None
     module = devices.load(device.framework)
@@ -63,7 +52,7 @@ def _obstacle(module, size, group):
 
 
 def feed(batches, epoch, done, run):
-    """Iterate over the batches of an epoch after the first ``done``, each prepared while the one before is in use."""
+    """Iterate over the batches of an epoch after the first ``done``, each prepared during the previous one."""
     rest = itertools.islice(batches.batches(epoch), done, None)
     if batches.on_device:  # nothing to prepare
         return rest
