@@ -48,7 +48,7 @@ class Composed(Generic[S]):
         return _text_of(self.tree, self.set_by)
 
     def needless(self, layer: str) -> dict[str, str]:
-        """Return the keys of a layer that have no effect with the other settings, and a sentence about each."""
+        """Return the keys of a layer that have no effect with the other settings, with a sentence about each."""
         return setting.needless(self.settings, (key for key, each in self.set_by.items() if each == layer))
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
@@ -272,7 +272,7 @@ def _compose_files(
 
     place = str(root).replace("\\", "/").replace("'", "\\'")
     words = [f"{group}={option}" for group, option in picked]
-    if "recipes" in dict(picked):  # takes the place of the model's own, too
+    if "recipes" in dict(picked):  # also replaces the model's own
         words.append(f"recipes@_global_={config_files.ANY}/{config_files.BASE}")
     with initialize_config_dir(config_dir=str(configs), version_base="1.3"):
         composed = hydra_compose(file, overrides=[*words, f"hydra.searchpath=['file://{place}']"])

@@ -15,7 +15,7 @@ OVERALL = ("data", "preset")
 RECIPES = "optional recipes"
 # The folder of the recipes for models without a recipe.
 ANY = "any"
-# The file of a model's folder that holds for all backends; BACKEND.yaml next to it is laid over it.
+# The recipe of a model for all backends; BACKEND.yaml next to it overrides values.
 BASE = "recipe"
 # Keys of a recipe that are not settings.
 RANGE = "range"

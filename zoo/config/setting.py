@@ -174,13 +174,9 @@ def of(schema: type, key: str) -> Setting:
 
 
 def needless(settings: Any, given: Iterable[str]) -> dict[str, str]:
-    """Return which of some settings have no effect with the values of others, and a sentence about each.
+    """Return which of the ``given`` dotted keys have no effect with the other values, with a sentence about each.
 
-    A setting that repeats the default, or turns something off, is left alone.
-
-    Args:
-        settings: of a schema.
-        given: dotted keys.
+    A setting that repeats the default, or turns something off, is ignored.
     """
     values = {key: value for key, value, _ in walk(settings)}
     usual = {key: value for key, value, _ in walk(type(settings)())}
@@ -198,7 +194,7 @@ def needless(settings: Any, given: Iterable[str]) -> dict[str, str]:
 
 
 def _is_met(value: Any, condition: str) -> bool:
-    """Return whether a value is one of a condition of :attr:`Setting.needs`."""
+    """Return True if a value meets a condition of :attr:`Setting.needs`."""
     _, is_compared, words = condition.partition("=")
     if not is_compared:
         return value not in (None, 0, False, "", "none") and value != []

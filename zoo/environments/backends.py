@@ -67,13 +67,13 @@ class Shared:
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """What is known of the devices of a backend. Mappings give the source of each entry.
+    """Facts about the devices of a backend. Mappings give the source of each entry.
 
     Attributes:
-        precisions: values of ``trainer.precision`` that are trusted.
-        untrusted: those that are not.
+        precisions: trusted values of ``trainer.precision``.
+        untrusted: the remaining values.
         compiles: whether ``trainer.jit`` is possible.
-        shares_memory: which GPUs have no memory of their own.
+        shares_memory: GPUs without memory of their own.
         operations: those that are wrong, slow or missing.
     """
 

@@ -18,7 +18,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write, file_sha256
 
 MARKER = "zoo-environment.json"
-# What Python reads or imports from the folder of the libraries.
+# Files that Python reads or imports from the folder of the libraries.
 IMPORTED = (".pth", ".py", ".so", ".dist-info", ".egg-info", ".egg-link")
 
 # Runs on every Python from 3.6; reads the metadata folders of installed packages.
@@ -175,11 +175,10 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
 
 
 def changed(folder: Path, every: bool) -> list[str]:
-    """Return the files of a finished environment that are not those of its wheels: other content, or in no wheel.
+    """Return the files of a finished environment with other content than in its wheels, or in no wheel.
 
     Args:
-        folder: of the environment.
-        every: hash every file; else those of another size, or written after it was built.
+        every: hash every file; otherwise only those of another size, or written after the build.
     """
     site, marker = site_of(folder), read_marker(folder)
     known = {name.partition("/")[2] for name in (marker.contents if marker else {})}
@@ -203,7 +202,7 @@ def _is_suspect(path: Path, size: str, built: float) -> bool:
 
 
 def _recorded(site: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield each file that wheels brought, relative to the libraries, its sha256 in Base64 or "", and its size."""
+    """Yield (path relative to the libraries, sha256 in Base64 or "", size) of each file from wheels."""
     for record in sorted(site.glob("*.dist-info/RECORD")):
         with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
             yield from ((row[0], row[1].removeprefix("sha256="), row[2]) for row in csv.reader(rows) if len(row) > 2)

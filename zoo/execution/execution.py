@@ -127,7 +127,7 @@ def run_worker(
 
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:
-    """Stop where the worker imported another version of a library than the lock of its environment names."""
+    """Raise an error if the worker imported another version of a library than the environment's lock has."""
     locked = {name.lower(): number.partition("+")[0] for name, number in environment.versions.items()}
     for name, number in imported.items():
         wanted = locked.get(name, number)

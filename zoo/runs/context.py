@@ -64,7 +64,7 @@ class RunContext(Generic[S]):
         self.composed = self.composed.overlay(layer, settings)
 
     def refuse_needless(self, why: str, *keys: str) -> None:
-        """Stop where the user gave a setting that has no effect, for a reason that the settings do not tell."""
+        """Raise an error if the user gave a setting that has no effect for a reason outside of the settings."""
         given = [key for key in keys if self.composed.set_by.get(key) == USER]
         if given:
             raise ZooError(f"{listed(given)} {'has' if len(given) == 1 else 'have'} no effect {why}",

@@ -9,23 +9,23 @@ from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
 from zoo.environments import backends
 
-# How the learning rate follows the batch size: the exponent of their ratio to those of the recipe.
+# Scaling of the learning rate with the batch size: the exponent of its ratio to that of the recipe.
 RULES = {"linear": 1.0, "sqrt": 0.5, "fixed": 0.0}
 BATCH, RATE, PRECISION = "trainer.batch_size", "trainer.learning_rate", "trainer.precision"
 SETTINGS = (BATCH, RATE, PRECISION)
-# Rates that differ by less are the same: users round them.
+# Tolerance for equal rates, because users round them.
 SAME_RATE = 0.005
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a recipe reaches its target on a data set.
+    """The range in which a recipe reaches its target on a data set.
 
     Attributes:
         batch_size: smallest and largest.
         learning_rate: one of :data:`RULES`.
-        precisions: values of ``trainer.precision``, without those that the backend is not trusted with.
-        target: the figures promised on the data set, such as ``{"test_accuracy": 0.99}``.
+        precisions: trusted values of ``trainer.precision`` on the backend.
+        target: promised metrics, such as ``{"test_accuracy": 0.99}``.
         usual: the recipe's own batch size and learning rate.
     """
 
@@ -56,13 +56,11 @@ class Range:
 
 
 def of(command: Command[Any], model: str, data: str, backend: str) -> Range | None:
-    """Return the range of a recipe on a data set, or None where nothing was measured.
+    """Return the range of a recipe on a data set, or None if nothing was measured.
 
     Args:
         command: ``train`` of the model's task.
-        model: name of a model of the zoo, such as ``transformer/lm``.
-        data: name of a data set, such as ``mnist``.
-        backend: name of a backend.
+        model: of the zoo, such as ``transformer/lm``.
     """
     row = config_files.recipe_range(model, backend, data)
     if not row:
