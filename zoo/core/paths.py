@@ -49,7 +49,7 @@ def cache_in_use() -> Path:
 def make_cache() -> None:
     """Create the cache folder if missing, readable by its owner only.
 
-    The usual parent folder is made private too. A folder that ``$ZOO_CACHE`` names may be shared on purpose.
+    An existing one is made private too, unless ``$ZOO_CACHE`` names it: it may be shared on purpose.
     """
     folder = cache_dir()
     with contextlib.suppress(OSError):  # reported by the code that fails to write there

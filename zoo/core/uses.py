@@ -20,7 +20,7 @@ def handles() -> list[int]:
 
 @contextlib.contextmanager
 def using(lock: Path) -> Iterator[None]:
-    """Hold a shared lock inside the block, unless the cache is read-only; wait while its subject is being removed."""
+    """Hold a shared lock inside the block, unless the cache is read-only; wait while its object is being removed."""
     handle = _opened(lock)
     if handle is None:
         yield

@@ -123,7 +123,7 @@ def _create(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
 
 
 def _linked(base: Path, part: Path) -> bool:
-    """Hard-link every file of an environment, which programs replace but never change; False if links fail."""
+    """Hard-link an environment's files, which installers replace and never modify; return False on failure."""
     try:
         shutil.copytree(base, part, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
         (part / marker.MARKER).unlink()

@@ -103,7 +103,7 @@ def text_of(instance: Any, key: str, most: int) -> str:
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of an image, ``{"b64": ...}`` at any depth or plain Base64; raise RequestError otherwise."""
+    """Return the bytes of an image, ``{"b64": ...}``, also in an object, or plain Base64, else raise RequestError."""
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} is a picture, not {kind_of(instance)}")
     value: Any = instance
