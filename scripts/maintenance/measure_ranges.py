@@ -11,6 +11,7 @@ FOLDER holds a folder named as each data set, or files with the checksums that t
 import argparse
 import itertools
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -64,14 +65,22 @@ def _command(model: str) -> Any:
 
 def points(proven: ranges.Range, seeds: int) -> list[tuple[int, str, int]]:
     """Return batch size, precision and seed of every training that a range needs."""
-    sizes = sorted({*proven.batch_size, proven.usual[0]})
-    return list(itertools.product(sizes, proven.precisions, range(1, seeds + 1)))
+    (low, high), own = proven.batch_size, proven.usual[0]
+    middle = own if low < own < high else 2 ** round(math.log2(low * high) / 2)
+    return list(itertools.product(sorted({low, middle, high}), proven.precisions, range(1, seeds + 1)))
 
 
 def missing(model: str, data: str, proven: ranges.Range, seeds: int) -> list[tuple[int, str, int]]:
     """Return the points that are not measured yet."""
     known = {(row["batch_size"], row["precision"], row["seed"]) for row in read(model) if row["data"] == data}
     return [point for point in points(proven, seeds) if point not in known]
+
+
+def inside(model: str, data: str, proven: ranges.Range) -> list[Row]:
+    """Return the measurements inside of a range; those outside show why it ends where it does."""
+    rows = [row for row in read(model) if row["data"] == data]
+    values = ("batch_size", "learning_rate", "precision")
+    return [row for row in rows if proven.contains(*(row[name] for name in values))]
 
 
 def missed(row: Row, target: dict[str, Any]) -> bool:
@@ -168,7 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
             if given.model in (None, model):
                 if given.data:
                     measure(model, data, proven, given)
-                rows = [row for row in read(model) if row["data"] == data]
+                rows = inside(model, data, proven)
                 failed |= any(missed(row, proven.target) for row in rows)
                 left = len(missing(model, data, proven, given.seeds))
                 console.say(f"{model} on {data}: {len(rows)} measured, {left} missing")

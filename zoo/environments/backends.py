@@ -50,18 +50,10 @@ class Support:
 
 
 @dataclasses.dataclass(frozen=True)
-class Flag:
-    """A fact that may hold, and its source."""
+class Fact:
+    """Something that is known of a device, and its source."""
 
-    value: bool
-    source: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Shared:
-    """Vendors whose GPUs compute in the host's memory, and the source."""
-
-    value: list[str]
+    value: Any
     source: str
 
 
@@ -73,14 +65,14 @@ class Known:
         precisions: trusted values of ``trainer.precision``.
         untrusted: the remaining values.
         compiles: whether ``trainer.jit`` is possible.
-        shares_memory: GPUs without memory of their own.
+        shares_memory: vendors whose GPUs compute in the memory of the host.
         operations: those that are wrong, slow or missing.
     """
 
     precisions: dict[str, str]
     untrusted: dict[str, str]
-    compiles: Flag
-    shares_memory: Shared
+    compiles: Fact
+    shares_memory: Fact
     operations: dict[str, str]
 
 
@@ -92,6 +84,7 @@ class Backend:
         device_kind: the best device on any machine, ``cpu`` or ``gpu``; ``serves`` has that of each machine.
         stacks: names, best first; one may belong to a later release.
         needs: completes "it needs".
+        known: facts about its devices.
         trains: False if it can only predict.
         runnable: False for a listed backend that does not run yet, for the ``reason``.
         python: set by the user, empty in a row; so is ``device``.
@@ -129,10 +122,9 @@ def load(name: str) -> Backend:
 
 
 def _backend(row: dict[str, Any]) -> Backend:
-    known = row["known"]
-    flags = {"compiles": Flag(**known["compiles"]), "shares_memory": Shared(**known["shares_memory"])}
+    facts = {name: Fact(**value) for name, value in row["known"].items() if name in ("compiles", "shares_memory")}
     serves = [Support(**entry) for entry in row["serves"]]
-    return Backend(**{**row, "serves": serves, "known": Known(**{**known, **flags})})
+    return Backend(**{**row, "serves": serves, "known": Known(**{**row["known"], **facts})})
 
 
 def _problems(name: str, row: Any) -> list[str]:

@@ -112,20 +112,8 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
 
     row = verdict.row
     if row is None:
-        columns = (
-            "stack",
-            "platform",
-            "device",
-            "data",
-            "preset",
-            "figure",
-            "expected",
-            "train s",
-            "total s",
-            "grade",
-        )
-        cells = {"recipe": " ".join(verdict.overrides.words)} | dict.fromkeys(columns, "-")
-        return cells | {"result": f"FAILED: {verdict.problems[0]}"}
+        failed = {"recipe": " ".join(verdict.overrides.words), "result": f"FAILED: {verdict.problems[0]}"}
+        return dict.fromkeys(COLUMNS, "-") | failed
     seconds = row["seconds"]
     return {
         "recipe": verdict.recipe,
