@@ -8,9 +8,14 @@ run                                     # in a notebook: the curves
 infer(run=run.folder, input="seven.png").predictions
 """
 
+import sys
 from typing import Any
 
+if sys.version_info < (3, 11):  # noqa: UP036  (the kernel of an old stack)
+    raise ImportError("zoo.api needs Python 3.11 or newer; this is the Python of a stack, %s" % sys.executable)  # noqa: UP031
+
 from zoo.config.overrides import Overrides
+from zoo.core.errors import not_installed
 from zoo.runs.result import Run
 
 __all__ = ["Run", "bench", "evaluate", "export", "infer", "train"]
@@ -78,7 +83,10 @@ def bench(**settings: Any) -> Run:
 
 
 def _run(verb: str, settings: dict[str, Any]) -> Run:
-    from zoo.tasks import registry
+    try:
+        from zoo.tasks import registry
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from error
 
     named = {key: value.folder if isinstance(value, Run) else value for key, value in settings.items()}
-    return registry.dispatch(verb, Overrides.of(named))
+    return registry.dispatch(verb, registry.with_gpu(Overrides.of(named)))

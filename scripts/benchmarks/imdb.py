@@ -70,7 +70,7 @@ def prepare(archive: str, folder: Path) -> Path:
     from zoo.tasks import registry
 
     composed = registry.compose_settings("train", Overrides.parse(settings(archive)))
-    prepared = dataset.prepare(composed.data)
+    prepared = dataset.prepare(composed.data, composed.seed)
     # The example's data set has words only, by their frequency, with ids below 20,000.
     word = np.array([bool(re.match(r"\w", piece)) for piece in prepared.tokenizer.tokens[2:]])
     ids = np.zeros(len(prepared.tokenizer), np.int32)

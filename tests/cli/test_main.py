@@ -15,9 +15,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support import CHECKOUT
 from zoo.cli import parser
 from zoo.cli.main import main
 from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.environments import machine
 from zoo.execution import event_display
 
 
@@ -227,3 +229,58 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     monkeypatch.setattr(event_display, "epoch_line", press_ctrl_c)
     monkeypatch.setenv("FAKE_WORKER", "slow")
     assert main(["train", "data=digits", "--json"]) == 130
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("predict run=last", "Use `infer`"),
+    ("fit model=mnist", "Use `train`"),
+    ("train --model mnist", "Settings have no dashes: model=mnist"),
+    ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
+    ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),
+    ("train model=resnet50", "architectures of Keras are model=keras/NAME"),
+    ("train model=mnist +experiment=mine", "Add --config-dir DIR, which holds experiment/mine.yaml"),
+    ("train model=mnist backend=gpu", "no GPU of this machine can be used"),
+])  # fmt: skip
+def test_words_of_other_programs_get_the_right_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    here = machine.from_capture(CHECKOUT / "tests" / "machines" / "linux_cpu.txt")
+    monkeypatch.setattr(machine, "probe", lambda: here)
+    assert main(words.split()) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_the_ways_of_hydra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "experiment").mkdir()
+    text = "# @package _global_\ndefaults:\n  - override /model: mnist_dense\ntrainer: {epochs: 7, batch_size: 9}\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(text)
+    words = ["train", "data=digits", "backend=cpu", "+experiment=mine", "++trainer.batch_size=5", "-c", "job"]
+    words.append("--resolve")
+    for where in (["--config-dir", str(tmp_path)], [f"hydra.searchpath=[file://{tmp_path}]"]):
+        assert main([*words, *where]) == 0
+        shown = capsys.readouterr().out
+        assert "name: mnist_dense" in shown
+        assert "epochs: 7  # experiment" in shown
+        assert "batch_size: 5  # user" in shown
+
+
+def test_a_sweep_can_be_planned(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "-m", "data=digits", "model=mnist", "backend=cpu", "seed=4,5", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "2 runs, one after the other; the plan of the first:" in shown
+    assert "seed=4" in shown
+    assert not list(pretending.glob("runs/*"))
+
+
+def test_a_python_without_the_libraries_is_named(tmp_path: Path) -> None:
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT)}
+    python = [sys.executable, "-S", "-m", "zoo"]
+    how = {"capture_output": True, "text": True, "env": variables, "cwd": tmp_path}
+    answer = subprocess.run([*python, "train", "data=digits"], **how)
+    assert answer.returncode == 1
+    assert "which this program needs" in answer.stderr
+    assert "bug in zoo" not in answer.stderr
+    program = "import zoo.api\nzoo.api.train(model='mnist')"
+    answer = subprocess.run([*python[:2], "-c", program], **how)
+    assert "ZooError" in answer.stderr.splitlines()[-2]
+    assert "which this program needs" in answer.stderr

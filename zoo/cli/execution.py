@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.cli import sweeping
 from zoo.cli.parser import CommandParser, add_json, add_verb
 from zoo.core import console
-from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.core.errors import INTERRUPTED, ZooError, counted
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
@@ -46,7 +46,10 @@ def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
 
 
 def _add_options(parser: CommandParser) -> None:
-    parser.add_argument("--cfg", choices=["job"], help="print the composed settings and exit")
+    parser.add_argument("-c", "--cfg", choices=["job"], help="print the composed settings and exit")
+    parser.add_argument("--resolve", action="store_true", help="with --cfg: as without it, since no value is a link")
+    words = "folder of experiments of your own: +GROUP=NAME lays DIR/GROUP/NAME.yaml over the defaults"
+    parser.add_argument("--config-dir", metavar="DIR", help=words)
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -71,13 +74,14 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
     from zoo.config.overrides import Overrides
     from zoo.tasks import registry
 
-    overrides = Overrides.parse(hydra_words.translated(parsed.overrides))
+    own, words = hydra_words.experiments(parsed.overrides, parsed.config_dir)
+    overrides = registry.with_gpu(own | Overrides.parse(hydra_words.translated(words)))
     if parsed.prepare:
         registry.prepare(verb, overrides)
     elif parsed.cfg:
         console.output(registry.composed_text(verb, overrides).rstrip("\n"))
     elif parsed.dry_run:
-        _print_plan(verb, overrides, parsed.machine)
+        _print_plan(verb, overrides, parsed.machine, parsed.multirun)
     elif parsed.multirun or sweeping.is_meant(overrides):
         return sweeping.run(verb, overrides, lambda run: _print_result(run, parsed.json), parsed.json)
     else:
@@ -85,9 +89,13 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _print_plan(verb: str, overrides: "Overrides", machine: str | None) -> None:
+def _print_plan(verb: str, overrides: "Overrides", machine: str | None, multirun: bool) -> None:
     from zoo.cli import dry_run
 
+    if multirun:
+        runs = overrides.combinations()
+        console.output(f"{counted(len(runs), 'run')}, one after the other; the plan of the first:")
+        overrides = runs[0]
     console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))
 
 

@@ -6,7 +6,7 @@ import sys
 
 from zoo.cli import parser, python_path
 from zoo.core import console, processes
-from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.core.errors import INTERRUPTED, ZooError, not_installed
 
 BUG = 3
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -49,6 +49,8 @@ def _system_error(error: Exception) -> ZooError | None:
         return ZooError(f"The name of a file or folder is too long: {str(error.filename)[:60]}...", CHECK_PATHS)
     if isinstance(error, FileNotFoundError) and not error.filename and _is_cwd_gone():
         return ZooError("The folder in which this command was started has been deleted", "Change to another: cd ~")
+    if isinstance(error, ModuleNotFoundError):
+        return not_installed(error)
     unknown_home = isinstance(error, RuntimeError) and "home directory" in str(error)
     null_byte = isinstance(error, ValueError) and "null byte" in str(error)
     return ZooError(f"A path cannot be read: {error}", CHECK_PATHS) if unknown_home or null_byte else None

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     Verbs = argparse._SubParsersAction["CommandParser"]
     Run = Callable[[argparse.Namespace], int]
 
+# What other programs call the commands.
+VERBS_ELSEWHERE = {"predict": "infer", "classify": "infer", "generate": "infer", "fit": "train", "finetune": "train",
+                   "test": "evaluate", "eval": "evaluate", "score": "evaluate", "convert": "export",
+                   "benchmark": "bench", "search": "tune"}  # fmt: skip
 COMMANDS = Path(__file__).with_name("commands")
 DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in a pinned environment of its own."
 EXAMPLES = """\
@@ -43,6 +47,11 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice and choice[2] in VERBS_ELSEWHERE:
+            meant = VERBS_ELSEWHERE[choice[2]]
+            raise ZooError(
+                f"There is no command called {choice[2]!r}", f"Use `{meant}`: python -m zoo {meant} --help"
+            )
         if choice:
             kind = {"VERB": "command", "ACTION": "command"}.get(choice[1], f"choice for {choice[1]}")
             raise unknown(kind, choice[2], [word.strip("' ") for word in choice[3].split(",")])
@@ -61,11 +70,23 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Parse the command line; unlike plain argparse, accept settings before and after options."""
     parser = build()
     parsed, rest = parser.parse_known_args(arguments)
+    if hasattr(parsed, "overrides"):
+        _refuse_dashes(rest, parsed.overrides)
     if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         parsed.overrides = [*parsed.overrides, *rest]
     return parsed
+
+
+def _refuse_dashes(rest: list[str], overrides: list[str]) -> None:
+    """Name the setting that an option such as ``--model mnist`` stands for."""
+    value = next((word for word in overrides if "=" not in word), "VALUE")
+    for word in rest:
+        option = re.fullmatch(r"--([a-z][\w.-]*)(?:=(.*))?", word)
+        if option:
+            given = f"{option[1].replace('-', '_')}={option[2] or value}"
+            raise ZooError(f"There is no option {word}", f"Settings have no dashes: {given}")
 
 
 def build() -> CommandParser:

@@ -169,7 +169,8 @@ def _sort_overrides(
         elif value in valid[key]:
             picked.append(entry)
         elif not (key == "model" and row):
-            problems.append(unknown(key, value, valid[key]).on_one_line())
+            more = "; architectures of Keras are model=keras/NAME" if key == "model" else ""
+            problems.append(unknown(key, value, valid[key]).on_one_line() + more)
             picked += Overrides.of(_meant(command, key, value, valid[key]))
     return Overrides(picked), values, problems, row
 
@@ -292,7 +293,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:
             return f"{key!r} is a group of keys: set {listed(inside)}"
-        return f"there is no key {key!r}{nearest(key, list(valid))}"
+        meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in valid), "")
+        return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
     if value is None and valid[key] == "":
         value = ""  # KEY= sets an optional text to an empty one
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
@@ -312,6 +314,13 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     return None
 
 
+# What other programs call settings.
+KEYS_ELSEWHERE = {
+    "lr": ["trainer.learning_rate"], "learning_rate": ["trainer.learning_rate", "rate"], "device": ["backend.name"],
+    "bs": ["trainer.batch_size", "batch_size"], "dataset": ["data.name"], "data_dir": ["data.root"],
+    "path": ["data.root", "input"], "dropout": ["model.dropout"], "weight_decay": ["trainer.weight_decay"],
+    "checkpoint": ["run", "weights"], "output_dir": ["output.root"], "image": ["input"], "images": ["input"],
+}  # fmt: skip
 FIXED = ("model.file", "model.sha256", "model.saved")
 
 

@@ -4,7 +4,13 @@ Names are those of hydra-joblib-launcher, hydra-submitit-launcher and hydra-ray-
 folder plugins).
 """
 
+from pathlib import Path
+from typing import Any
+
+from zoo.config.overrides import Overrides, leaves
+from zoo.core import schema
 from zoo.core.errors import ZooError
+from zoo.core.paths import user_path
 
 LAUNCHERS = {
     "basic": "local",
@@ -30,12 +36,56 @@ PLACES = {"hydra.sweep.dir": "output.root", "hydra.sweep.subdir": "output.name",
 HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
+def experiments(words: list[str], folder: str | None) -> tuple[Overrides, list[str]]:
+    """Read the files that ``+GROUP=NAME`` names in folders of the user's own, as Hydra does.
+
+    Args:
+        words: of the command line; ``hydra.searchpath=[DIR]`` names further folders.
+        folder: of ``--config-dir``.
+
+    Returns:
+        The settings of the files, and the other words.
+    """
+    found, rest, folders = Overrides(), [], [folder] if folder else []
+    for text in words:
+        key, _, value = text.partition("=")
+        if key.lstrip("+") == "hydra.searchpath":
+            folders += [each.strip(" '\"").removeprefix("file://") for each in value.strip("[]").split(",")]
+    for text in words:
+        key, _, name = text.partition("=")
+        group = key.removeprefix("+")
+        if group == key or group[:1] == "+" or "." in group or not name:
+            rest += [] if key.lstrip("+") == "hydra.searchpath" else [text]
+            continue
+        files = [user_path(each) / group / f"{name.removesuffix('.yaml')}.yaml" for each in folders]
+        file = next((each for each in files if each.is_file()), None)
+        if file is None:
+            searched = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
+            raise ZooError(f"{text}: {searched}", f"Add --config-dir DIR, which holds {group}/{name}.yaml.")
+        found |= _experiment(file, group)
+    return found, rest
+
+
+def _experiment(file: Path, layer: str) -> Overrides:
+    row = schema.read_yaml(file)
+    if not isinstance(row, dict):
+        raise ZooError(f"{file} holds no settings", "Write KEY: VALUE lines.")
+    chosen: dict[str, Any] = {}
+    for entry in row.pop("defaults", []):
+        if isinstance(entry, dict):
+            chosen |= {key.removeprefix("override ").strip(" /"): value for key, value in entry.items()}
+    named = {f"{group}.name": group for group in ("model", "data", "backend")}
+    return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
+
+
 def translated(overrides: list[str]) -> list[str]:
     return [_translated(text) for text in overrides]
 
 
 def _translated(text: str) -> str:
     key, _, value = text.partition("=")
+    if text.startswith("++"):  # add or replace
+        text = text[2:]
     key = key.lstrip("+")
     if not key.startswith(("hydra/", "hydra.")):
         return text

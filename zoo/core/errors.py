@@ -84,6 +84,18 @@ def closest(word: str, valid: list[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, valid, n=1, cutoff=0.5)), None)
 
 
+def not_installed(error: ImportError) -> ZooError | None:
+    """Return the error for a Python without the libraries of this program; None where its own module is missing."""
+    import sys
+
+    if not error.name or error.name.partition(".")[0] == "zoo":
+        return None
+    return ZooError(
+        f"{sys.executable} lacks {error.name}, which this program needs",
+        "Start it in its own environment: python3 scripts/run.py python -m zoo ... (stacks lack it, too)",
+    )
+
+
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
     """Build the error for an unknown name; it lists the valid names and the closest one."""
     return ZooError(

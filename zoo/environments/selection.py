@@ -96,6 +96,17 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
     return _selection(candidate, machine, [])
 
 
+def gpu(machine: Machine, stack: str | None = None) -> str:
+    """Return the name of the backend for the best GPU of a machine."""
+    choice = select(None, machine, stack)
+    if choice.device_kind != "gpu":
+        raise ZooError(
+            f"backend=gpu: no GPU of this machine can be used; {choice.backend.name} is the best backend",
+            "`python -m zoo doctor` gives the reasons.",
+        )
+    return choice.backend.name
+
+
 def evaluate(
     backend: Backend,
     machine: Machine,

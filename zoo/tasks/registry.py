@@ -4,11 +4,11 @@ import shlex
 from typing import Any
 
 from zoo.config import compose, config_files, references
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import USER, Overrides
 from zoo.config.tasks import Command
 from zoo.core import console, paths, uses
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.environments import machine, store
+from zoo.environments import machine, selection, store
 from zoo.runs import context, result, resume
 from zoo.runs.records import RECORD, Json
 from zoo.runs.records import read as read_record
@@ -89,6 +89,13 @@ def figures_of(record: Json) -> tuple[str, ...]:
     name = str(record.get("bench") or config_files.task_of(str(record.get("model"))))
     command = discovery.task(name).command(str(record.get("verb"))) if name in discovery.modules() else None
     return command.figures if command else ("loss",)
+
+
+def with_gpu(overrides: Overrides) -> Overrides:
+    """Replace ``backend=gpu`` by the backend for the best GPU of this machine."""
+    if overrides.get("backend") != "gpu":
+        return overrides
+    return overrides.with_(USER, {"backend": selection.gpu(machine.probe(), overrides.get("stack"))})
 
 
 def compose_settings(verb: str, overrides: Overrides) -> Any:

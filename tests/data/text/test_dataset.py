@@ -1,5 +1,6 @@
 """Texts prepared once: arrays by content, splits that stay the same, folds that cover everything."""
 
+import dataclasses
 import tracemalloc
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def lines(root: Path, count: int = 40) -> LabelledData:
 
 
 def test_arrays_hold_the_texts(tmp_path: Path) -> None:
-    texts = dataset.prepare(lines(tmp_path / "texts"))
+    texts = dataset.prepare(lines(tmp_path / "texts"), 1)
     tokens, offsets = np.load(texts.folder / "tokens.npy"), np.load(texts.folder / "offsets.npy")
     labels = np.load(texts.folder / "labels.npy")
     assert (len(offsets), len(labels), tokens.dtype) == (81, 80, np.uint16)
@@ -36,7 +37,7 @@ def test_arrays_hold_the_texts(tmp_path: Path) -> None:
 
 def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    texts = dataset.prepare(row)
+    texts = dataset.prepare(row, 1)
     test = np.load(texts.folder / "test.npy")
     assert test.sum() == 20
     unknown = {number for number in range(40) if str(number) not in texts.tokenizer.tokens}
@@ -46,29 +47,29 @@ def test_what_is_tested_on_is_not_learnt_from(tmp_path: Path) -> None:
 
 def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = lines(tmp_path / "texts")
-    first = dataset.prepare(row)
+    first = dataset.prepare(row, 1)
     monkeypatch.setattr(labelled_texts, "collect", lambda *_: pytest.fail("it was read again"))
-    assert dataset.prepare(row).folder == first.folder
+    assert dataset.prepare(row, 1).folder == first.folder
     monkeypatch.undo()
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
     row.vocabulary = 10
-    assert dataset.prepare(row).folder != first.folder
+    assert dataset.prepare(row, 1).folder != first.folder
     (tmp_path / "texts" / "good.txt").write_text("fine\n" * 30)
     row.vocabulary = 20_000
-    assert dataset.prepare(row).folder != first.folder
+    assert dataset.prepare(row, 1).folder != first.folder
 
 
 def test_an_interrupted_preparation_is_made_again(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    texts = dataset.prepare(row)
+    texts = dataset.prepare(row, 1)
     (texts.folder / dataset.ABOUT).unlink()
-    assert (dataset.prepare(row).folder / "tokens.npy").is_file()
+    assert (dataset.prepare(row, 1).folder / "tokens.npy").is_file()
 
 
 def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> None:
     row, tested = lines(tmp_path / "texts"), []
     for row.fold in range(4):
-        texts = dataset.prepare(row)
+        texts = dataset.prepare(row, 1)
         parts = dataset.split_texts(texts, row, seed=row.fold)
         labels = np.load(texts.folder / "labels.npy")
         assert np.bincount(labels[parts["test"]]).tolist() == [10, 10]
@@ -79,7 +80,7 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
 
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
-    texts = dataset.prepare(row)
+    texts = dataset.prepare(row, 1)
     one, same, other = (dataset.split_texts(texts, row, seed) for seed in (1, 1, 2))
     assert all((one[name] == same[name]).all() for name in one)
     assert set(one["validation"]) != set(other["validation"])
@@ -91,14 +92,14 @@ def test_splits_are_the_seed_s(tmp_path: Path) -> None:
 def test_too_few_texts_for_the_folds_are_told(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts", count=3)
     with pytest.raises(ZooError, match="The class 'bad' has 3 texts, fewer than the 4 folds"):
-        dataset.prepare(row)
+        dataset.prepare(row, 1)
 
 
 def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:
     path = tmp_path / "play.txt"
     path.write_text("to be or not to be\n" * 10)
     row = LanguageData(name="text_file", root=str(path))
-    texts = dataset.prepare(row)
+    texts = dataset.prepare(row, 1)
     assert texts.tokenizer.tokens == [*tokenization.SPECIAL, *sorted(set("to be or not to be\n"))]
     assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 190]}
     row.validation = 0.0
@@ -109,7 +110,7 @@ def test_so_much_of_a_long_text_is_validated_by(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(dataset, "MOST_VALIDATED", 5)
     (tmp_path / "play.txt").write_text("to be or not to be\n" * 10)
     row = LanguageData(name="text_file", root=str(tmp_path / "play.txt"))
-    texts = dataset.prepare(row)
+    texts = dataset.prepare(row, 1)
     assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 176]}
     row.test_limit = 10
     assert dataset.split_tokens(texts, row) == {"train": [0, 171], "validation": [171, 181]}
@@ -123,7 +124,9 @@ def test_memory_does_not_grow_with_a_text(tmp_path: Path, monkeypatch: pytest.Mo
         path = tmp_path / f"{lines_of_it}.txt"
         path.write_text("".join(f"line {number % 97} of it, to be or not\n" for number in range(lines_of_it)))
         tracemalloc.start()
-        texts = dataset.prepare(LanguageData(name="text_file", root=str(path), tokenizer=tokenizer, vocabulary=400))
+        texts = dataset.prepare(
+            LanguageData(name="text_file", root=str(path), tokenizer=tokenizer, vocabulary=400), 1
+        )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         tokens = np.load(texts.folder / "tokens.npy")
@@ -136,6 +139,48 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
     (tmp_path / "a.txt").write_text(text)
     row = LanguageData(name="text_file", root=str(tmp_path / "a.txt"))
     with pytest.raises(ZooError, match=words):
-        dataset.split_tokens(dataset.prepare(row), row)
+        dataset.split_tokens(dataset.prepare(row, 1), row)
     with pytest.raises(ZooError, match="is a folder"):
-        dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)))
+        dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
+
+
+def test_the_vocabulary_is_learned_from_training_texts_only(tmp_path: Path) -> None:
+    root = tmp_path / "own"
+    root.mkdir()
+    for name in ("good", "bad"):
+        (root / f"{name}.txt").write_text("".join(f"{name} text{name}{number}\n" for number in range(50)))
+    row = LabelledData(name="text_lines", root=str(root), validation=0.3)
+    texts = dataset.prepare(row, 7)
+    parts = dataset.split_texts(texts, row, 7)
+    shares = dataset.unknown_shares(texts, parts)
+    assert shares == {"train": 0.0, "validation": 0.5, "test": 0.5}
+    learned = {word for text in dataset.texts_of(texts, parts["train"]) for word in text.split()}
+    assert set(texts.tokenizer.tokens[2:]) == learned
+    other = dataset.prepare(row, 8)
+    assert other.tokenizer.tokens != texts.tokenizer.tokens
+    assert dataset.prepare(row, texts.tokenizer).tokenizer.tokens == texts.tokenizer.tokens
+
+
+def test_the_end_of_a_long_text_is_not_in_its_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("abcab" * 18 + "xyzxy" * 2)
+    row = LanguageData(name="text_file", root=str(tmp_path / "long.txt"), validation=0.1)
+    assert dataset.prepare(row, 1).tokenizer.tokens[2:] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("\u8fd9\u5bb6\u9910\u5385\u7684\u83dc\u5f88\u597d\u5403", "characters"),
+    ("\u3053\u306e\u672c\u306f\u9762\u767d\u3044", "characters"),
+    ("\u0e2d\u0e32\u0e2b\u0e32\u0e23\u0e2d\u0e23\u0e48\u0e2d\u0e22\u0e21\u0e32\u0e01", "characters"),
+    ("\uc774 \uc601\ud654\ub294 \uc88b\ub2e4", "words"),
+    ("a good \u597d film", "words"),
+])  # fmt: skip
+def test_texts_without_blanks_are_cut_into_characters(tmp_path: Path, text: str, kind: str) -> None:
+    root = tmp_path / "own"
+    root.mkdir()
+    for name in ("good", "bad"):
+        (root / f"{name}.txt").write_text("".join(f"{text}{number}\n" for number in range(20)))
+    row = LabelledData(name="text_lines", root=str(root))
+    texts = dataset.prepare(row, 1)
+    assert texts.tokenizer.kind == kind
+    assert any("cut into characters" in note for note in texts.info.notes) == (kind == "characters")
+    assert dataset.prepare(dataclasses.replace(row, tokenizer="words"), 1).tokenizer.kind == "words"

@@ -19,6 +19,7 @@ from zoo.config.setting import SPEED, like, one_of, setting
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
+AUTO = "auto"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 QUOTINGS = ("auto", "double", "backslash", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
@@ -63,6 +64,9 @@ def _delimiter(value: str) -> str | None:
 @dataclass
 class LabelledData(TextData):
     name: str = setting("", choices=LABELLED)
+    tokenizer: str = setting(
+        AUTO, "what texts are cut into; bpe is byte-level; auto is words, and characters for scripts without blanks",
+        choices=(AUTO, *TOKENIZERS))  # fmt: skip
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
         "text", "column of a table with the texts: its name, or its number from 0 on if there is no header",

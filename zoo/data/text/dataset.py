@@ -6,7 +6,7 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 VOCABULARY = "vocabulary.json"
 ABOUT = "about.json"
 TEXTS = "texts.bin"
@@ -90,8 +90,13 @@ class _Content:
     texts: bytes = b""
 
 
-def prepare(row: TextData, vocabulary: tokenization.Tokenizer | None = None) -> TextDataset:
-    """Prepare the texts that the settings name, unless they are cached; without a vocabulary, learn one."""
+def prepare(row: TextData, vocabulary: tokenization.Tokenizer | int) -> TextDataset:
+    """Prepare the texts that the settings name, unless they are cached.
+
+    Args:
+        row: the settings.
+        vocabulary: for tokenization; or the seed of the split: one is learned from the training texts of it.
+    """
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
         read = source.read
@@ -109,7 +114,7 @@ def _cached(
     sha256: str,
     source: str,
     build: Callable[[Path], _Content],
-    vocabulary: tokenization.Tokenizer | None,
+    vocabulary: tokenization.Tokenizer | int,
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
     if not (folder / ABOUT).is_file():
@@ -121,14 +126,16 @@ def _cached(
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
 
-# Settings that select among prepared texts without changing them.
-_LATER = ("train_limit", "test_limit", "validation")
+# Settings that select among prepared texts without changing them, unless a vocabulary is learned from the selection.
+_LATER = ("train_limit", "validation")
 
 
-def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | None) -> str:
-    settings = {key: value for key, value in dataclasses.asdict(row).items() if key not in ("root", *_LATER)}
+def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | int) -> str:
+    learns = isinstance(vocabulary, int)
+    passed = ("root", "test_limit", *(() if learns else _LATER))
+    settings = {key: value for key, value in dataclasses.asdict(row).items() if key not in passed}
     parts = [CACHE_VERSION, tokenization.FORMAT, sha256, settings]
-    parts += [dataclasses.asdict(vocabulary)] if vocabulary else []
+    parts += [vocabulary if isinstance(vocabulary, int) else dataclasses.asdict(vocabulary)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -143,9 +150,9 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
 
 
 def _labelled(
-    row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: tokenization.Tokenizer | None
+    row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: tokenization.Tokenizer | int
 ) -> _Content:
-    """Tokenize labeled texts with a vocabulary, or with one learned from the non-test texts."""
+    """Tokenize labeled texts with a vocabulary, or with one learned from the training texts of a split."""
     import numpy as np
 
     labels = np.array(source.labels, np.int64)
@@ -153,8 +160,15 @@ def _labelled(
         test = folds(labels, row.folds, source.class_names) == row.fold
     else:
         test = np.array([part == "test" for part in source.parts])
-    known = [text for text, is_tested in zip(source.texts, test, strict=True) if not is_tested]
-    tokenizer = vocabulary or tokenization.learn(row.tokenizer, known, row.vocabulary, row.lowercase)
+    tokenizer = vocabulary
+    if isinstance(tokenizer, int):
+        known = [source.texts[number] for number in _split(test, row, tokenizer)["train"]]
+        kind = tokenization.chosen(known) if row.tokenizer == "auto" else row.tokenizer
+        if kind == "characters" != row.tokenizer:
+            source.notes.append(
+                "The texts have no blanks between words: they are cut into characters; data.tokenizer=words does not"
+            )
+        tokenizer = tokenization.learn(kind, known, row.vocabulary, row.lowercase)
     encoded = tokenizer.encode_all(source.texts)
     tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
     plain = [text.encode("utf-8", "replace") for text in source.texts]
@@ -181,14 +195,24 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
     return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
 
-def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | None, folder: Path) -> _Content:
+def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | int, folder: Path) -> _Content:
     read, encoding = pieces.read_and_tell(path, row.encoding)
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
-    tokenizer = vocabulary or tokenization.learn(row.tokenizer, read(), row.vocabulary, row.lowercase)
+    tokenizer = vocabulary
+    if isinstance(tokenizer, int):
+        most = int(sum(map(len, read())) * (1 - row.validation))
+        tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
     return _Content({}, TextInfo([], 0, False, unknown, [], notes, []), tokenizer)
+
+
+def _first(texts: Iterable[str], most: int) -> Iterator[str]:
+    """Yield so many characters of a text that comes in pieces."""
+    for piece in texts:
+        yield piece[: max(0, most)]
+        most -= len(piece)
 
 
 def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
@@ -247,7 +271,12 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
     import numpy as np
 
-    test = np.load(prepared.folder / "test.npy")
+    return _split(np.load(prepared.folder / "test.npy"), row, seed)
+
+
+def _split(test: "NDArray[np.bool_]", row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
+    import numpy as np
+
     mixed = np.random.Generator(np.random.PCG64(seed)).permutation(len(test))
     known = mixed[~test[mixed]][: row.train_limit]
     validating = round(len(known) * row.validation)
@@ -256,6 +285,16 @@ def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str
     # Shuffled first, because sources list one class after the other and the limit must include all.
     tested = np.sort(mixed[test[mixed]][: row.test_limit])
     return {"train": np.sort(known[validating:]), "validation": np.sort(known[:validating]), "test": tested}
+
+
+def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> dict[str, float]:
+    """Return which share of the tokens of each part the vocabulary lacks."""
+    import numpy as np
+
+    tokens, offsets = (np.load(prepared.folder / name, mmap_mode="r") for name in (TOKENS, "offsets.npy"))
+    texts = np.searchsorted(offsets, np.flatnonzero(tokens == tokenization.UNKNOWN), "right") - 1
+    unknown, sizes = np.bincount(texts, minlength=len(offsets) - 1), np.diff(offsets)
+    return {name: float(unknown[rows].sum() / max(1, sizes[rows].sum())) for name, rows in parts.items()}
 
 
 def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "NDArray[np.bool_]":

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.config.schemas.text import TOKENIZERS
+from zoo.config.schemas.text import AUTO, TOKENIZERS
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ UNKNOWN = 1
 FORMAT = 1
 # Words with their apostrophes, line ends, and every other character by itself; an HTML tag counts as a blank.
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*|\n|[^\w\s]")
+# Chinese, Japanese, Thai, Lao, Tibetan, Burmese and Khmer are written without blanks between words.
+_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 
 
@@ -137,9 +139,16 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
     return text if kind == "characters" else _WORD.findall(_TAG.sub(" ", text))
 
 
+def chosen(texts: Sequence[str]) -> str:
+    """Return the kind of tokens for texts: characters where most letters are of a script without blanks."""
+    sample = "".join(text[:1000] for text in texts[:: max(1, len(texts) // 1000)])
+    letters = len(re.findall(r"\w", sample))
+    return "characters" if 2 * len(_UNSPACED.findall(sample)) > letters else "words"
+
+
 def is_blank(kind: str, text: str) -> bool:
     """Return True if a text has no tokens: only white space, or for words only HTML tags."""
-    if kind == "words" and "<" in text:
+    if kind in ("words", AUTO) and "<" in text:
         text = _TAG.sub(" ", text)
     return not text.strip()
 

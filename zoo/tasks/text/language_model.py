@@ -25,7 +25,7 @@ def train(overrides: Overrides) -> Run:
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
     settings = context.settings
-    prepared = dataset.prepare(settings.data, start.tokenizer)
+    prepared = dataset.prepare(settings.data, start.tokenizer or settings.seed)
     training.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
     training.refuse_needless(context, parts["validation"][1] - parts["validation"][0])

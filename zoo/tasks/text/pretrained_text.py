@@ -45,6 +45,6 @@ def choose(context: RunContext[Any]) -> Start:
     return Start(str(chosen.npz), chosen.record, tokenizer)
 
 
-def vocabulary_of(source: Run) -> tokenization.Tokenizer | None:
-    """Return the vocabulary of a run's texts, unless the run learned it from them."""
-    return tokenization.load(source.folder / dataset.VOCABULARY) if source.record.get("weights") else None
+def vocabulary_of(source: Run) -> tokenization.Tokenizer:
+    """Return the vocabulary of a run's texts."""
+    return tokenization.load(source.folder / dataset.VOCABULARY)

@@ -23,7 +23,7 @@ def train(overrides: Overrides) -> Run:
     context = create_training_context(TRAIN, overrides)
     start = pretrained_text.choose(context)
     settings = context.settings
-    texts = dataset.prepare(settings.data, start.tokenizer)
+    texts = dataset.prepare(settings.data, start.tokenizer or settings.seed)
     training.remark(texts)
     _tell_longer(texts, settings)
     _tell_of_pairs(settings.model)
@@ -43,6 +43,7 @@ def train(overrides: Overrides) -> Run:
         )
         _save_split(context, parts)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
+        context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
