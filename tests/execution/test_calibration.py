@@ -77,7 +77,7 @@ def test_an_interrupted_run_is_resumed_at_its_point(train: Train, capsys: pytest
     ("given", "taken"),
     [
         (["trainer.batch_size=48"], ((48, "user"), (RATE, "recipe"), ("float32", "calibration"))),
-        (["trainer.learning_rate=0.01"], ((32, "calibration"), (0.01, "user"), ("float32", "calibration"))),
+        (["trainer.learning_rate=0.01"], ((32, "data"), (0.01, "user"), ("float32", "calibration"))),
         (["trainer.precision=mixed_bfloat16"],
          ((128, "calibration"), (2 * RATE, "calibration"), ("mixed_bfloat16", "user"))),
     ],
@@ -89,7 +89,7 @@ def test_what_the_user_sets_stays(train: Train, given: list[str], taken: tuple[A
 @pytest.mark.parametrize("script", ["oom", "aborts"])
 def test_a_size_that_needs_too_much_memory_is_not_taken(train: Train, script: str) -> None:
     record = train(script=script)
-    assert point(record)[0] == (32, "calibration")
+    assert point(record) == ((32, "data"), (RATE, "recipe"), ("float32", "calibration"))
     assert timed(record)[-1] == (64, "float32", "out of memory")
     assert record["exit"] == "completed"
 
@@ -179,11 +179,11 @@ def test_a_point_that_is_hardly_faster_is_not_taken(
     train()
     (path,) = (paths.cache_dir() / "calibrations").iterdir()
     content = json.loads(path.read_text())
-    for factor, size in ((1.04, 32), (1.06, 128)):
+    for factor, size, by in ((1.04, 32, "data"), (1.06, 128, "calibration")):
         content["rows"][-1]["items_per_s"] = 640 * factor
         content["rows"][0]["items_per_s"] = content["rows"][-2]["items_per_s"] = 640
         path.write_text(json.dumps(content))
-        assert point(train(name=f"times{size}"))[0] == (size, "calibration")
+        assert point(train(name=f"times{size}"))[0] == (size, by)
 
 
 def test_a_worker_that_fails_says_why(train: Train, capsys: pytest.CaptureFixture[str]) -> None:

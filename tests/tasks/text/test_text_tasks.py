@@ -11,6 +11,7 @@ import pytest
 
 from zoo import api
 from zoo.cli.main import main
+from zoo.config import config_files
 from zoo.data.text import tokenization
 from zoo.weights import zoo_networks
 
@@ -47,6 +48,24 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     shown = capsys.readouterr().err
     assert "Traceback" not in shown
     return shown
+
+
+@pytest.mark.parametrize(
+    ("command", "batch_size", "by"),
+    [(CLASSIFIER, 128, "calibration"), (LANGUAGE, 12, "recipe")],
+    ids=["classes", "next"],
+)
+def test_the_fastest_point_is_taken(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], batch_size: int, by: str
+) -> None:
+    row = {"batch_size": [8, 128], "learning_rate": "linear", "precisions": ["float32", "mixed_bfloat16"]}
+    monkeypatch.setattr(config_files, "recipe_range", lambda *_: row)
+    run = trained(folder, *command, "trainer.calibrate=true", "backend=cpu", "preset=full")
+    saved, request = record(run), json.loads((run / "request.json").read_text())
+    assert request["train"]["batch_size"] == batch_size
+    assert saved["set_by"].get("trainer.batch_size") == by
+    assert (request["train"]["precision"], saved["set_by"]["trainer.precision"]) == ("float32", "calibration")
+    assert (run / "vocabulary.json").is_file()
 
 
 def test_a_run_keeps_its_vocabulary_and_tells_its_split(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

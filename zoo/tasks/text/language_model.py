@@ -7,9 +7,9 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import dataset, tokenization
-from zoo.execution import worker_process
+from zoo.execution import calibration, worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.protocol.request import GeneratePart, TokenData
+from zoo.protocol.request import GeneratePart, Request, TokenData
 from zoo.runs import records
 from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -37,15 +37,20 @@ def train(overrides: Overrides) -> Run:
             f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
             "Lower model.length, or give a longer text.",
         )
+
+    def requested(trial: RunContext[LanguageTrainConfig]) -> Request:
+        request = training.request_for(trial, prepared, "train_language_model", start.npz, {})
+        tokens, where = str(prepared.folder / "tokens.npy"), settings.data.placement
+        request.data = TokenData(tokens=tokens, parts=parts, placement=where)
+        return request
+
+    calibration.settle(context, requested, fixed_steps=True)
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
         set_data(context, training.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
-        request = training.request_for(context, prepared, "train_language_model", start.npz, {})
-        tokens, where = str(prepared.folder / "tokens.npy"), context.settings.data.placement
-        request.data = TokenData(tokens=tokens, parts=parts, placement=where)
-        training.train_and_judge(context, request)
+        training.train_and_judge(context, requested(context))
     return context.result
 
 

@@ -1,15 +1,17 @@
 """Train a text classifier."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import Overrides
-from zoo.config.schemas.common import Arguments, Settings
+from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
 from zoo.data.text import dataset
-from zoo.protocol.request import TextData
+from zoo.execution import calibration
+from zoo.protocol.request import Request, TextData
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -34,6 +36,17 @@ def train(overrides: Overrides) -> Run:
     if not settings.model.get("pair_buckets", True):
         context.refuse_needless("without model.pair_buckets", "model.spelling")
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
+
+    def requested(trial: RunContext[TextTrainConfig]) -> Request:
+        arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
+        request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
+        request.pieces = texts.tokenizer.token_bytes()
+        files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
+        _save_split(split, parts)
+        request.data = TextData(**files, split=str(split))
+        return request
+
+    calibration.settle(context, requested)
     settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
@@ -41,19 +54,12 @@ def train(overrides: Overrides) -> Run:
             context,
             training.record_of(texts, settings) | {f"{name}_items": len(part) for name, part in parts.items()},
         )
-        _save_split(context, parts)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
         known = dataset.duplicates(texts, parts)
         context.record.data["duplicates"] = _tell_duplicates(known)
         context.record.weights = start.record
-        arguments = {"classes": len(texts.info.class_names)}
-        request = training.request_for(context, texts, "train_text_classifier", start.npz, arguments)
-        request.pieces = texts.tokenizer.token_bytes()
-        tokens, offsets, labels = (str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels"))
-        split = str(context.folder / "split.npz")
-        request.data = TextData(tokens=tokens, offsets=offsets, labels=labels, split=split)
-        training.train_and_judge(context, request)
+        training.train_and_judge(context, requested(context))
         context.record.judgement = _judgement(context, texts, parts, known)
         if settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
             context.record.linear_baseline = linear_baseline.measure(texts, parts)
@@ -109,10 +115,10 @@ def _tell_duplicates(known: Any) -> int:
     return count
 
 
-def _save_split(context: RunContext[Settings], parts: dict[str, Any]) -> None:
+def _save_split(path: Path, parts: dict[str, Any]) -> None:
     import numpy as np
 
-    np.savez(context.folder / "split.npz", **parts)
+    np.savez(path, **parts)
 
 
 TRAIN = Command(

@@ -10,53 +10,38 @@ import numpy as np
 from zoo.models import compat
 from zoo.worker.errors import OutOfMemoryError, describe
 
-# The first steps of a point compile. Then so many seconds, and as many steps as are needed for a median, are enough.
+# The first steps of a point compile; then so many steps and seconds are enough for a median.
 UNTIMED, LEAST, ENOUGH_S = 2, 3, 0.5
-# No step begins after this share of the time; at its end the process ends, whatever it is compiling.
+# No step begins after this share of the time. At its end the process ends, even while it compiles.
 SHARE = 0.8
 
 
 class EnoughStepsError(Exception):
-    """A point was timed."""
+    """Ends a training whose steps were timed."""
 
 
 class StepTimer:
-    """Takes the place of the events of a training, which it ends after enough steps.
-
-    Args:
-        until: time after which no step begins.
-    """
+    """Takes the events of a training, and ends it after enough steps or at a time."""
 
     def __init__(self, until):
-        self._until, self._last, self._steps, self.rates = until, None, 0, []
+        self._until, self._last, self._steps, self.rates, self._seconds = until, None, 0, [], 0.0
 
     def emit(self, _event, **_fields):
-        """Take an event; only steps count."""
+        """Ignore what is not a step."""
 
     def step(self, step, items, **_fields):
-        """Note the items a second of a step.
-
-        Raises:
-            EnoughStepsError: no more steps are needed.
-        """
         now, self._steps = time.monotonic(), self._steps + 1
         if self._steps > UNTIMED and step > 1:  # before the first step of an epoch the last one was evaluated
-            self.rates.append(((items - self._last[0]) / (now - self._last[1]), now - self._last[1]))
+            seconds = now - self._last[1]
+            self.rates.append((items - self._last[0]) / seconds)
+            self._seconds += seconds
         self._last = items, now
-        enough = len(self.rates) >= LEAST and sum(seconds for _, seconds in self.rates) >= ENOUGH_S
-        if enough or now >= self._until:
+        if (len(self.rates) >= LEAST and self._seconds >= ENOUGH_S) or now >= self._until:
             raise EnoughStepsError
 
 
 class Calibration:
-    """Times points and reports each, before and after.
-
-    Args:
-        job: module of the training.
-        request: its request, with the part ``calibration``.
-        events: where to report.
-        stop: when asked to, no other point is tried.
-    """
+    """Times the points of a request and reports each before and after; arguments as :func:`run`."""
 
     def __init__(self, job, request, events, stop):
         self._job, self._request, self._events, self._stop = job, request, events, stop
@@ -71,44 +56,46 @@ class Calibration:
             self._rate(usual, precision)
         if not self._rates:
             return
-        best = max(self._rates, key=self._rates.get)[1]
-        place, first = sizes.index(usual), self._rates[usual, best]
+        (_, precision), first = max(self._rates.items(), key=lambda item: item[1])
+        place = sizes.index(usual)
         for others in (sizes[place + 1 :], sizes[:place][::-1]):
-            rate = first
+            best = first
             for size in others:
-                before, rate = rate, self._rate(size, best)
-                if rate <= before:
+                rate = self._rate(size, precision)
+                if rate <= best:
                     break
-            if max(self._rates.values()) > first:
+                best = rate
+            if best > first:
                 return
 
     def _rate(self, size, precision):
-        """Items a second at a point; 0 where it cannot be timed."""
-        began = time.monotonic()
-        if self._stop.asked or began + self._cost > self._until or (size, precision) in self._rates:
-            return self._rates.get((size, precision), 0.0)
+        """Return the items a second at a point; 0 if it cannot be timed."""
+        began, point = time.monotonic(), (size, precision)
+        if point in self._rates or self._stop.asked or began + self._cost > self._until:
+            return self._rates.get(point, 0.0)
         self._events.emit("point", batch_size=size, precision=precision)
         train = self._request.train.replace(batch_size=size, precision=precision)
         timer, problem = StepTimer(self._until), None
         try:
             self._job.run(self._request.replace(train=train), timer, self._stop, {})
         except EnoughStepsError:
-            pass
-        except Exception as error:  # whatever it is, this point cannot be trained
+            problem = None if timer.rates else "no time left"
+        except Exception as error:  # reported as what is wrong with this point
             problem = "out of memory" if isinstance(error, (OutOfMemoryError, MemoryError)) else describe(error)
-        rate = float(np.median([rate for rate, _ in timer.rates])) if timer.rates and not problem else None
+        rate = 0.0 if problem or not timer.rates else float(np.median(timer.rates))
         compat.keras.backend.clear_session()
         gc.collect()
         self._cost = time.monotonic() - began
-        # The job has put what it computed in into the place of "auto".
-        point = {"batch_size": size, "precision": train.precision, "seconds": self._cost}
-        self._events.emit("point", items_per_s=rate, problem=problem or (None if rate else "no time left"), **point)
-        self._rates[size, train.precision] = rate or 0.0
-        return rate or 0.0
+        self._rates[size, train.precision] = rate  # the job replaces "auto" by what it computes in
+        self._events.emit(
+            "point", batch_size=size, precision=train.precision, seconds=self._cost, problem=problem,
+            items_per_s=rate or None,
+        )  # fmt: skip
+        return rate
 
 
 def run(job, request, events, stop):
-    """Time the points of a request; return the fields of the ``done`` event."""
+    """Time the points of ``request.calibration`` with the module of its job; return the fields of ``done``."""
     guard = threading.Timer(request.calibration.seconds, os._exit, (0,))
     guard.daemon = True
     guard.start()
