@@ -1,4 +1,4 @@
-"""Measure the table of docs/export.md: every model in every format and quantization, beside the stack of its source.
+"""Measure the table of docs/benchmarks.md (Export): every model in every format and quantization, next to its source stack.
 
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports --only mobilenet --photos a/ --calibrate b/
