@@ -24,8 +24,8 @@ NAMED = re.compile(
     r"|(in|at) hand|by heart|whoever|thereof|a one|(?<!there )(is|are|was) no (?!longer|more|faster|slower)"
     r"|is none of|for want of|refuses? in words|(called|named) like|what c[ao]me of|no obstacle"
     r"|h[eo]ld [^.]{0,40}against|nothing to say of|to the bit|as they are|all the same|as soon as three|pictures?"
-    r"|takes? over|what becomes of|(?<!not )(knows|wants|believes|tells|looks (at|for|up|into))|is to be|are to be|so many|comes? of"
-    r"|what follows from|in question|each other's|once more)\b",
+    r"|takes? over|what becomes of|(?<!not )(knows|wants|believes|tells|looks (at|for|up|into))|is to be|are to be"
+    r"|so many|comes? of|what follows from|in question|each other's|once more)\b",
     re.IGNORECASE,
 )
 BRITISH = re.compile(
