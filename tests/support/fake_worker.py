@@ -172,10 +172,14 @@ def stream_features(settings: dict[str, object], pixels: np.ndarray) -> None:
 
 
 def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
-    """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch."""
+    """Say of every picture that it is of the class of its mean grey; ``slow`` waits after the first batch.
+
+    A saved model without classes predicts the mean gray itself.
+    """
     settings: dict[str, object] = request["stream"]  # type: ignore[assignment]
     slots, batch, classes = settings["shape"][0], settings["shape"][1], settings["classes"]  # type: ignore[index]
-    assert Path(str(request["weights"])).is_file()
+    model: dict[str, Any] = request["model"]  # type: ignore[assignment]
+    assert "saved" in model or Path(str(request["weights"])).is_file()
     pixels = np.memmap(str(settings["pixels"]), np.uint8, "r", shape=tuple(settings["shape"]))  # type: ignore[arg-type]
     if "features" in request:
         stream_features(request["features"], pixels)  # type: ignore[arg-type]
@@ -185,9 +189,12 @@ def stream(request: dict[str, object], script: str, asked: list[int]) -> None:
     for line in sys.stdin:
         filled = json.loads(line)
         slot, count = filled["slot"], filled["count"]
-        best = pixels[slot, :count].reshape(count, -1).mean(axis=1).astype(int) % classes
-        answers[slot] = 0.25 / classes
-        answers[slot, np.arange(count), best] = 0.75
+        gray = pixels[slot, :count].reshape(count, -1).mean(axis=1)
+        if model["args"].get("classes"):
+            answers[slot] = 0.25 / classes
+            answers[slot, np.arange(count), gray.astype(int) % classes] = 0.75
+        else:
+            answers[slot, :count] = gray[:, None]
         emit("batch", slot=slot, count=count)
         while script == "slow" and not asked:
             time.sleep(0.02)

@@ -233,6 +233,24 @@ def test_a_loss_for_numbers_is_told_from_one_for_classes(
     assert saved_models.read(str(path)).measures == ("top" if measures else "")
 
 
+@pytest.mark.parametrize(
+    ("units", "loss", "activation", "labels"),
+    [
+        (5, "binary_crossentropy", "sigmoid", True), (5, None, "sigmoid", True),
+        (5, "categorical_hinge", "softmax", False),
+        (5, {"class_name": "BinaryCrossentropy", "config": {"from_logits": True}}, "linear", True),
+        (5, None, "linear", False), (1, "binary_crossentropy", "sigmoid", False),
+    ],
+)  # fmt: skip
+def test_several_labels_are_told_from_one_class(
+    tmp_path: Path, units: int, loss: Any, activation: str, labels: bool
+) -> None:
+    tree = config(layer("Conv2D", filters=8))
+    tree["config"]["layers"][-1]["config"] |= {"units": units, "activation": activation}
+    path = archive(tmp_path / "a.keras", tree | {"compile_config": {"loss": loss}})
+    assert saved_models.read(str(path)).labels == labels
+
+
 def test_an_input_without_channels_is_gray(tmp_path: Path) -> None:
     tree = config(layer("Flatten", name="f"))
     tree["config"]["layers"][0]["config"]["batch_shape"] = [None, 28, 28]

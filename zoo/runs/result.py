@@ -16,7 +16,7 @@ from zoo.runs.records import Json
 # The main metric of a run: the first that it has; those of the training data are last.
 HEADLINES = ("test_accuracy", "val_accuracy", "test_loss", "val_loss", "accuracy", "loss", "items_per_s")
 # Columns of predictions.csv with probabilities: of the best classes, or of every class.
-_PROBABILITY = re.compile(r"probability(_\d+)?$|p_")
+_PROBABILITY = re.compile(r"(probability|number)(_\d+)?$|p_")
 
 
 @dataclass

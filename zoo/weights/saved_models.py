@@ -40,6 +40,7 @@ LOSSES_OF_NUMBERS = (
     "mse", "meansquarederror", "mae", "meanabsoluteerror", "mape", "meanabsolutepercentageerror", "msle",
     "meansquaredlogarithmicerror", "huber", "huberloss", "logcosh",
 )  # fmt: skip
+LOSSES_OF_LABELS = ("binarycrossentropy", "binaryfocalcrossentropy")
 FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
 OWN = "Replace it by layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE."
 
@@ -56,6 +57,7 @@ class SavedModel:
         wanted_scale: ``scale=`` for its own layers; None if they do not scale, or not in a known way.
         scaled_by: the layer that scales pixels, or may; empty without one.
         measures: the last layer of a model compiled for regression, such as of an age; empty otherwise.
+        labels: whether each of several outputs is a probability of its own: an image has any number of labels.
     """
 
     path: Path
@@ -66,6 +68,7 @@ class SavedModel:
     wanted_scale: str | None
     scaled_by: str
     measures: str
+    labels: bool
 
     @property
     def generation(self) -> int:
@@ -97,21 +100,22 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     shape = _input_shape(path, rows)
     ordered = model_config.layers(config)
     wanted, scaled_by = model_config.wanted_scale(ordered)
+    outputs, loss, ending = _outputs(layers), _loss(content.get("compiled")), model_config.output_activation(ordered)
+    measures = loss in LOSSES_OF_NUMBERS and ending not in ("softmax", "sigmoid")
+    labels = outputs not in (None, 1) and ending != "softmax" and (ending == "sigmoid" or loss in LOSSES_OF_LABELS)
     return SavedModel(
-        path, file_sha256(path), version, shape, _outputs(layers), wanted, scaled_by,
-        _measures(content.get("compiled"), ordered),
+        path, file_sha256(path), version, shape, outputs, wanted, scaled_by,
+        str(ordered[-1].settings.get("name", "")) if measures else "", labels,
     )  # fmt: skip
 
 
-def _measures(compiled: Any, ordered: list[model_config.Layer]) -> str:
-    """Return the last layer of a model compiled with a regression loss and without probabilities."""
+def _loss(compiled: Any) -> str:
+    """Return the loss that a model was compiled with, without capitals and underscores; empty without one."""
     loss = compiled.get("loss") if isinstance(compiled, dict) else None
     if isinstance(loss, dict):
         inner = loss.get("config")
         loss = inner if isinstance(inner, str) else loss.get("class_name")
-    name = re.sub(r"[^a-z]", "", str(loss).lower())
-    classes = model_config.output_activation(ordered) in ("softmax", "sigmoid")
-    return str(ordered[-1].settings.get("name", "")) if name in LOSSES_OF_NUMBERS and not classes else ""
+    return re.sub(r"[^a-z]", "", str(loss or "").lower())
 
 
 def _objects(config: Any) -> Iterator[KerasConfig]:

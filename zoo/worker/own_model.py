@@ -114,12 +114,12 @@ def _described(value):
     return "nothing" if value is None else "an object of type %s" % type(value).__name__
 
 
-def ending_in_probabilities(model):
-    """Return the model, with a softmax added if its last layer has no activation."""
+def ending_in_probabilities(model, activation="softmax"):
+    """Return the model, with an activation added if its last layer has none."""
     if activation_of(model) != "linear":
         return model
-    softmax = compat.keras.layers.Activation("softmax", name="probabilities", **compat.full_precision())
-    return compat.keras.models.Model(inputs=model.inputs[0], outputs=softmax(model.outputs[0]), name=model.name)
+    last = compat.keras.layers.Activation(activation, name="probabilities", **compat.full_precision())
+    return compat.keras.models.Model(inputs=model.inputs[0], outputs=last(model.outputs[0]), name=model.name)
 
 
 def activation_of(model):

@@ -28,8 +28,12 @@ def build(model):
     ending, notes = activation_of(loaded), []
     model.notes = notes
     if shape[1] == 1:
-        notes.append("The model ends in one number (%s): taken as the probability of the second class" % ending)
+        what = "logit" if ending == "linear" else "probability"
+        notes.append("The model ends in one number (%s): taken as the %s of the second class" % (ending, what))
         return _of_two(loaded, ending)
+    if model.args.get("labels"):
+        notes.append("Each number is the probability of one label (%s): an image has any number of them" % ending)
+        return ending_in_probabilities(loaded, "sigmoid")
     if ending == "linear":
         notes.append("The model ends in no activation: a softmax is applied")
     elif ending != "softmax":

@@ -19,6 +19,7 @@ from PIL import Image
 from tests.data.images.test_decode import bomb
 from tests.support import CHECKOUT, SUPPORT
 from tests.support.weight_samples import mobilenet
+from tests.weights.test_saved_models import archive, config, layer
 from zoo.cli.main import main
 from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
@@ -184,6 +185,42 @@ def test_paths_that_are_no_text(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdin", _standard_input(tmp_path / os.fsdecode(b"\xe4.png")))
     assert zoo("input=-", "sheets=0") == 0
     assert [row["input"][-10:] for row in rows(only_run(tmp_path))] == ["\\udce4.png"]
+
+
+@pytest.fixture
+def ages(pretending: Path) -> Path:
+    """A saved network that was compiled with mse and ends in one number."""
+    tree = config(layer("Flatten", name="f"))
+    tree["config"]["layers"][-1]["config"] |= {"units": 1, "activation": "linear"}
+    return archive(pretending / "ages.keras", tree | {"compile_config": {"loss": "mse"}})
+
+
+def test_numbers_are_shown_as_numbers(ages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, gray in (("30", 30), ("41", 40)):
+        photo(tmp_path / "photos" / name / "a.png", gray)
+    words = ["model=ages.keras", "scale=none", "backend=cpu"]
+    assert main(["infer", *words, f"input={tmp_path / 'photos' / '30'}", "output.name=a"]) == 0
+    assert rows(tmp_path / "runs" / "a") == [{"input": "a.png", "number": "30"}]
+    shown = capsys.readouterr().out
+    assert "class" not in shown
+    assert record(tmp_path / "runs" / "a")["data"]["numbers"] == ["number"]
+    assert main(["evaluate", *words, "data.root=photos", "output.name=b"]) == 0
+    metrics = record(tmp_path / "runs" / "b")["metrics"]
+    assert (metrics["mean_absolute_error"], metrics["largest_error"]) == (0.5, 1.0)
+    assert "mean absolute error 0.5, largest 1" in capsys.readouterr().out
+
+
+def test_numbers_have_no_classes(ages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photo(tmp_path / "photos" / "old" / "a.png", 30)
+    photo(tmp_path / "photos" / "new" / "a.png", 30)
+    words = ["model=ages.keras", "scale=none", "backend=cpu"]
+    for more, said in (
+        (["infer", "input=photos", "top=3"], "top has no effect with ages.keras, whose loss is for numbers"),
+        (["evaluate", "data.root=photos"], "a folder is not called like one"),
+        (["evaluate", "data=digits"], "predicts numbers, not classes"),
+    ):
+        assert main([more[0], *words, *more[1:]]) == 1
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_one_picture(zoo: Zoo, tmp_path: Path) -> None:

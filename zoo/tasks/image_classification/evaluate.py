@@ -8,6 +8,7 @@ from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.common import TestData
 from zoo.config.tasks import Command
 from zoo.core import console
+from zoo.core.errors import ZooError
 from zoo.data.images import decode, labelled_folder
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
@@ -27,10 +28,10 @@ from zoo.tasks.image_classification import (
     source,
 )
 from zoo.tasks.image_classification.evaluation_data import Inputs
-from zoo.tasks.image_classification.judging import Judging
+from zoo.tasks.image_classification.judging import Errors, Judging
 from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
+from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
@@ -70,18 +71,27 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
-    what = f"The folders in {folder.root}"
-    numbers = class_names.labels_of(folder.folders, classifier.classes, what, by_number=True)
-    classes = class_names.named_after(classifier.classes, folder.folders, numbers)
-    labels = {photo_stream.shown(name): number for name, number in zip(folder.folders, numbers, strict=True)}
-    limit, judging = context.settings.data.test_limit, Judging(classes)
+    shown, classes = list(map(photo_stream.shown, folder.folders)), classifier.classes
+    judging: Judging | Errors = Errors()
+    labels: dict[str, Any] = {}
+    if classifier.numbers:
+        labels = dict(zip(shown, _values(classifier, folder), strict=True))
+    else:
+        numbers = class_names.labels_of(folder.folders, classes, f"The folders in {folder.root}", by_number=True)
+        classes = class_names.named_after(classes, folder.folders, numbers)
+        labels, judging = dict(zip(shown, numbers, strict=True)), Judging(classes)
+    limit = context.settings.data.test_limit
     count = min(sum(folder.counts), limit or sum(folder.counts))
     name = str(classifier.model["name"])
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record})
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
-        with PredictionWriter(context.folder, classes, title, 0, False, BEST) as writer:
+        with (
+            NumberWriter(context.folder, classes)
+            if classifier.numbers
+            else PredictionWriter(context.folder, classes, title, 0, False, BEST)
+        ) as writer:
             for closed, reason in folder.unreadable:
                 writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
 
@@ -101,8 +111,24 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
                     "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
                     "class_names": folder.folders,
                 }  # fmt: skip
-        _conclude(context, judging, title, _thumbs(folder.root, judging))
+        if isinstance(judging, Judging):
+            _conclude(context, judging, title, _thumbs(folder.root, judging))
+        elif judging.names:
+            context.record.metrics = judging.metrics() | context.record.metrics
     return context.result
+
+
+def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
+    """Return the true number of each folder, which is its name."""
+    if len(classifier.classes) > 1:
+        raise ZooError(f"{classifier.model['name']} predicts {len(classifier.classes)} numbers", "Use `infer`.")
+    try:
+        return [float(name) for name in folder.folders]
+    except ValueError as error:
+        raise ZooError(
+            f"{classifier.model['name']} predicts numbers, and a folder is not called like one: {error}",
+            "Call each folder of images by its number, such as 35.",
+        ) from error
 
 
 def _thumbs(root: Path, judging: Judging) -> "Thumb":

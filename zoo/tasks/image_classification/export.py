@@ -31,7 +31,9 @@ def export(overrides: Overrides) -> Run:
     context = create_context(EXPORT, overrides)
     if isinstance(origin, TrainedRun):
         return exporting.export(context, _of_run(context.settings, origin))
-    return exporting.export(context, _of_network(origin.classifier(context), context.settings))
+    classifier = origin.classifier(context)
+    classifier.refuse_numbers()
+    return exporting.export(context, _of_network(classifier, context.settings))
 
 
 def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subject:

@@ -22,6 +22,23 @@ BEST = 5
 SMALLEST = 1e-7
 
 
+class Errors:
+    """Keeps how far predicted numbers are from the true ones."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._errors = array("d")
+
+    def take(self, name: str, value: float, numbers: "NDArray[np.float32]") -> None:
+        """Keep the error for an image: of the only number."""
+        self.names.append(name)
+        self._errors.append(abs(float(numbers[0]) - value))
+
+    def metrics(self) -> Json:
+        """Return the mean and the largest absolute error."""
+        return {"mean_absolute_error": sum(self._errors) / len(self._errors), "largest_error": max(self._errors)}
+
+
 class Judging:
     """Keeps for each image its name, label, and likeliest classes with probabilities: about 60 bytes and the name."""
 

@@ -74,7 +74,9 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
     context = _create_context(overrides)
     is_gray = isinstance(origin, TrainedRun) and origin.shape[2] == 1
     style = origin.style if isinstance(origin, TrainedRun) and is_gray else None
-    return context, origin.classifier(context), style
+    classifier = origin.classifier(context)
+    classifier.refuse_numbers()
+    return context, classifier, style
 
 
 def refuse_video(source: str | None) -> None:

@@ -20,7 +20,7 @@ from zoo.runs.result import Run
 from zoo.tasks.image_classification import feature_writer, photo_stream
 from zoo.tasks.image_classification.feature_writer import FeatureNames
 from zoo.tasks.image_classification.photo_stream import PhotoStream
-from zoo.tasks.image_classification.prediction_writer import BEST, PredictionWriter
+from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
 
 USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
@@ -42,6 +42,7 @@ class Classifier:
         weights: ``.npz`` for the worker; None if the model has them.
         classes: names of its classes.
         record: its fields in ``run.json``.
+        numbers: whether it predicts numbers, which ``classes`` name, instead of classes.
     """
 
     model: Arguments
@@ -49,6 +50,13 @@ class Classifier:
     weights: Path | None
     classes: list[str]
     record: Json
+    numbers: bool = False
+
+    def refuse_numbers(self) -> None:
+        """Stop if the network predicts numbers, where classes are needed."""
+        if self.numbers:
+            words = "`infer` and `evaluate` with a folder of images show its numbers."
+            raise ZooError(f"{self.model['name']} predicts numbers, not classes (its loss is for numbers)", words)
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
@@ -95,15 +103,19 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
                     "items": writer.written,
                     "skipped": [list(row) for row in writer.skipped],
                     "skipped_items": writer.skipped_count,
-                    "class_names": classifier.classes,
+                    "numbers" if classifier.numbers else "class_names": classifier.classes,
                 }
     return context.result
 
 
-def _writer(context: RunContext[InferConfig], classifier: Classifier) -> PredictionWriter | FeatureNames:
+def _writer(
+    context: RunContext[InferConfig], classifier: Classifier
+) -> PredictionWriter | FeatureNames | NumberWriter:
     settings, folder, stack = context.settings, context.folder, context.choice.stack.name
     if settings.wants_features:
         return FeatureNames(folder)
+    if classifier.numbers:
+        return NumberWriter(folder, classifier.classes)
     title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
     return PredictionWriter(folder, classifier.classes, title, settings.sheets, settings.probabilities, best)
 

@@ -41,6 +41,36 @@ class LeftOut:
             console.warn("More is left out; skipped.csv lists it")
 
 
+class NumberWriter(LeftOut):
+    """Writes numbers that a network predicts into ``predictions.csv`` and ``skipped.csv`` of a run folder.
+
+    Args:
+        names: of the numbers.
+    """
+
+    thumbs = 0
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        super().__init__(folder)
+        self.written = 0
+        self._out = (folder / "predictions.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self._rows = csv_files.Writer(self._out)
+        self._rows.writerow(["input", *names])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._out.close()
+
+    def take(self, picture: Picture, numbers: "NDArray[np.float32]") -> None:
+        """Write one row."""
+        self._rows.writerow([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
+        self.written += 1
+
+
 class PredictionWriter(LeftOut):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 

@@ -27,10 +27,13 @@ def tables(run: Run) -> list[Table]:
         return []
     rows = [_best(row) for row in itertools.islice(run.each_prediction(), summaries.SHOWN_PREDICTIONS)]
     ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]
-    return [("", ["image", *ranks], rows)] if rows else []
+    heads = run.record["data"].get("numbers", ranks)
+    return [("", ["image", *heads], rows)] if rows else []
 
 
 def _best(row: dict[str, Any]) -> list[str]:
+    if "class" not in row:
+        return [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()]
     places = [""] + [f"_{rank}" for rank in range(2, 6) if f"class_{rank}" in row]
     return [row["input"], *(f"{row['class' + place]} {row['probability' + place]:.2f}" for place in places)]
 

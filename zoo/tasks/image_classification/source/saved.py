@@ -3,7 +3,7 @@
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, counted
 from zoo.core.paths import user_path
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
@@ -50,23 +50,29 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
     _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
-    if model.measures and not settings.wants_features:
-        raise ZooError(
-            f"{model.path.name} was trained to predict numbers, not classes (its loss is for numbers)",
-            f"Write the numbers to features.npy: add output=features output.layer={model.measures}",
-        )
-    names = [] if settings.wants_features else _class_names(settings, model)
+    numbers = bool(model.measures) and not settings.wants_features
+    if numbers:
+        why = f"with {model.path.name}, whose loss is for numbers"
+        context.refuse_needless(why, "classes", "top", "sheets", "probabilities", "precision")
+        count = model.outputs or 1
+        names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
+    else:
+        names = [] if settings.wants_features else _class_names(settings, model)
     size = _size(settings, model)
     channels = model.input_shape[2]
     mean, deviation = SCALES[_scale(settings, model)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
-    arguments: Json = {"classes": len(names) or None, "channels": channels, "normalise": (mean, deviation)}
+    classes = None if numbers else len(names) or None
+    arguments: Json = {"classes": classes, "channels": channels, "normalise": (mean, deviation)}
+    if model.labels:
+        arguments["labels"] = True
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
-    what = "features" if settings.wants_features else f"{len(names)} classes"
+    what = f"{len(names)} {'labels' if model.labels else 'classes'}"
+    what = "features" if settings.wants_features else counted(len(names), "number") if numbers else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
-    return Classifier(request, size, None, names, {"weights": record})
+    return Classifier(request, size, None, names, {"weights": record}, numbers)
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
@@ -114,4 +120,6 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
 
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
     """Return the network, which accepts only images of its own size."""
-    return classifier(context)
+    result = classifier(context)
+    result.refuse_numbers()
+    return result
