@@ -37,7 +37,7 @@ BRITISH = re.compile(
 )
 YAML_PROSE = re.compile(r"^[- ]*(?:title|cause|remedy|about): *(.+(?:\n +(?![\w-]+:)[^- ].*)*)", re.MULTILINE)
 # (file, part of the line): phrases that are right where they are.
-EXCEPTIONS: tuple[tuple[str, str], ...] = ()
+EXCEPTIONS = (("README.md", "prints why it rejected the others"),)  # "the others" as a plain noun
 SHOWN = 20
 
 

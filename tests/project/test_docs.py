@@ -122,6 +122,21 @@ def test_a_link_leads_somewhere(page: Path, target: str) -> None:
     assert (page.parent / target).exists()
 
 
+ANCHORS = [
+    (page, target, anchor)
+    for page in PAGES
+    if page.is_file()
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "target", "anchor"), ANCHORS, ids=[f"{a.name}-{b}#{c}" for a, b, c in ANCHORS])
+def test_a_link_into_a_page_names_a_heading(page: Path, target: str, anchor: str) -> None:
+    text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    assert anchor in [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
 def test_every_command_of_the_command_line_is_on_its_page() -> None:
     shown = subprocess.run([sys.executable, "-m", "zoo", "--help"], capture_output=True, text=True, check=True).stdout
     verbs = set(re.findall(r"^    (\w+)(?: +\S|$)", shown, flags=re.MULTILINE))
