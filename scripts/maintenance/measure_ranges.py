@@ -54,9 +54,9 @@ def stated() -> Iterator[tuple[str, str, ranges.Range]]:
     for model in recipe_status.trained_models():
         (recipe, *_) = config_files.recipe_files(model, "")
         for data in files.read_yaml(recipe).get(config_files.RANGE, {}):
-            found = ranges.of(_command(model), model, data, BACKEND)
-            if found:
-                yield model, data, found
+            proven = ranges.of(_command(model), model, data, BACKEND)
+            if proven:
+                yield model, data, proven
 
 
 def _command(model: str) -> Any:

@@ -141,8 +141,8 @@ def _block(model: str, of: list[backends.Backend]) -> list[str]:
                    if not recipe_status.discounted(model, backend.name, row)]  # fmt: skip
         rows += [_line(backend.name, row) for row in counted]
         if not counted:
-            found = _status(model, backend)
-            others.append(f"{backend.name}: {found.words.replace(': ', f', stack {found.stack}: ', 1)}")
+            status = _status(model, backend)
+            others.append(f"{backend.name}: {status.words.replace(': ', f', stack {status.stack}: ', 1)}")
     table = [["backend", *CELLS], *rows] if rows else []
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     shown = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

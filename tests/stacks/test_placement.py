@@ -21,13 +21,13 @@ def test_weights_are_equal_to_the_bit(tmp_path: Path, stack: str, job: str) -> N
     text = tmp_path / "text.txt"
     text.write_text("".join(f"{number} sheep are {number * number} legs short of a herd.\n" for number in range(200)))
     settings = IMAGES if job == "images" else [*TEXT, f"data.root={text}"]
-    found = []
+    weights = []
     for place in ("host", "device"):
         where = [f"data.placement={place}", f"output.root={tmp_path}", f"output.name={place}", "backend.probes=false"]
         assert main(["train", *ready(stack), *settings, *where]) == 0
         with np.load(tmp_path / place / "weights.npz") as stored:
-            found.append({name: stored[name].tobytes() for name in stored.files})
-    assert found[0] == found[1]
+            weights.append({name: stored[name].tobytes() for name in stored.files})
+    assert weights[0] == weights[1]
 
 
 def test_a_stack_that_keeps_data_on_the_host_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

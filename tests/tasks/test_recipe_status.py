@@ -114,8 +114,8 @@ def test_linked_files_are_better_than_a_lock(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def planned(*words: str) -> list[str]:
-    found = [each.overrides for each in recipe_status.planned(Overrides.parse(words), HERE)]
-    return [" ".join(str(each.get(key)) for key in ("model", "backend", "stack")) for each in found]
+    plans = [each.overrides for each in recipe_status.planned(Overrides.parse(words), HERE)]
+    return [" ".join(str(each.get(key)) for key in ("model", "backend", "stack")) for each in plans]
 
 
 def test_what_is_validated_here_is_left_out_and_every_stack_is_planned_once(

@@ -166,14 +166,17 @@ def test_an_unwritable_output_is_told(zoo: Zoo, tmp_path: Path, capsys: pytest.C
 def test_another_keras_than_the_lock_s_is_refused(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ready = store.ensure(Stack.__new__(Stack), "")
-    other = dataclasses.replace(ready, versions={"Keras": "3.15.1", "fake": "1.0+cpu"})
-    monkeypatch.setattr(store, "ensure", lambda *_: other)
+    ready = store.ensure
+
+    def pretend(versions: dict[str, str]) -> None:
+        monkeypatch.setattr(store, "ensure", lambda *given: dataclasses.replace(ready(*given), versions=versions))
+
+    pretend({"Keras": "3.15.1", "fake": "1.0+cpu"})
     assert zoo("train", "data=digits") == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "was changed: keras 0.0 was imported, its lock has 3.15.1" in said
     assert record(only_run(tmp_path))["exit"] == "failed"
-    monkeypatch.setattr(store, "ensure", lambda *_: dataclasses.replace(ready, versions={"keras": "0.0+cpu"}))
+    pretend({"keras": "0.0+cpu"})
     assert zoo("train", "data=digits") == 0
 
 

@@ -46,7 +46,7 @@ def experiments(words: list[str], folder: str | None) -> tuple[Overrides, list[s
     Returns:
         The settings of the files, and the other words.
     """
-    found, rest, folders = Overrides(), [], [folder] if folder else []
+    settings, rest, folders = Overrides(), [], [folder] if folder else []
     for text in words:
         key, _, value = text.partition("=")
         if key.lstrip("+") == "hydra.searchpath":
@@ -62,8 +62,8 @@ def experiments(words: list[str], folder: str | None) -> tuple[Overrides, list[s
         if file is None:
             searched = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
             raise ZooError(f"{text}: {searched}", f"Add --config-dir DIR, which holds {group}/{name}.yaml.")
-        found |= _experiment(file, group)
-    return found, rest
+        settings |= _experiment(file, group)
+    return settings, rest
 
 
 def _experiment(file: Path, layer: str) -> Overrides:

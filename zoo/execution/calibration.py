@@ -55,8 +55,8 @@ def settle(
     proven = ranges.of(context.command, model, data, context.choice.backend.name)
     points = _points(context, proven, fixed_steps) if proven else None
     if proven and points and settings.distributed.processes == 1:
-        found = _found(context, points, request_of)
-        _take(context, proven, found)
+        timings = _found(context, points, request_of)
+        _take(context, proven, timings)
     elif wanted:
         why = "processes share the batches" if points else "batch size and precision are given"
         none = f"the recipe of {model} has no measured range for data={data}"
@@ -94,10 +94,10 @@ def _found(
         if cached:
             return cached
         rows = _timed(trial, environment, request, points)
-    found = {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}
+    timings = {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}
     if path and any(SPEED in row for row in rows):
-        probe_cache.write(path, found)
-    return found
+        probe_cache.write(path, timings)
+    return timings
 
 
 def _file(environment: Environment, machine: Machine, request: Request) -> Path:
@@ -158,8 +158,8 @@ def _show(row: Json) -> None:
         console.say(f"  batch_size={row['batch_size']} precision={row['precision']}: {result}")
 
 
-def _take(context: RunContext[Any], proven: Range, found: Json) -> None:
-    timed, own = [row for row in found["rows"] if SPEED in row], found["rows"][0]
+def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
+    timed, own = [row for row in timings["rows"] if SPEED in row], timings["rows"][0]
     if not timed:
         console.warn("Calibration timed no point; the recipe's own is taken")
         return
@@ -173,8 +173,8 @@ def _take(context: RunContext[Any], proven: Range, found: Json) -> None:
     present = {BATCH: trainer.batch_size, RATE: trainer.learning_rate, PRECISION: trainer.precision}
     changed = {key: value for key, value in point.items() if value != present[key] and not given(key)}
     context.overlay("calibration", changed)
-    context.calibration = found | {"taken": point}
+    context.calibration = timings | {"taken": point}
     ratio = f", {best[SPEED] / own[SPEED]:.2f} times the speed of the recipe's own point" if SPEED in own else ""
     console.say(
-        f"Calibration of {found['date']}: {' '.join(f'{key}={value}' for key, value in point.items())}{ratio}"
+        f"Calibration of {timings['date']}: {' '.join(f'{key}={value}' for key, value in point.items())}{ratio}"
     )

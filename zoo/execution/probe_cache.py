@@ -41,8 +41,8 @@ class Probed:
 
 def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:
     """Return cached probe results for this device in one of the zoo's own environments, or None."""
-    found = content(_file(environment, machine, device), ("rows", "date", "variables"))
-    return Probed(**found) if found else None
+    stored = content(_file(environment, machine, device), ("rows", "date", "variables"))
+    return Probed(**stored) if stored else None
 
 
 def content(path: Path | None, needed: tuple[str, ...]) -> Json | None:
@@ -50,8 +50,8 @@ def content(path: Path | None, needed: tuple[str, ...]) -> Json | None:
     if path is None or not path.is_file():
         return None
     try:
-        found = json.loads(path.read_bytes())
-        return {name: found[name] for name in needed}
+        stored = json.loads(path.read_bytes())
+        return {name: stored[name] for name in needed}
     except (OSError, ValueError, KeyError, TypeError) as error:
         console.warn(f"{path} is damaged ({error}); it is measured again")
         return None
@@ -64,10 +64,10 @@ def keep(environment: Environment, machine: Machine, device: DevicePart, probed:
         write(path, dataclasses.asdict(probed))
 
 
-def write(path: Path, found: Json) -> None:
+def write(path: Path, stored: Json) -> None:
     """Cache results; a failure to write is a warning only."""
     try:
-        write_json(path, found, parents=True)
+        write_json(path, stored, parents=True)
     except ZooError as error:
         console.warn(f"The results could not be cached: {error.message}")
 

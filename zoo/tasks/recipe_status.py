@@ -139,11 +139,11 @@ def _untrained(model: str, backend: backends.Backend) -> Status:
         for platform, row in stack.platforms.items()
         if not row.stand_in_for and ("any" in devices or devices & set(row.devices))
     ]
-    found = [
+    statuses = [
         Status(model, backend.name, _grade(stack, platform), stack.name, _pins(stack, platform), stack.exclude_newer)
         for stack, platform in places
     ]
-    return min(found, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
+    return min(statuses, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
 
 
 def _pins(stack: stacks.Stack, platform: str) -> dict[str, str]:

@@ -77,20 +77,20 @@ def points(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_larger_batches_are_tried_as_long_as_they_are_faster(points: Any) -> None:
     speeds = {64: 500, 128: 1000, 256: 2000, 512: 1500, 1024: 9000}
-    found = points(lambda size, _: speeds[size], [128, 64, 256, 512, 1024], ["float32"])
-    assert found == [(128, "float32", 1000), (256, "float32", 2000), (512, "float32", 1500)]
+    rows = points(lambda size, _: speeds[size], [128, 64, 256, 512, 1024], ["float32"])
+    assert rows == [(128, "float32", 1000), (256, "float32", 2000), (512, "float32", 1500)]
 
 
 def test_smaller_batches_are_tried_where_no_larger_one_is_faster(points: Any) -> None:
     speeds = {32: 3000, 64: 2500, 128: 1000, 256: 900}
-    found = points(lambda size, _: speeds[size], [128, 32, 64, 256], ["float32"])
-    assert [row[0] for row in found] == [128, 256, 64, 32]
+    rows = points(lambda size, _: speeds[size], [128, 32, 64, 256], ["float32"])
+    assert [row[0] for row in rows] == [128, 256, 64, 32]
 
 
 def test_sizes_are_tried_in_the_fastest_precision_and_none_is_timed_twice(points: Any) -> None:
-    found = points(lambda size, name: size * (20 if "bfloat16" in name else 10), [4, 8],
+    rows = points(lambda size, name: size * (20 if "bfloat16" in name else 10), [4, 8],
                    ["auto", "float32", "mixed_bfloat16"])  # fmt: skip
-    assert found == [(4, "float32", 40), (4, "mixed_bfloat16", 80), (8, "mixed_bfloat16", 160)]
+    assert rows == [(4, "float32", 40), (4, "mixed_bfloat16", 80), (8, "mixed_bfloat16", 160)]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_evaluations_are_no_part_of_a_step(points: Any) -> None:
 
 
 def test_steps_that_are_too_slow_are_reported_so(points: Any) -> None:
-    found = points(lambda *_: 0.1, [8], ["float32"], seconds=5.0)
-    assert found == [(8, "float32", "no time left")]
+    rows = points(lambda *_: 0.1, [8], ["float32"], seconds=5.0)
+    assert rows == [(8, "float32", "no time left")]
 
 
 def test_the_process_ends_in_time_whatever_it_does(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

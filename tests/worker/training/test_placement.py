@@ -84,9 +84,9 @@ def content(batches: Any, epoch: int) -> list[list[tuple[bytes, Any]]]:
     return [[(array.tobytes(), array.dtype) for array in batch] for batch in batches.batches(epoch)]
 
 
-@pytest.mark.parametrize("made", [images, windows])
-def test_batches_from_the_device_are_those_of_the_host_to_the_bit(worker: Any, tmp_path: Path, made: Any) -> None:
-    host, device = made(worker, tmp_path), made(worker, tmp_path)
+@pytest.mark.parametrize("source", [images, windows])
+def test_batches_from_the_device_are_those_of_the_host_to_the_bit(worker: Any, tmp_path: Path, source: Any) -> None:
+    host, device = source(worker, tmp_path), source(worker, tmp_path)
     device.place(run("auto"))
     assert device.on_device
     assert not host.on_device

@@ -32,9 +32,9 @@ def remark(texts: dataset.TextDataset) -> None:
 
 def tell_unknown(texts: dataset.TextDataset, shares: dict[str, float]) -> dict[str, float]:
     """Report and return the share of unknown tokens of the parts that are not trained with."""
-    held = {name: share for name, share in shares.items() if name != "train"}
-    words = ", ".join(f"{share:.1%} of the {name} texts" for name, share in held.items())
-    is_much = max(held.values()) > max(MANY_UNKNOWN, 2 * shares["train"])
+    others = {name: share for name, share in shares.items() if name != "train"}
+    words = ", ".join(f"{share:.1%} of the {name} texts" for name, share in others.items())
+    is_much = max(others.values()) > max(MANY_UNKNOWN, 2 * shares["train"])
     say = console.warn if is_much else console.say
     say(f"Tokens that the vocabulary of {len(texts.tokenizer):,} {texts.tokenizer.kind} lacks: {words}")
     return shares
