@@ -12,7 +12,16 @@ from zoo.core import paths
 from zoo.runs import ranges
 
 MEASURE = scripts.load("maintenance/measure_ranges")
+STATED = list(MEASURE.stated())
 RANGE = ranges.Range((64, 256), "sqrt", ("float32", "mixed_bfloat16"), {"test_accuracy": 0.99}, (256, 0.02))
+
+
+@pytest.mark.parametrize(("model", "data", "proven"), STATED, ids=[f"{model}-{data}" for model, data, _ in STATED])
+def test_every_stated_range_is_measured_and_reaches_its_target(model: str, data: str, proven: Any) -> None:
+    assert MEASURE.missing(model, data, proven, seeds=3) == []
+    rows = MEASURE.inside(model, data, proven)
+    assert not [row for row in rows if MEASURE.missed(row, proven.target)]
+    assert not [row for row in rows if row["commit"].endswith("-dirty")]
 
 
 def test_a_range_needs_both_ends_and_the_middle_in_every_precision() -> None:
