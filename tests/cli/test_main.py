@@ -264,6 +264,26 @@ def test_the_ways_of_hydra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert "batch_size: 5  # user" in shown
 
 
+@pytest.mark.parametrize(("text", "said"), [
+    ("defaults: 3\n", "holds no settings"),
+    ("- 1\n", "holds no settings"),
+    ("a: &a [*a]\n", "holds itself"),
+    ("trainer: {epochs: '${oc.env:HOME}'}\n", "trainer.epochs must be a whole number"),
+])  # fmt: skip
+def test_a_malformed_experiment_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(text)
+    assert main(["train", "data=digits", "-c", "job", "--config-dir", str(tmp_path), "+experiment=mine"]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_resolve_needs_cfg(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data=digits", "--resolve"]) == 1
+    assert "--resolve has no effect without --cfg" in capsys.readouterr().err
+
+
 def test_a_sweep_can_be_planned(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "-m", "data=digits", "model=mnist", "backend=cpu", "seed=4,5", "--dry-run"]) == 0
     shown = capsys.readouterr().out

@@ -70,6 +70,8 @@ def _groups(groups: tuple[str, ...]) -> str:
 def run(verb: str, parsed: argparse.Namespace) -> int:
     if parsed.machine and not parsed.dry_run:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
+    if parsed.resolve and not parsed.cfg:
+        raise ZooError("--resolve has no effect without --cfg", "Add --cfg job, or remove it.")
     from zoo.config import hydra_words
     from zoo.config.overrides import Overrides
     from zoo.tasks import registry

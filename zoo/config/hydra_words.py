@@ -68,14 +68,17 @@ def experiments(words: list[str], folder: str | None) -> tuple[Overrides, list[s
 
 def _experiment(file: Path, layer: str) -> Overrides:
     row = schema.read_yaml(file)
-    if not isinstance(row, dict):
-        raise ZooError(f"{file} holds no settings", "Write KEY: VALUE lines.")
+    if not isinstance(row, dict) or not isinstance(row.get("defaults", []), list):
+        raise ZooError(f"{file} holds no settings", "Write KEY: VALUE lines, and a list of defaults.")
     chosen: dict[str, Any] = {}
     for entry in row.pop("defaults", []):
         if isinstance(entry, dict):
             chosen |= {key.removeprefix("override ").strip(" /"): value for key, value in entry.items()}
     named = {f"{group}.name": group for group in ("model", "data", "backend")}
-    return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
+    try:
+        return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
+    except RecursionError as error:
+        raise ZooError(f"{file} holds itself", "Remove the anchor (&) that leads to itself.") from error
 
 
 def translated(overrides: list[str]) -> list[str]:
