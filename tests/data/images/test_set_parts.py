@@ -111,3 +111,13 @@ def test_the_folder_further_down_is_named(tmp_path: Path) -> None:
 def test_classes_are_listed_with_their_numbers(tmp_path: Path) -> None:
     listing = folder_scan.scan(str(lay(tmp_path, "cat/1.png", "cat/2.png", "dog/1.png")))
     assert listing.notes == ["2 classes: cat (2), dog (1)"]
+
+
+def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -> None:
+    for name in ("cat", "dog", "val/cat", "val/dog"):
+        folder = tmp_path / "set" / name
+        folder.mkdir(parents=True)
+        Image.new("RGB", (8, 8)).save(folder / "a.png")
+    with pytest.raises(ZooError, match=r"val contains folders named like those next to it, cat, dog: a part"):
+        folder_scan.scan(str(tmp_path / "set"), "auto")
+    assert folder_scan.scan(str(tmp_path / "set"), "classes").class_names == ["cat", "dog", "val"]

@@ -101,6 +101,14 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
             f"input={loose[0]}`. A class: add data.layout=classes.",
         )
+    for name in folders:
+        again = sorted(set(inside[name]) & set(folders))
+        if len(again) > 1:
+            raise ZooError(
+                f"{path / name} contains folders named like those next to it, {listed(again)}: a part of the data "
+                "set, or a class",
+                f"A part: move {listed(again)} into a folder train. A class: add data.layout=classes.",
+            )
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
