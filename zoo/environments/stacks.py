@@ -6,17 +6,21 @@ A folder contains ``stack.yaml`` and a hashed lock file per platform. The folder
 import dataclasses
 import datetime
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
+from zoo.core.files import file_sha256
 from zoo.protocol.request import StackPart
 
 PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = tuple(paths.worker_modules("devices"))
 KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
+# What `scripts/link_check.py` finds in a lock; it holds as long as the lock is the same.
+LINKED, LINKED_STALE, LINKED_FILE = "linked", "linked (stale)", "linked.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +29,16 @@ class Evidence:
 
     grade: str
     platform: str
+    device: str
+    what: str
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkedLock:
+    """A row of ``linked.json``: what the files of a lock say, and of which lock."""
+
+    lock_sha256: str
     device: str
     what: str
     source: str
@@ -103,8 +117,26 @@ def load(name: str, root: Path | None = None) -> Stack:
     row = schema.read_yaml(path)
     schema.refuse("stack", path, schema.violations(row, Stack, given=("name", "folder")) or _meaning(row))
     platforms = {key: Platform(**value) for key, value in row.pop("platforms").items()}
-    evidence = [Evidence(**value) for value in row.pop("evidence")]
+    evidence = [*(Evidence(**value) for value in row.pop("evidence")), *_linked(folder, tuple(platforms))]
     return Stack(name=name, folder=folder, platforms=platforms, evidence=evidence, **row)
+
+
+def _linked(folder: Path, platforms: tuple[str, ...]) -> Iterator[Evidence]:
+    """Yield the evidence of ``linked.json``, if there is one."""
+    path = folder / LINKED_FILE
+    if not path.is_file():
+        return
+    rows = schema.read_yaml(path)
+    problems = [] if isinstance(rows, dict) else [f"expected keys and values, got {rows!r}"]
+    for platform, row in rows.items() if not problems else ():
+        problems += _one_of(platform, platforms, "platform")
+        problems += schema.violations(row, LinkedLock, f"{platform}.")
+    schema.refuse("file", path, problems)
+    for platform, value in sorted(rows.items()):
+        row = LinkedLock(**value)
+        lock = folder / f"{platform}.lock"
+        same = lock.is_file() and file_sha256(lock) == row.lock_sha256
+        yield Evidence(LINKED if same else LINKED_STALE, platform, row.device, row.what, row.source)
 
 
 def lock_file(stack: Stack, platform: str) -> Path:

@@ -1,0 +1,248 @@
+"""Check on any machine whether the macOS locks load on a Mac, by what their files say.
+
+    python scripts/link_check.py                  check every macOS lock
+    python scripts/link_check.py tf-2.19 torch    check those of these stacks
+
+Each lock is checked on the oldest macOS that its stack promises and on the newest one. Its wheels are downloaded
+with their hashes and unpacked in the cache, not installed. Checked are: the architecture of each Mach-O file, the
+hashes of its signed pages, its libraries by dyld's rules, every symbol that it binds, and whether the metadata of
+all packages fit together. A lock that passes gets a row of evidence, grade "linked", in
+`recipes/stacks/NAME/linked.json`, with the hash of the lock; a lock that does not loses its row, and the exit
+status is 1.
+
+Every run also checks pairs that are publicly known to fail. If one of them passes, the check is broken: the exit
+status is 2, and nothing is written.
+"""
+
+import argparse
+import datetime
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.linking import dyld, metadata, system, wheels
+from zoo.core import console, paths
+from zoo.core.errors import ZooError
+from zoo.core.files import atomic_write, file_sha256
+from zoo.environments import stacks
+
+# The newest macOS of which enough symbols are known: wheels that were linked with its SDK show them.
+NEWEST = "26.0"
+BROKEN, UNSOUND = 1, 2
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """A problem that does no harm, and why."""
+
+    file: str
+    text: str
+    reason: str
+
+
+HARMLESS = (
+    Excuse("clang/native/libclang.dylib", "library not found: /usr/local/opt/zstd/",
+               "TensorFlow asks for the package libclang and loads nothing of it"),
+    Excuse("openvino/libs/libtbbbind_", "library not found: /usr/local/lib/libhwloc",
+               "TBB opens it, if it can, to learn of the processor's topology"),
+    Excuse("torch/_dl.cpython-310-darwin.so", "built for x86_64",
+               "opened only where Python has no sys.setdlopenflags"),
+    Excuse("wrapt", "sources in C", "its setup.py goes on without the C module where no compiler is"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Control:
+    """Two packages of which it is publicly known that they do not load together."""
+
+    name: str
+    pins: tuple[tuple[str, str], ...]
+    python: str = "3.12"
+    platform: str = "macos-arm64"
+
+
+CONTROLS = (
+    Control("TensorFlow 2.21.0, tensorflow-metal 1.2.0", (
+        ("tensorflow==2.21.0", "56ecd7d47429acbe1df2694d50b75bf9fc3995ac92cb367cd9af6c4780ead712"),
+        ("tensorflow-metal==1.2.0", "4bece0ecb154b713b9f5ad4aec676a366d312822161e3cf0e1dea737c64cec04"),
+    )),
+    Control("TensorFlow 2.18.0, tensorflow-metal 1.1.0", (
+        ("tensorflow==2.18.0", "453cb60638a02fd26316fb36c8cbcf1569d33671f17c658ca0cf2b4626f851e7"),
+        ("tensorflow-metal==1.1.0", "1c365669fc9d764edcc1773254a477db7096975b1bff58fb37a11d7b8ca4295f"),
+    ), python="3.11"),
+)  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    """What was found of one lock on one version of macOS."""
+
+    name: str
+    platform: str
+    macos: str
+    problems: list[tuple[str, str]]
+    excused: list[str]
+    packages: int
+    files: int
+    findings: dyld.Findings
+    seconds: float
+
+    def line(self) -> str:
+        """Return the outcome as one row of a table."""
+        found = self.findings
+        verdict = f"{len(self.problems)} problems" if self.problems else "loads"
+        return (
+            f"| {self.name} | {self.platform} | {self.macos} | {self.packages} | {self.files} | {found.bound:,} | "
+            f"{len(found.system):,} | {len(found.unknown):,} | {len(self.excused)} | {verdict} |"
+        )
+
+
+HEADING = (
+    "| stack | platform | macOS | packages | Mach-O files | bound symbols | symbols of macOS | unknown | excused | "
+    "verdict |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def examine(lock: Path, stack: stacks.Stack, platform: str, macos: str, cache: Path) -> Outcome:
+    """Check one lock on one version of macOS."""
+    row = stack.platforms[platform]
+    folder = cache / "environments" / f"{stack.name}-{platform}-{macos}"
+    begun = time.monotonic()
+    variables = {"MACOSX_DEPLOYMENT_TARGET": macos}
+    sources = wheels.unpack(lock, wheels.TRIPLES[platform], stack.python, variables, folder, cache / "sources")
+    pins = stacks.pins(lock)
+    environment = metadata.markers(platform, stack.python)
+    listed = metadata.problems(folder, row.requirements, pins, environment, stack.omit)
+    for source in sources:
+        if code := metadata.compiled(source):
+            listed.append((source.name, f"sources in C, {len(code)} files, and no wheel: {code[0]}"))
+    files = wheels.images(folder)
+    findings = linked(folder, platform, files, macos)
+    problems, excused = sort_out([*listed, *findings.problems])
+    return Outcome(
+        stack.name, platform, macos, problems, excused, len(pins), len(files), findings, time.monotonic() - begun
+    )
+
+
+def linked(folder: Path, platform: str, files: wheels.Images, macos: str) -> dyld.Findings:
+    """Hold the Mach-O files of a folder against dyld's rules and what is known of a version of macOS."""
+    arch = platform.partition("-")[2]
+    return dyld.Environment(folder, arch, files, system.read(), system.version(macos)).check()
+
+
+def sort_out(listed: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Split problems into those that count and the reasons of those that do no harm."""
+    problems, excused = [], []
+    for name, text in listed:
+        reason = next((row.reason for row in HARMLESS if row.file in name and text.startswith(row.text)), None)
+        if reason is None:
+            problems.append((name, text))
+        else:
+            excused.append(f"{name}: {text} ({reason})")
+    return problems, excused
+
+
+def control(pair: Control, cache: Path) -> list[tuple[str, str]]:
+    """Return the problems of a pair that is known to have some."""
+    folder = cache / "environments" / pair.name.replace(", ", "-").replace(" ", "-")
+    with tempfile.TemporaryDirectory() as scratch:
+        lock = Path(scratch, "control.lock")
+        lock.write_text("".join(f"{pin} --hash=sha256:{sha256}\n" for pin, sha256 in pair.pins), encoding="utf-8")
+        variables = {"MACOSX_DEPLOYMENT_TARGET": NEWEST}
+        wheels.unpack(lock, wheels.TRIPLES[pair.platform], pair.python, variables, folder, cache / "sources")
+    found = linked(folder, pair.platform, wheels.images(folder), NEWEST)
+    return [each for each in found.problems if each[0].startswith("tensorflow-plugins/")]
+
+
+def evidence(outcomes: Sequence[Outcome], lock: Path, row: stacks.Platform) -> dict[str, str]:
+    """Return the row of evidence of a lock that passed on each version of macOS."""
+    oldest = outcomes[0]
+    versions = " and ".join(dict.fromkeys(each.macos for each in outcomes))
+    unknown = ", ".join(
+        f"{len(each.findings.unknown):,} of {len(each.findings.system):,} on {each.macos}" for each in outcomes
+    )
+    what = (
+        f"all libraries and symbols that its files need are there on macOS {versions} ({oldest.packages} packages, "
+        f"{oldest.files} Mach-O files, {oldest.findings.bound:,} bound symbols); unknown whether macOS has them: "
+        f"{unknown}; nothing was run"
+    )
+    if oldest.excused:
+        what += f"; excused: {'; '.join(oldest.excused)}"
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    source = f"python scripts/link_check.py {oldest.name}, {date}"
+    return {"lock_sha256": file_sha256(lock), "device": ", ".join(row.devices), "what": what, "source": source}
+
+
+def enter(stack: stacks.Stack, platform: str, row: dict[str, str] | None) -> None:
+    """Write the row of a lock, or remove it."""
+    path = stack.folder / stacks.LINKED_FILE
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows.pop(platform, None)
+    if row is not None:
+        rows[platform] = row
+    if rows:
+        atomic_write(path, json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def locks(names: Sequence[str]) -> Iterator[tuple[stacks.Stack, str]]:
+    """Yield the macOS locks of some stacks, or of all."""
+    for stack in [stacks.load(name) for name in names or stacks.names()]:
+        yield from ((stack, platform) for platform in stack.platforms if platform in wheels.TRIPLES)
+
+
+def show(outcome: Outcome) -> None:
+    """Print an outcome with its problems."""
+    console.output(f"{outcome.line()} {outcome.seconds:.1f} s")
+    for name, text in outcome.problems:
+        console.output(f"    {name}: {text}")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="STACK", help="stacks; default: all")
+    parser.add_argument("--cache", type=Path, help="folder for unpacked wheels; default: in the cache of zoo")
+    options = parser.parse_args(argv)
+    begun = time.monotonic()
+    try:
+        wanted = list(locks(options.names))
+        cache = options.cache or paths.cache_dir() / "link_check"
+        for pair in CONTROLS:
+            problems = control(pair, cache)
+            console.output(f"control: {pair.name}: {len(problems)} problems, such as {': '.join(problems[0])}"
+                        if problems else f"control: {pair.name}: no problem")  # fmt: skip
+            if not problems:
+                console.fail(f"{pair.name} does not load on any Mac, and was not caught", "Repair this check.")
+                return UNSOUND
+        console.output(HEADING)
+        broken = 0
+        for stack, platform in wanted:
+            lock = stacks.lock_file(stack, platform)
+            oldest = stack.platforms[platform].minimum_os
+            outcomes = [examine(lock, stack, platform, macos, cache) for macos in (oldest, NEWEST) if macos]
+            for outcome in outcomes:
+                show(outcome)
+            passed = not any(outcome.problems for outcome in outcomes)
+            broken += not passed
+            enter(stack, platform, evidence(outcomes, lock, stack.platforms[platform]) if passed else None)
+    except ZooError as error:
+        console.fail(error.message, error.remedy)
+        return error.exit_code
+    console.output(f"{broken} locks do not load; {time.monotonic() - begun:.0f} s")
+    return BROKEN if broken else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
