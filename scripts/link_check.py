@@ -49,11 +49,13 @@ class Excuse:
 
 HARMLESS = (
     Excuse("clang/native/libclang.dylib", "library not found: /usr/local/opt/zstd/",
-               "TensorFlow asks for the package libclang and loads nothing of it"),
+           "TensorFlow asks for the package libclang and loads nothing of it"),
     Excuse("openvino/libs/libtbbbind_", "library not found: /usr/local/lib/libhwloc",
-               "TBB opens it, if it can, to learn of the processor's topology"),
+           "TBB opens it, if it can, to learn of the processor's topology"),
     Excuse("torch/_dl.cpython-310-darwin.so", "built for x86_64",
-               "opened only where Python has no sys.setdlopenflags"),
+           "opened only where Python has no sys.setdlopenflags"),
+    Excuse("backports-strenum", "needs Python",
+           "uv, which builds the environments, ignores upper limits; ai-edge-litert works with it on Linux"),
     Excuse("wrapt", "sources in C", "its setup.py goes on without the C module where no compiler is"),
 )  # fmt: skip
 

@@ -8,10 +8,10 @@ The facts stand in ``macos.txt``. A section is one library on one architecture::
     12.0-14.2 _objc_retain_x1
     11.2 lacks _objc_alloc
 
-``looked at`` lists the SDKs whose whole list of symbols of the library was read; what is missing there was not in
-that macOS, and so is what a line with ``lacks`` names. Other lines give the first and the last version in which
-symbols were seen: in such a list, or bound by a binary that was linked with that SDK, whose linker therefore had
-them.
+``looked at`` names the SDKs whose whole list of symbols of the library was read: a symbol of the section that is
+not in the list of an SDK is not in that macOS, and neither is one on a line with ``lacks``. The other lines give the
+first and the last version in which symbols were seen: in such a list, or bound by a binary that was linked with that
+SDK, whose linker therefore had them. Of symbols that stand nowhere in the file, nothing is known.
 """
 
 import re
@@ -46,11 +46,10 @@ class LibraryFacts:
         A symbol that was seen before and after a version is taken to be there, one that a list of the same time
         lacks is not.
         """
+        if symbol not in self.seen:  # Nobody looked for it.
+            return UNKNOWN
         without = {at for at in self.looked_at if symbol != LIBRARY}
         without |= {at for at, symbols in self.lacking.items() if symbol in symbols}
-        if symbol not in self.seen:
-            both = any(at <= version for at in without) and any(at >= version for at in without)
-            return ABSENT if both else UNKNOWN
         first, last = self.seen[symbol]
         if first <= version <= last:
             return PRESENT

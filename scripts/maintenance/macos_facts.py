@@ -1,6 +1,6 @@
 """Add to scripts/linking/macos.txt when the symbols of macOS that our wheels need were seen.
 
-    python scripts/maintenance/macos_facts.py FOLDER [--stubs VERSION=PATH ...]
+    python scripts/maintenance/macos_facts.py FOLDER [--wheels FOLDER ...] [--stubs VERSION=PATH ...]
 
 FOLDER holds unpacked environments, as `scripts/link_check.py` leaves them in its cache, and any other unpacked
 wheels for macOS. Their binaries say which symbols are needed. Two sources say where those were:
@@ -37,6 +37,15 @@ HEAD = """\
 # from the names in text stubs of Apple's SDKs, which are not part of this project, and from the versions of the SDKs
 # with which published wheels were linked. scripts/linking/system.py explains the form.
 """
+GRAPH = "/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/Versions/A/MetalPerformanceShadersGraph"
+# Facts with a source of their own: the stubs of libsystem_pthread in the SDKs of macOS 10.13 and 10.14; and the
+# bindings of .NET for macOS, made from Apple's headers, according to which the class is there from macOS 12.1 on.
+SEEN = (
+    ("x86_64", "/usr/lib/libSystem.B.dylib", "____chkstk_darwin", (10, 14)),
+    ("x86_64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 1)),
+    ("arm64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 1)),
+)
+LACKING = (("x86_64", "/usr/lib/libSystem.B.dylib", "____chkstk_darwin", (10, 13)),)
 # Their names stand for later versions (10.16 for 11.0), or for previews of an SDK.
 RENAMED: dict[system.Version, system.Version] = {(10, 16): (11, 0)}
 PREVIEWS = range(16, 26)
@@ -125,18 +134,18 @@ class Needs:
     """What binaries need of macOS, by architecture and library, and with which SDK each was linked."""
 
     def __init__(self) -> None:
-        self.named: dict[tuple[str, str], dict[str, set[system.Version]]] = defaultdict(lambda: defaultdict(set))
+        self.named: dict[tuple[str, str], dict[str, set[system.Version]]] = defaultdict(dict)
         self.flat: dict[tuple[str, str], set[str]] = defaultdict(set)
 
-    def read(self, folder: Path) -> None:
-        """Take in the binaries of one environment."""
+    def read(self, folder: Path, needed: bool = True) -> None:
+        """Take in the binaries of one folder; ``needed`` is false where what they need does not matter."""
         files = wheels.images(folder)
         for arch in ("arm64", "x86_64"):
             environment = dyld.Environment(folder, arch, files, {}, (99, 0))
             environment.check()
-            for library, symbol in environment.findings.system:
+            for library, symbol in environment.findings.system if needed else ():
                 self.named[arch, library].setdefault(symbol, set())
-            for library, symbol in environment.findings.flat:
+            for library, symbol in environment.findings.flat if needed else ():
                 self.flat[arch, library].add(symbol)
             for path, image in environment.images.items():
                 sdk = RENAMED.get(image.sdk, image.sdk)
@@ -148,8 +157,10 @@ class Needs:
             if wanted.ordinal > 0 and not wanted.weak:
                 target = environment.targets[path, image.libraries[wanted.ordinal - 1].name]
                 if target and target not in environment.images:
-                    self.named[environment.arch, target][wanted.symbol].add(sdk)
-                    self.named[environment.arch, target][system.LIBRARY].add(sdk)
+                    known = self.named.get((environment.arch, target), {})
+                    for symbol in (wanted.symbol, system.LIBRARY):
+                        if symbol in known:
+                            known[symbol].add(sdk)
 
 
 def facts(needs: Needs, sources: Iterable[tuple[system.Version, Path]], known: system.Facts) -> None:
@@ -159,6 +170,12 @@ def facts(needs: Needs, sources: Iterable[tuple[system.Version, Path]], known: s
         for symbol, versions in symbols.items():
             for version in versions:
                 entry.add(symbol, version)
+    for arch, library, symbol, version in SEEN:
+        if symbol in needs.named[arch, library]:
+            known[arch, library].add(symbol, version)
+    for arch, library, symbol, version in LACKING:
+        if symbol in needs.named[arch, library]:
+            known[arch, library].lacking.setdefault(version, set()).add(symbol)
     for arch in ("arm64", "x86_64"):
         read = [(version, stubs(path, arch)) for version, path in sources]
         # Some collections of stubs leave out which libraries export others again; another one has it.
@@ -189,13 +206,17 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="unpacked environments, one folder each")
+    parser.add_argument("--wheels", nargs="*", default=[], type=Path, help="folders of other unpacked wheels, which "
+                        "only show what was there when they were linked")  # fmt: skip
     parser.add_argument("--stubs", nargs="*", default=[], metavar="VERSION=PATH", help="text stubs of SDKs")
     options = parser.parse_args(argv)
     try:
         sources = [(system.version(word.partition("=")[0]), Path(word.partition("=")[2])) for word in options.stubs]
         needs = Needs()
-        for folder in sorted(path for path in options.folder.iterdir() if path.is_dir()):
+        for folder in [path for path in sorted(options.folder.iterdir()) if path.is_dir()]:
             needs.read(folder)
+        for folder in [path for whole in options.wheels for path in sorted(whole.iterdir()) if path.is_dir()]:
+            needs.read(folder, needed=False)
         known = system.read() if system.FACTS.exists() else {}
         facts(needs, sources, known)
         atomic_write(system.FACTS, HEAD + "\n".join(system.lines(known)) + "\n")
