@@ -144,7 +144,7 @@ VOCABULARY = json.dumps(
 ).encode()
 SETTINGS = [
     b"train\nmodel=mnist\ntrainer.epochs=3\ntrainer.learning_rate=1e-3\nseed=1\ndata.root=/x",
-    b"train\nmodel=mobilenet\nweights=none\nfine_tune.unfreeze_from=conv\naugment.crop=0.1\npreset=smoke\nstack=torch",
+    b"train\nmodel=mobilenet\nweights=imagenet\nfine_tune.unfreeze_from=conv\naugment.crop=0.1\npreset=smoke\nstack=torch",
     b"train\nmodel=style_transfer\ncontent=a.jpg\nstyle=b.jpg\nbackend=cpu\nsave='c d.png'",
     b"train\nmodel=transformer/lm\nmodel.dropout=0.2\ndata=text_file\ntrainer.on_nan=rollback",
     b"infer\nmodel=mobilenet\nweights=imagenet\ninput=a.jpg\nbatch_size=4\nsheets=0\nbackend=auto",

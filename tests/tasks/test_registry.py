@@ -240,7 +240,7 @@ def test_a_model_beside_a_run_that_has_its_own_is_refused(
         assert zoo(verb, "run=runs/a", "model=my_net.py", more) == 1
         said = " ".join(capsys.readouterr().err.split())
         assert "model=my_net.py has no effect: " in said
-        assert "has a model of its own, mnist" in said
+        assert "has its own model, mnist" in said
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -184,6 +184,6 @@ def space_file(model: str, backend: str) -> Path:
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:
         raise ZooError(
-            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; that of mnist_dense shows how."
+            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; use mnist_dense's as an example."
         )
     return chosen

@@ -47,9 +47,10 @@ class Composed(Generic[S]):
         """Return the settings as YAML, with the origin of each value as a comment."""
         return _text_of(self.tree, self.set_by)
 
-    def needless(self, layer: str) -> dict[str, str]:
+    def needless(self, layer: str, defaults: bool = False) -> dict[str, str]:
         """Return the keys of a layer that have no effect with the other settings, with a sentence about each."""
-        return setting.needless(self.settings, (key for key, each in self.set_by.items() if each == layer))
+        keys = (key for key, each in self.set_by.items() if each == layer)
+        return setting.needless(self.settings, keys, defaults)
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
         """Return the settings with Python values by dotted key on top, set by ``layer``.

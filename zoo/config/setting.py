@@ -173,15 +173,17 @@ def of(schema: type, key: str) -> Setting:
     return known.get(key, UNDECLARED)
 
 
-def needless(settings: Any, given: Iterable[str]) -> dict[str, str]:
+def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dict[str, str]:
     """Return which of the ``given`` dotted keys have no effect with the other values, with a sentence about each.
 
-    A setting that repeats the default, or turns something off, is ignored.
+    A setting that turns something off is ignored, and so is one that repeats the default, unless ``defaults``.
     """
     values = {key: value for key, value, _ in walk(settings)}
     usual = {key: value for key, value, _ in walk(type(settings)())}
     result: dict[str, str] = {}
-    for key in (key for key in given if key in values and values[key] and values[key] != usual[key]):
+    for key in (key for key in given if values.get(key)):
+        if values[key] == usual[key] and not defaults:
+            continue
         for condition in filter(None, of(type(settings), key).needs.split(" and ")):
             name, words = re.split("!?=", condition)[0], condition.partition("=")[2]
             if name in values and not _is_met(values[name], condition):

@@ -69,7 +69,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
         return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
     if given is not None:
         raise ZooError(
-            f"model={given} has no effect: {source.folder} has a model of its own, {name}",
+            f"model={given} has no effect: {source.folder} has its own model, {name}",
             f"Remove model=, or train it: train model={shlex.quote(given)}",
         )
     if name not in config_files.options("model") and not model_files.is_application(name):

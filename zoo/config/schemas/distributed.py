@@ -12,7 +12,7 @@ class Distributed:
     processes: int = setting(1, "number of processes that share each batch", at_least=1, at_most=1024, affects=SPEED)
     threads: int | None = setting(
         None, "threads of each process; null divides the cores of this machine", at_least=1, at_most=1024,
-        affects=SPEED, needs="distributed.processes!=1")  # fmt: skip
+        affects=SPEED)  # fmt: skip
     port: int | None = setting(
         None, "TCP port of the first process; null takes a free one", at_least=1024, at_most=65_535, affects=PLACE,
         needs="distributed.processes!=1")  # fmt: skip

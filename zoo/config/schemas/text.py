@@ -21,6 +21,7 @@ LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
 AUTO = "auto"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+TOKENIZER_MEANING = "what texts are split into; words suit scripts with spaces, characters others; bpe is byte-level"
 QUOTINGS = ("auto", "double", "backslash", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
 
@@ -49,7 +50,7 @@ class TextData(TrainingData):
     encoding: str = setting(
         "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
     )
-    tokenizer: str = setting("words", "what texts are cut into; bpe is byte-level", choices=TOKENIZERS)
+    tokenizer: str = setting("words", TOKENIZER_MEANING, choices=TOKENIZERS)
     vocabulary: int = setting(
         20_000, "largest number of tokens, including padding and unknown", at_least=3, at_most=1_000_000
     )
@@ -64,9 +65,7 @@ def _delimiter(value: str) -> str | None:
 @dataclass
 class LabelledData(TextData):
     name: str = setting("", choices=LABELLED)
-    tokenizer: str = setting(
-        AUTO, "what texts are cut into; bpe is byte-level; auto is words, and characters for scripts without blanks",
-        choices=(AUTO, *TOKENIZERS))  # fmt: skip
+    tokenizer: str = setting(AUTO, TOKENIZER_MEANING, choices=(AUTO, *TOKENIZERS))
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
         "text", "column of a table with the texts: its name, or its number from 0 on if there is no header",
