@@ -64,7 +64,7 @@ def test_the_fastest_point_is_taken_and_recorded(train: Train, capsys: pytest.Ca
 
 
 def test_an_interrupted_run_is_resumed_at_its_point(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
-    train("trainer.epochs=9", script="dies-once", status=1)
+    train("trainer.epochs=9", "trainer.on_oom=stop", script="dies-once", status=1)
     capsys.readouterr()
     record = train("resume=runs/a")
     assert "alibrat" not in capsys.readouterr().err
@@ -92,6 +92,17 @@ def test_a_size_that_needs_too_much_memory_is_not_taken(train: Train, script: st
     assert point(record) == ((32, "data"), (RATE, "recipe"), ("float32", "calibration"))
     assert timed(record)[-1] == (64, "float32", "out of memory")
     assert record["exit"] == "completed"
+
+
+def test_a_size_that_turns_out_too_large_later_is_halved(train: Train) -> None:
+    taken = train()["calibration"]
+    train(script="oom", name="other")
+    for path in (paths.cache_dir() / "calibrations").iterdir():
+        path.write_text(json.dumps(taken))
+    record = train(script="oom", name="later")
+    assert (point(record)[0], record["adjusted"]) == ((128, "calibration"), {"trainer.batch_size": 32})
+    assert (record["exit"], record["set_by"]["trainer.on_oom"]) == ("completed", "calibration")
+    assert train("trainer.on_oom=stop", script="oom", name="stops", status=1)["exit"] == "failed"
 
 
 def test_where_the_first_point_is_killed_smaller_batches_are_tried(train: Train) -> None:

@@ -28,7 +28,7 @@ from zoo.runs.records import Json, RunRecord
 SECONDS = 10.0
 # A smaller gain may be chance: the recipe's own point is taken.
 GAIN = 1.05
-SPEED, MEMORY = "items_per_s", "out of memory"
+SPEED, MEMORY, ON_OOM = "items_per_s", "out of memory", "trainer.on_oom"
 # What of a request decides how long a step takes.
 TIMED = {
     "model": ("name", "args", "sha256"),
@@ -95,7 +95,7 @@ def _found(
             return cached
         rows = _timed(trial, environment, request, points)
     timings = {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}
-    if path and any(SPEED in row for row in rows):
+    if path:
         probe_cache.write(path, timings)
     return timings
 
@@ -113,15 +113,16 @@ def _file(environment: Environment, machine: Machine, request: Request) -> Path:
 def _timed(
     context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart
 ) -> list[Json]:
-    """Let a worker time the points, and another the smaller sizes if the first one timed none."""
+    """Let a worker time the points, and another the smaller sizes if the first one had no memory for any."""
     console.say(f"Calibrating for {SECONDS:.0f} s at most (trainer.calibrate=false takes the recipe's own point)")
     rows: list[Json] = []
     sizes, left = points.batch_sizes, SECONDS
-    while sizes and left > 0 and not any(SPEED in row for row in rows):
+    while sizes and left > 0:
         request.calibration = points.replace(batch_sizes=sizes, seconds=left)
         began, more = _run(context, environment, request)
         rows, left = rows + more, left - (time.time() - began)
-        sizes = sorted((size for size in sizes if size < rows[-1]["batch_size"]), reverse=True)
+        again = all(row.get("problem") == MEMORY for row in rows)
+        sizes = sorted((size for size in sizes if again and size < rows[-1]["batch_size"]), reverse=True)
     return rows
 
 
@@ -172,6 +173,8 @@ def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
         point[RATE] = trainer.learning_rate
     present = {BATCH: trainer.batch_size, RATE: trainer.learning_rate, PRECISION: trainer.precision}
     changed = {key: value for key, value in point.items() if value != present[key] and not given(key)}
+    if BATCH in changed and not given(ON_OOM):  # evaluation and checkpoints may need more memory than steps
+        changed[ON_OOM] = "halve"
     context.overlay("calibration", changed)
     context.calibration = timings | {"taken": point}
     ratio = f", {best[SPEED] / own[SPEED]:.2f} times the speed of the recipe's own point" if SPEED in own else ""

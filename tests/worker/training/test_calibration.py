@@ -51,6 +51,8 @@ def points(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
     from zoo.models import compat
     from zoo.worker.training import calibration
 
+    gains: list[str | None] = ["bfloat16"]
+    monkeypatch.setattr(calibration.precision, "lower", lambda _kind: gains[0])
     cleared: list[None] = []
     monkeypatch.setattr(compat.keras.backend, "clear_session", lambda: cleared.append(None), raising=False)
     clock = Clock()
@@ -67,11 +69,13 @@ def points(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
         cleared.clear()
         job, stop = Job(clock, speed, **options), types.SimpleNamespace(asked=False)
         calibration.Calibration(job, request, events, stop).search()
+        run.seconds = clock.now - 100.0  # type: ignore[attr-defined]
         assert len(cleared) == job.begun
         begun, done = [each for each in seen if each.seconds is None], [each for each in seen if each.seconds]
         assert len(begun) == len(done) == job.begun
         return [(each.batch_size, each.precision, each.problem or round(each.items_per_s or 0)) for each in done]
 
+    run.gains = gains  # type: ignore[attr-defined]
     return run
 
 
@@ -93,6 +97,12 @@ def test_sizes_are_tried_in_the_fastest_precision_and_none_is_timed_twice(points
     assert rows == [(4, "float32", 40), (4, "mixed_bfloat16", 80), (8, "mixed_bfloat16", 160)]
 
 
+def test_a_precision_that_the_device_emulates_is_not_tried_unless_it_is_set(points: Any) -> None:
+    points.gains[0] = None
+    assert [row[1] for row in points(lambda *_: 80, [4], ["float32", "mixed_bfloat16"])] == ["float32"]
+    assert len(points(lambda *_: 80, [4], ["mixed_bfloat16", "float32"])) == 2
+
+
 @pytest.mark.parametrize(
     ("error", "problem"),
     [(MemoryError(), "out of memory"), (ValueError("no such kernel"), "ValueError: no such kernel")],
@@ -108,10 +118,24 @@ def test_a_point_that_fails_is_reported_and_ends_the_way(points: Any, error: Exc
 
 
 def test_a_point_that_begins_with_too_little_time_is_left_out(points: Any) -> None:
-    # Each point takes half a second to compile and, at ten steps a second, 0.8 s for the steps.
+    # Each point takes half a second to compile and, at ten steps a second, 0.7 s for the steps.
     speed, sizes = (lambda size, _: 10.0 * size), [1, 2, 4, 8, 16]
     for seconds, count in ((10.0, 5), (6.0, 3), (4.0, 2), (1.7, 1)):
         assert len(points(speed, sizes, ["float32"], seconds=seconds)) == count
+
+
+@pytest.mark.parametrize(("step_s", "steps"), [(0.125, 5), (0.25, 3), (1.0, 2), (2.0, 1)])
+def test_few_steps_are_enough_where_they_are_slow(points: Any, step_s: float, steps: int) -> None:
+    points(lambda *_: 8 / step_s, [8], ["float32"], compile_s=1.0)
+    assert points.seconds == pytest.approx(1.0 + (1 + steps) * step_s)  # the first of an epoch is not timed
+
+
+def test_settings_that_cannot_be_trained_fail_as_the_training_would(points: Any) -> None:
+    def speed(_size: int, precision: str) -> float:
+        raise ValueError(f"{precision} needs another device")
+
+    with pytest.raises(ValueError, match="float32 needs another device"):
+        points(speed, [8], ["float32", "mixed_bfloat16"])
 
 
 def test_evaluations_are_no_part_of_a_step(points: Any) -> None:

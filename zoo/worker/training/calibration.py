@@ -8,10 +8,11 @@ import time
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker import precision
 from zoo.worker.errors import OutOfMemoryError, describe
 
-# The first steps of a point compile; then so many steps and seconds are enough for a median.
-UNTIMED, LEAST, ENOUGH_S = 2, 3, 0.5
+# The first step of a point compiles. Then so many seconds are enough, or three times as many of fewer steps.
+UNTIMED, LEAST, ENOUGH_S = 1, 3, 0.5
 # No step begins after this share of the time. At its end the process ends, even while it compiles.
 SHARE = 0.8
 
@@ -36,7 +37,8 @@ class StepTimer:
             self.rates.append((items - self._last[0]) / seconds)
             self._seconds += seconds
         self._last = items, now
-        if (len(self.rates) >= LEAST and self._seconds >= ENOUGH_S) or now >= self._until:
+        wanted = ENOUGH_S if len(self.rates) >= LEAST else 3 * ENOUGH_S
+        if self._seconds >= wanted or now >= self._until:
             raise EnoughStepsError
 
 
@@ -52,36 +54,42 @@ class Calibration:
         """Find the fastest precision at the usual batch size, then the fastest size upwards or else downwards."""
         asked = self._request.calibration
         sizes, usual = sorted(asked.batch_sizes), asked.batch_sizes[0]
-        for precision in asked.precisions:
-            self._rate(usual, precision)
+        gains = precision.lower(self._request.device.device_kind)  # else it is emulated, and takes all the time
+        for name in asked.precisions:
+            if gains or name == asked.precisions[0] or not name.startswith("mixed"):
+                self._rate(usual, name)
         if not self._rates:
             return
-        (_, precision), first = max(self._rates.items(), key=lambda item: item[1])
+        (_, fastest), first = max(self._rates.items(), key=lambda item: item[1])
         place = sizes.index(usual)
         for others in (sizes[place + 1 :], sizes[:place][::-1]):
             best = first
             for size in others:
-                rate = self._rate(size, precision)
+                rate = self._rate(size, fastest)
                 if rate <= best:
                     break
                 best = rate
             if best > first:
                 return
 
-    def _rate(self, size, precision):
-        """Return the items a second at a point; 0 if it cannot be timed."""
-        began, point = time.monotonic(), (size, precision)
+    def _rate(self, size, name):
+        """Return the items a second with a batch size and the name of a precision; 0 if it cannot be timed."""
+        began, point = time.monotonic(), (size, name)
         if point in self._rates or self._stop.asked or began + self._cost > self._until:
             return self._rates.get(point, 0.0)
-        self._events.emit("point", batch_size=size, precision=precision)
-        train = self._request.train.replace(batch_size=size, precision=precision)
+        self._events.emit("point", batch_size=size, precision=name)
+        train = self._request.train.replace(batch_size=size, precision=name)
         timer, problem = StepTimer(self._until), None
         try:
             self._job.run(self._request.replace(train=train), timer, self._stop, {})
         except EnoughStepsError:
             problem = None if timer.rates else "no time left"
-        except Exception as error:  # reported as what is wrong with this point
-            problem = "out of memory" if isinstance(error, (OutOfMemoryError, MemoryError)) else describe(error)
+        except (OutOfMemoryError, MemoryError):
+            problem = "out of memory"
+        except Exception as error:
+            if not self._rates:  # the training would fail in the same way
+                raise
+            problem = describe(error)
         rate = 0.0 if problem or not timer.rates else float(np.median(timer.rates))
         compat.keras.backend.clear_session()
         gc.collect()
