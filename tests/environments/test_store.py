@@ -169,6 +169,10 @@ def test_byte_code_and_stray_files_are_no_damage(stack: stacks.Stack) -> None:
     (site / "tiny" / "settings.json").write_text("{}")
     (folder / ".DS_Store").touch()
     assert store.ensure(stack, PLATFORM, well).build_s == 0
+    (record,) = site.glob("tiny-*.dist-info/RECORD")
+    record.write_text(record.read_text() + "tiny/__pycache__/tiny.cpython-311.pyc,sha256=x,5\n")
+    (row,) = store.list_environments(verify="every")
+    assert row.state == "ready"
 
 
 BUILDER = """

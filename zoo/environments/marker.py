@@ -186,6 +186,8 @@ def changed(folder: Path, every: bool) -> list[str]:
     result = []
     for name, checksum, size in _recorded(site):
         known.add(name)
+        if "__pycache__" in name:  # Python writes byte code again when it likes
+            continue
         if checksum and _is_suspect(site / name, size, built) and _sha256(site / name) != checksum:
             result.append(name)
     files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
