@@ -99,7 +99,7 @@ class Outcome:
     def line(self) -> str:
         """Return the outcome as one row of a table."""
         found = self.findings
-        verdict = f"{len(self.problems)} problems" if self.problems else "loads"
+        verdict = f"problems: {len(self.problems)}" if self.problems else "loads"
         return (
             f"| {self.name} | {self.platform} | {self.macos} | {self.packages} | {self.files} | {found.bound:,} | "
             f"{len(found.system):,} | {len(found.unknown):,} | {len(self.excused)} | {verdict} |"
@@ -171,9 +171,9 @@ def evidence(outcomes: Sequence[Outcome], lock: Path, row: stacks.Platform) -> d
         f"{len(each.findings.unknown):,} of {len(each.findings.system):,} on {each.macos}" for each in outcomes
     )
     what = (
-        f"all libraries and symbols that its files need are there on macOS {versions} ({oldest.packages} packages, "
-        f"{oldest.files} Mach-O files, {oldest.findings.bound:,} bound symbols); unknown whether macOS has them: "
-        f"{unknown}; nothing was run"
+        f"nothing that its files need is known to be missing on macOS {versions}: {oldest.packages} packages, "
+        f"{oldest.files} Mach-O files, {oldest.findings.bound:,} bound symbols; symbols of macOS of which it is not "
+        f"known whether they are there: {unknown}; nothing was run"
     )
     if oldest.excused:
         what += f"; excused: {'; '.join(oldest.excused)}"
@@ -220,8 +220,8 @@ def main(argv: list[str] | None = None) -> int:
         cache = options.cache or paths.cache_dir() / "link_check"
         for pair in CONTROLS:
             problems = control(pair, cache)
-            console.output(f"control: {pair.name}: {len(problems)} problems, such as {': '.join(problems[0])}"
-                        if problems else f"control: {pair.name}: no problem")  # fmt: skip
+            outcome = f"fails, as it must: {': '.join(problems[0])}" if problems else "no problem"
+            console.output(f"control: {pair.name}: {outcome}")
             if not problems:
                 console.fail(f"{pair.name} does not load on any Mac, and was not caught", "Repair this check.")
                 return UNSOUND

@@ -16,6 +16,7 @@ Known facts stay; new ones are added.
 import argparse
 import functools
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -37,6 +38,8 @@ HEAD = """\
 # from the names in text stubs of Apple's SDKs, which are not part of this project, and from the versions of the SDKs
 # with which published wheels were linked. scripts/linking/system.py explains the form.
 """
+FOUNDATION = "/System/Library/Frameworks/Foundation.framework/Versions/C/Foundation"
+NETWORK = "/System/Library/Frameworks/Network.framework/Versions/A/Network"
 GRAPH = "/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/Versions/A/MetalPerformanceShadersGraph"
 # Facts with a source of their own: the stubs of libsystem_pthread in the SDKs of macOS 10.13 and 10.14; and the
 # bindings of .NET for macOS, made from Apple's headers, according to which the class is there from macOS 12.1 on.
@@ -45,7 +48,11 @@ SEEN = (
     ("x86_64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 1)),
     ("arm64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 1)),
 )
-LACKING = (("x86_64", "/usr/lib/libSystem.B.dylib", "____chkstk_darwin", (10, 13)),)
+LACKING = (
+    ("x86_64", "/usr/lib/libSystem.B.dylib", "____chkstk_darwin", (10, 13)),
+    ("x86_64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 0)),
+    ("arm64", GRAPH, "_OBJC_CLASS_$_MPSGraphRandomOpDescriptor", (12, 0)),
+)
 # Their names stand for later versions (10.16 for 11.0), or for previews of an SDK.
 RENAMED: dict[system.Version, system.Version] = {(10, 16): (11, 0)}
 PREVIEWS = range(16, 26)
@@ -68,6 +75,11 @@ def stubs(path: Path, arch: str) -> Stubs:
     for file in files:
         for document in _documents(file):
             _add(whole, document, {f"{arch}-macos", *({"arm64e-macos"} if arch == "arm64" else ())})
+    for name in whole:
+        # The frameworks in an umbrella are exported by it. Some collections of stubs do not say so.
+        for folder, umbrella in re.findall(r"(?=(/.*/(\w+)\.framework/Versions/\w+)/Frameworks/)", name):
+            if f"{folder}/{umbrella}" in whole:
+                whole[f"{folder}/{umbrella}"][1].add(name)
     return whole
 
 
@@ -94,15 +106,6 @@ def _add(whole: Stubs, document: dict[str, Any], targets: set[str]) -> None:
     for row in document.get("reexported-libraries", ()):
         if targets & set(row["targets"]):
             again.update(row["libraries"])
-    for row in document.get("parent-umbrella", ()):
-        if targets & set(row["targets"]):
-            parent = f"/{row['umbrella']}.framework/"
-            above = name[: name.find(parent)] + parent if parent in name else ""
-            if (
-                above
-            ):  # Children lie below their umbrella: .../MPS.framework/Versions/A/Frameworks/MPSCore.framework/...
-                umbrella = name[: len(above)] + "Versions/A/" + row["umbrella"]
-                whole.setdefault(umbrella, (set(), set()))[1].add(name)
 
 
 def _names(section: dict[str, Any]) -> Iterator[str]:
@@ -128,6 +131,11 @@ def exported(whole: Stubs, library: str, again: dict[str, set[str]]) -> tuple[se
         seen |= fresh
         waiting += fresh
     return symbols, seen <= whole.keys()
+
+
+def _is_stripped(whole: Stubs) -> bool:
+    """Whether stubs of frameworks do not say which libraries they export again: then their lists may be short."""
+    return FOUNDATION not in whole or any(not whole[name][1] for name in (FOUNDATION, NETWORK) if name in whole)
 
 
 class Needs:
@@ -183,18 +191,26 @@ def facts(needs: Needs, sources: Iterable[tuple[system.Version, Path]], known: s
         for _, whole in read:
             for library, (_, others) in whole.items():
                 again[library] |= others
+        sure = {library for _, whole in read for library in whole if not _is_stripped(whole)}
         for version, whole in read:
-            _compare(needs, known, arch, version, whole, again)
+            _compare(needs, known, arch, version, whole, again, sure)
 
 
 def _compare(
-    needs: Needs, known: system.Facts, arch: str, version: system.Version, whole: Stubs, again: dict[str, set[str]]
+    needs: Needs,
+    known: system.Facts,
+    arch: str,
+    version: system.Version,
+    whole: Stubs,
+    again: dict[str, set[str]],
+    sure: set[str],
 ) -> None:
+    stripped = _is_stripped(whole)
     own = {library: others or again[library] & whole.keys() for library, (_, others) in whole.items()}
     for library in {name for each, name in (*needs.named, *needs.flat) if each == arch} & whole.keys():
         symbols, complete = exported(whole, library, own)
         entry = known.setdefault((arch, library), system.LibraryFacts())
-        if complete:
+        if complete and (library in sure or not stripped or not library.startswith("/System/")):
             entry.looked_at.add(version)
         entry.add(system.LIBRARY, version)
         wanted = needs.named[arch, library].keys() | needs.flat[arch, library]

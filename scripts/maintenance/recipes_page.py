@@ -40,7 +40,7 @@ platform. What is known of a recipe on a backend has one of five grades:
 - **stand-in**: the zoo trained it on a build for the processor that stands in for the GPU build of the same Keras
   generation. It shows that the recipe runs on that Keras, and nothing of the GPU;
 - **reported**: a named source says so. The zoo has not repeated it;
-- **linked**: of a lock for macOS: every library and symbol that its files need is there
+- **linked**: of a lock for macOS: no library or symbol that its files need is known to be missing
   (`python scripts/link_check.py`). Nothing was run;
 - **resolved**: a lock exists. Nothing was run.
 

@@ -96,12 +96,12 @@ def test_a_lock_that_loads_gets_evidence_with_its_hash(
     assert set(rows) == {"macos-arm64"}
     (evidence,) = stacks.load("mine").evidence
     assert (evidence.grade, evidence.platform, evidence.device) == ("linked", "macos-arm64", "cpu, metal")
-    assert "on macOS 12.0 and 26.0 (1 packages, 1 Mach-O files, 1 bound symbols)" in evidence.what
+    assert "on macOS 12.0 and 26.0: 1 packages, 1 Mach-O files, 1 bound symbols; " in evidence.what
     assert "0 of 2 on 12.0, 0 of 2 on 26.0; nothing was run" in evidence.what
     assert evidence.source.startswith("python scripts/link_check.py mine, 20")
     (row,) = catalogue.stack_rows()
     assert row["evidence"] == f"linked: {evidence.what} (macos-arm64)"
-    assert dry_run._evidence(stacks.load("mine"), "macos-arm64")[0].startswith("linked: all libraries")
+    assert dry_run._evidence(stacks.load("mine"), "macos-arm64")[0].startswith("linked: nothing that its files need")
 
 
 def test_evidence_of_another_lock_is_shown_as_such(run: Run, stack: Path) -> None:

@@ -30,7 +30,7 @@ exports:
     symbols:         [ _phone ]
 ...
 """
-PARENT = "parent-umbrella:\n  - targets: [ x86_64-macos, arm64e-macos ]\n    umbrella: MPS"
+FOUNDATION = "/System/Library/Frameworks/Foundation.framework/Versions/C/Foundation"
 AGAIN = "reexported-libraries:\n  - targets: [ x86_64-macos, arm64e-macos ]\n    libraries: [ '{name}' ]"
 
 
@@ -78,7 +78,8 @@ def test_binaries_show_what_their_sdk_had(script: ModuleType, wheels: Path) -> N
 
 def test_stubs_show_what_was_there_and_what_was_not(script: ModuleType, wheels: Path, tmp_path: Path) -> None:
     old = stub(tmp_path / "11/MPS.tbd", more=AGAIN.format(name=INNER))
-    inner = stub(tmp_path / "11/MPSCore.tbd", INNER, "_flat", "Two", PARENT)
+    inner = stub(tmp_path / "11/MPSCore.tbd", INNER, "_flat", "Two")
+    stub(tmp_path / "11/Foundation.tbd", FOUNDATION, more=AGAIN.format(name="/usr/lib/libobjc.A.dylib"))
     alone = stub(tmp_path / "15/MPS.tbd", more=AGAIN.format(name=INNER))
     arguments = [str(wheels), "--stubs", f"11.3={old.parent}", f"15.0={alone}"]
     assert script.main(arguments) == 0
@@ -93,11 +94,15 @@ def test_stubs_show_what_was_there_and_what_was_not(script: ModuleType, wheels: 
     assert ("x86_64", LIBRARY) not in system.read()
 
 
-def test_a_part_that_names_its_umbrella_belongs_to_it(script: ModuleType, wheels: Path, tmp_path: Path) -> None:
+def test_a_framework_in_an_umbrella_belongs_to_it(script: ModuleType, wheels: Path, tmp_path: Path) -> None:
     folder = stub(tmp_path / "11/MPS.tbd").parent
-    stub(folder / "MPSCore.tbd", INNER, "_flat", "Two", PARENT)
+    stub(folder / "MPSCore.tbd", INNER, "_flat", "Two")
     assert script.main([str(wheels), "--stubs", f"11.3={folder}"]) == 0
     assert spans()["_OBJC_CLASS_$_Two"][0] == "11.3"
+    # Stubs of which even Foundation's does not say what it exports again may hide symbols.
+    assert system.read()["arm64", LIBRARY].looked_at == set()
+    stub(folder / "Foundation.tbd", FOUNDATION, more=AGAIN.format(name="/usr/lib/libobjc.A.dylib"))
+    assert script.main([str(wheels), "--stubs", f"11.3={folder}"]) == 0
     assert system.read()["arm64", LIBRARY].looked_at == {(11, 3)}
 
 
