@@ -96,11 +96,11 @@ class Outcome:
 
     def line(self) -> str:
         """Return the outcome as one row of a table."""
-        found = self.findings
+        findings = self.findings
         verdict = f"problems: {len(self.problems)}" if self.problems else "loads"
         return (
-            f"| {self.name} | {self.platform} | {self.macos} | {self.packages} | {self.files} | {found.bound:,} | "
-            f"{len(found.system):,} | {len(found.unknown):,} | {len(self.excused)} | {verdict} |"
+            f"| {self.name} | {self.platform} | {self.macos} | {self.packages} | {self.files} | {findings.bound:,} | "
+            f"{len(findings.system):,} | {len(findings.unknown):,} | {len(self.excused)} | {verdict} |"
         )
 
 
@@ -157,8 +157,8 @@ def control(pair: Control, cache: Path) -> list[tuple[str, str]]:
         lock.write_text("".join(f"{pin} --hash=sha256:{sha256}\n" for pin, sha256 in pair.pins), encoding="utf-8")
         variables = {"MACOSX_DEPLOYMENT_TARGET": NEWEST}
         wheels.unpack(lock, wheels.TRIPLES[pair.platform], pair.python, variables, folder, cache / "sources")
-    found = linked(folder, pair.platform, wheels.images(folder), NEWEST)
-    return [each for each in found.problems if each[0].startswith("tensorflow-plugins/")]
+    findings = linked(folder, pair.platform, wheels.images(folder), NEWEST)
+    return [each for each in findings.problems if each[0].startswith("tensorflow-plugins/")]
 
 
 def evidence(outcomes: Sequence[Outcome], lock: Path, row: stacks.Platform) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 
 from scripts.linking import dyld, macho, metadata, system, wheels
 from tests.support.machos import fat
-from tests.support.machos import macho as made
+from tests.support.machos import macho as build
 
 SYSTEM = "/usr/lib/libSystem.B.dylib"
 GRAPH = "/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/Versions/A/MetalPerformanceShadersGraph"
@@ -68,7 +68,7 @@ def folder(tmp_path: Path, facts: system.Facts) -> Folder:
 @pytest.mark.parametrize("form", ["chained", "classic"])
 def test_what_a_file_binds_and_exports_is_read(tmp_path: Path, form: str) -> None:
     imports = [("_malloc", 1), ("_weak", 2, True), ("_PyLong_Type", macho.FLAT), ("__Znwm", macho.WEAK_LOOKUP)]
-    data = made(
+    data = build(
         form=form, name="@rpath/liba.dylib", libraries=[SYSTEM, ("@rpath/libb.dylib", "weak")],
         rpaths=["@loader_path/../lib"], imports=imports, sdk=(14, 5),
         exports={"_one": None, "_one_more": None, "_again": (2, "_other"), "_same": (2, "")},
@@ -85,7 +85,7 @@ def test_what_a_file_binds_and_exports_is_read(tmp_path: Path, form: str) -> Non
 
 
 def test_a_file_without_a_trie_exports_its_symbol_table(tmp_path: Path) -> None:
-    image = slices(tmp_path / "a.so", made(form="symtab", exports=["_one", "_two"]))["arm64"]
+    image = slices(tmp_path / "a.so", build(form="symtab", exports=["_one", "_two"]))["arm64"]
     assert image.export("_two")
     assert image.export("_three") is None
 
@@ -100,7 +100,7 @@ def test_an_empty_edge_of_a_trie_is_followed(tmp_path: Path) -> None:
 
 
 def test_each_slice_of_a_fat_file_is_read(tmp_path: Path) -> None:
-    data = fat(("x86_64", made(arch="x86_64", exports=["_x"])), ("arm64", made(exports=["_a"])))
+    data = fat(("x86_64", build(arch="x86_64", exports=["_x"])), ("arm64", build(exports=["_a"])))
     read = slices(tmp_path / "a.so", data)
     assert set(read) == {"x86_64", "arm64"}
     assert read["x86_64"].export("_x")
@@ -109,15 +109,15 @@ def test_each_slice_of_a_fat_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_changed_byte_breaks_the_signature(tmp_path: Path) -> None:
-    data = bytearray(made(rpaths=["@loader_path/" + "a" * 9000]))
+    data = bytearray(build(rpaths=["@loader_path/" + "a" * 9000]))
     data[5000] ^= 1
     assert slices(tmp_path / "a", bytes(data))["arm64"].signature == "page 1 of 3 has been changed"
-    assert slices(tmp_path / "b", made(signed=False))["arm64"].signature == "missing"
+    assert slices(tmp_path / "b", build(signed=False))["arm64"].signature == "missing"
 
 
 @pytest.mark.parametrize("form", ["chained", "classic", "symtab"])
 def test_no_broken_file_ends_in_a_traceback(tmp_path: Path, form: str) -> None:
-    whole = made(form=form, libraries=[SYSTEM], imports=[("_malloc", 1)], exports=["_one"], rpaths=["@loader_path"])
+    whole = build(form=form, libraries=[SYSTEM], imports=[("_malloc", 1)], exports=["_one"], rpaths=["@loader_path"])
     for length in range(8, len(whole), 3):
         (tmp_path / "a").write_bytes(whole[:length])
         with pytest.raises(macho.MalformedError):
@@ -143,10 +143,10 @@ def test_a_broken_trie_exports_nothing(tmp_path: Path, trie: bytes) -> None:
 
 
 def test_what_loads_has_no_problem(folder: Folder) -> None:
-    folder.add("lib/liba.dylib", made(name="@rpath/liba.dylib", libraries=[SYSTEM], imports=[("_malloc", 1)],
+    folder.add("lib/liba.dylib", build(name="@rpath/liba.dylib", libraries=[SYSTEM], imports=[("_malloc", 1)],
                                       exports=["_a"]))  # fmt: skip
     imports = [("_a", 1), ("_malloc", 2), ("_PyLong_FromLong", macho.FLAT), ("__Py_NoneStruct", macho.FLAT)]
-    folder.add("pkg/mod.so", made(kind="bundle", libraries=["@rpath/liba.dylib", SYSTEM],
+    folder.add("pkg/mod.so", build(kind="bundle", libraries=["@rpath/liba.dylib", SYSTEM],
                                   rpaths=["@loader_path/../lib"], imports=imports))  # fmt: skip
     findings = folder.check()
     assert findings.problems == []
@@ -177,48 +177,48 @@ def test_what_loads_has_no_problem(folder: Folder) -> None:
     ],
 )
 def test_what_does_not_load_is_named(folder: Folder, options: dict, text: str | None) -> None:
-    folder.add("liba.dylib", made(name="@rpath/liba.dylib", exports=["_a"]))
-    folder.add("mod.so", made(kind="bundle", **options))
+    folder.add("liba.dylib", build(name="@rpath/liba.dylib", exports=["_a"]))
+    folder.add("mod.so", build(kind="bundle", **options))
     assert folder.check().problems == ([("mod.so", text)] if text else [])
 
 
 def test_processors_of_intel_take_files_without_a_signature(folder: Folder) -> None:
-    folder.add("mod.so", made(arch="x86_64", signed=False, libraries=[SYSTEM], imports=[("_malloc", 1)]))
+    folder.add("mod.so", build(arch="x86_64", signed=False, libraries=[SYSTEM], imports=[("_malloc", 1)]))
     assert folder.check("x86_64").problems == []
 
 
 def test_a_file_that_is_cut_off_is_a_problem(folder: Folder) -> None:
-    folder.add("mod.so", made()[:60])
+    folder.add("mod.so", build()[:60])
     ((name, text),) = folder.check().problems
     assert name == "mod.so"
     assert text.startswith("malformed: ")
 
 
 def test_search_paths_of_what_loaded_an_image_count(folder: Folder) -> None:
-    folder.add("lib/libb.dylib", made(name="@rpath/libb.dylib", exports=["_b"]))
+    folder.add("lib/libb.dylib", build(name="@rpath/libb.dylib", exports=["_b"]))
     folder.add(
-        "inner/liba.dylib", made(name="@rpath/liba.dylib", libraries=["@rpath/libb.dylib"], imports=[("_b", 1)])
+        "inner/liba.dylib", build(name="@rpath/liba.dylib", libraries=["@rpath/libb.dylib"], imports=[("_b", 1)])
     )
     assert [text for _, text in folder.check().problems] == []
-    folder.add("lib/libb.dylib", made(name="@rpath/other.dylib", exports=["_b"]))
+    folder.add("lib/libb.dylib", build(name="@rpath/other.dylib", exports=["_b"]))
     assert [text for _, text in folder.check().problems] == ["library not found: @rpath/libb.dylib"]
-    folder.add("mod.so", made(libraries=["@loader_path/inner/liba.dylib"], rpaths=["@loader_path/lib"]))
+    folder.add("mod.so", build(libraries=["@loader_path/inner/liba.dylib"], rpaths=["@loader_path/lib"]))
     assert folder.check().problems == []
 
 
 def test_a_library_that_was_loaded_before_counts_by_its_install_name(folder: Folder) -> None:
-    folder.add("plugin.dylib", made(libraries=["@rpath/libtf.dylib"], imports=[("_tf", 1)]))
-    folder.add("tf/libtf.dylib", made(name="@rpath/libtf.dylib", exports=["_tf"]))
+    folder.add("plugin.dylib", build(libraries=["@rpath/libtf.dylib"], imports=[("_tf", 1)]))
+    folder.add("tf/libtf.dylib", build(name="@rpath/libtf.dylib", exports=["_tf"]))
     findings = folder.check()
     assert findings.problems == []
     assert findings.earlier == {("plugin.dylib", "@rpath/libtf.dylib")}
-    folder.add("tf/libtf.dylib", made(name="@rpath/libtf.3.dylib", exports=["_tf"]))
+    folder.add("tf/libtf.dylib", build(name="@rpath/libtf.3.dylib", exports=["_tf"]))
     assert folder.check().problems == [("plugin.dylib", "library not found: @rpath/libtf.dylib")]
 
 
 def test_an_executable_finds_what_lies_beside_it(folder: Folder) -> None:
-    folder.add("bin/tool", made(kind="executable", libraries=["@executable_path/../lib/liba.dylib"]))
-    folder.add("lib/liba.dylib", made(name="@rpath/liba.dylib"))
+    folder.add("bin/tool", build(kind="executable", libraries=["@executable_path/../lib/liba.dylib"]))
+    folder.add("lib/liba.dylib", build(name="@rpath/liba.dylib"))
     assert folder.check().problems == []
     os.rename(folder.root / "bin", folder.root / "deep")
     (folder.root / "deep").rename(folder.root / "lib" / "bin")
@@ -234,34 +234,34 @@ def test_an_executable_finds_what_lies_beside_it(folder: Folder) -> None:
     ],
 )
 def test_what_a_library_exports_of_another_is_found(folder: Folder, middle: dict) -> None:
-    folder.add("liba.dylib", made(name="@rpath/liba.dylib", exports=["_a", "_first"]))
-    folder.add("middle.dylib", made(name="@rpath/middle.dylib", **middle))
-    folder.add("mod.so", made(libraries=["@loader_path/middle.dylib"], imports=[("_a", 1)]))
+    folder.add("liba.dylib", build(name="@rpath/liba.dylib", exports=["_a", "_first"]))
+    folder.add("middle.dylib", build(name="@rpath/middle.dylib", **middle))
+    folder.add("mod.so", build(libraries=["@loader_path/middle.dylib"], imports=[("_a", 1)]))
     assert folder.check().problems == []
-    folder.add("liba.dylib", made(name="@rpath/liba.dylib", exports=["_b"]))
+    folder.add("liba.dylib", build(name="@rpath/liba.dylib", exports=["_b"]))
     assert folder.check().problems == [("mod.so", "symbol not found: _a in middle.dylib")]
 
 
 def test_libraries_that_export_each_other_again_end(folder: Folder) -> None:
     for one, other in ("ab", "ba"):
-        folder.add(f"lib{one}.dylib", made(name=f"@rpath/lib{one}.dylib",
+        folder.add(f"lib{one}.dylib", build(name=f"@rpath/lib{one}.dylib",
                                            libraries=[(f"@loader_path/lib{other}.dylib", "reexport")]))  # fmt: skip
-    folder.add("mod.so", made(libraries=["@loader_path/liba.dylib"], imports=[("_no", 1)]))
+    folder.add("mod.so", build(libraries=["@loader_path/liba.dylib"], imports=[("_no", 1)]))
     assert folder.check().problems == [("mod.so", "symbol not found: _no in liba.dylib")]
 
 
 def test_a_symbol_without_a_library_is_looked_for_in_all(folder: Folder) -> None:
-    folder.add("mod.so", made(imports=[("_a", macho.FLAT)]))
-    folder.add("liba.dylib", made(name="@rpath/liba.dylib", exports=["_a"]))
+    folder.add("mod.so", build(imports=[("_a", macho.FLAT)]))
+    folder.add("liba.dylib", build(name="@rpath/liba.dylib", exports=["_a"]))
     findings = folder.check()
     assert findings.problems == []
     assert findings.earlier == {("mod.so", "_a")}
-    folder.add("mod.so", made(libraries=[SYSTEM], imports=[("_malloc", macho.WEAK_LOOKUP)]))
+    folder.add("mod.so", build(libraries=[SYSTEM], imports=[("_malloc", macho.WEAK_LOOKUP)]))
     assert folder.check().system == {(SYSTEM, ""), (SYSTEM, "_malloc")}
 
 
 def test_what_nobody_knows_is_counted_and_not_claimed(folder: Folder) -> None:
-    folder.add("mod.so", made(libraries=[SYSTEM, "/usr/lib/libother.dylib"],
+    folder.add("mod.so", build(libraries=[SYSTEM, "/usr/lib/libother.dylib"],
                               imports=[("_malloc", 1), ("_other", 2), ("_x", macho.FLAT)]))  # fmt: skip
     findings = folder.check(macos="14.0")
     assert findings.problems == []

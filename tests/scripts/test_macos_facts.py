@@ -7,7 +7,7 @@ import pytest
 
 from scripts.linking import macho, system
 from tests.support import scripts
-from tests.support.machos import macho as made
+from tests.support.machos import macho as build
 from zoo.core.errors import ZooError
 
 LIBRARY, INNER = (
@@ -47,9 +47,9 @@ def wheels(tmp_path: Path) -> Path:
     """The folder of two environments, with three binaries in all."""
     wanted = [("_one", 1), ("_OBJC_CLASS_$_Two", 1), ("_never", 1), ("_weak", 1, True), ("_phone", 1)]
     files = {
-        "a/new.so": made(libraries=[LIBRARY], imports=wanted, sdk=(14, 5)),
-        "a/old.so": made(libraries=[LIBRARY], imports=[("_one", 1)], sdk=(12, 3)),
-        "b/preview.so": made(libraries=[LIBRARY], imports=[("_one", 1), ("_flat", macho.FLAT)], sdk=(16, 0)),
+        "a/new.so": build(libraries=[LIBRARY], imports=wanted, sdk=(14, 5)),
+        "a/old.so": build(libraries=[LIBRARY], imports=[("_one", 1)], sdk=(12, 3)),
+        "b/preview.so": build(libraries=[LIBRARY], imports=[("_one", 1), ("_flat", macho.FLAT)], sdk=(16, 0)),
     }
     for name, data in files.items():
         path = tmp_path / "wheels" / name
