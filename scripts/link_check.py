@@ -54,7 +54,7 @@ HARMLESS = (
            "opened only where Python has no sys.setdlopenflags"),
     Excuse("backports-strenum", "needs Python",
            "uv, which builds the environments, ignores upper limits; ai-edge-litert works with it on Linux"),
-    Excuse("wrapt", "sources in C", "its setup.py goes on without the C module where no compiler is"),
+    Excuse("wrapt", "sources in C", "its setup.py leaves out the C module if there is no compiler"),
 )  # fmt: skip
 
 
