@@ -51,7 +51,7 @@ HARMLESS = (
     Excuse("clang/native/libclang.dylib", "library not found: /usr/local/opt/zstd/",
            "TensorFlow asks for the package libclang and loads nothing of it"),
     Excuse("torch/_dl.cpython-310-darwin.so", "built for x86_64",
-           "opened only where Python has no sys.setdlopenflags"),
+           "imported only where the module os has no RTLD_GLOBAL"),
     Excuse("backports-strenum", "needs Python",
            "uv, which builds the environments, ignores upper limits; ai-edge-litert works with it on Linux"),
     Excuse("wrapt", "sources in C", "its setup.py leaves out the C module if there is no compiler"),
