@@ -7,7 +7,6 @@ give, and a point at which the system kills the process for its memory is not ta
 import dataclasses
 import datetime
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,20 +113,19 @@ def _timed(
     context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart
 ) -> list[Json]:
     """Let a worker time the points, and another the smaller sizes if the first one had no memory for any."""
-    console.say(f"Calibrating for {SECONDS:.0f} s at most (trainer.calibrate=false takes the recipe's own point)")
+    console.say(f"Calibrating: {SECONDS:.0f} s at most after the first step (trainer.calibrate=false skips it)")
     rows: list[Json] = []
-    sizes, left = points.batch_sizes, SECONDS
-    while sizes and left > 0:
-        request.calibration = points.replace(batch_sizes=sizes, seconds=left)
-        began, more = _run(context, environment, request)
-        rows, left = rows + more, left - (time.time() - began)
+    sizes = points.batch_sizes
+    while sizes:
+        request.calibration = points.replace(batch_sizes=sizes)
+        rows += _run(context, environment, request)
         again = all(row.get("problem") == MEMORY for row in rows)
         sizes = sorted((size for size in sizes if again and size < rows[-1]["batch_size"]), reverse=True)
     return rows
 
 
-def _run(context: RunContext[Any], environment: Environment, request: Request) -> tuple[float, list[Json]]:
-    """Run a worker; return when it began to compute, and a row for each point that it began."""
+def _run(context: RunContext[Any], environment: Environment, request: Request) -> list[Json]:
+    """Run a worker; return a row for each point that it began."""
     begun: list[Json] = []
     rows: list[Json] = []
     path, folder = context.folder / "request.json", context.folder
@@ -150,7 +148,7 @@ def _run(context: RunContext[Any], environment: Environment, request: Request) -
         lost = f"the worker was ended ({outcome.returncode})" if outcome.returncode else "no time left"
         rows.append(begun[-1] | {"problem": MEMORY if diagnosis.ran_out_of_memory(outcome, folder) else lost})
         _show(rows[-1])
-    return outcome.start.t, rows
+    return rows
 
 
 def _show(row: Json) -> None:

@@ -13,8 +13,9 @@ from zoo.worker.errors import OutOfMemoryError, describe
 
 # The first step of a point compiles. Then so many seconds are enough, or three times as many of fewer steps.
 UNTIMED, LEAST, ENOUGH_S = 1, 3, 0.5
-# No step begins after this share of the time. At its end the process ends, even while it compiles.
-SHARE = 0.8
+# No step begins after this share of the time. At its end the process ends, even while it compiles: what was timed
+# until then counts, so a point is tried where half of the time that the last one took is left.
+SHARE = 0.95
 
 
 class EnoughStepsError(Exception):
@@ -22,10 +23,10 @@ class EnoughStepsError(Exception):
 
 
 class StepTimer:
-    """Takes the events of a training, and ends it after enough steps or at a time."""
+    """Takes the events of a training, and ends it after enough steps or when ``is_over`` says so."""
 
-    def __init__(self, until):
-        self._until, self._last, self._steps, self.rates, self._seconds = until, None, 0, [], 0.0
+    def __init__(self, is_over):
+        self._is_over, self._last, self._steps, self.rates, self._seconds = is_over, None, 0, [], 0.0
 
     def emit(self, _event, **_fields):
         """Ignore what is not a step."""
@@ -38,17 +39,22 @@ class StepTimer:
             self._seconds += seconds
         self._last = items, now
         wanted = ENOUGH_S if len(self.rates) >= LEAST else 3 * ENOUGH_S
-        if self._seconds >= wanted or now >= self._until:
+        if self._is_over() or self._seconds >= wanted:
             raise EnoughStepsError
 
 
 class Calibration:
-    """Times the points of a request and reports each before and after; arguments as :func:`run`."""
+    """Times the points of a request and reports each before and after; arguments as :func:`run`.
+
+    Attributes:
+        guard: ends the process when the time of the request is over.
+    """
 
     def __init__(self, job, request, events, stop):
         self._job, self._request, self._events, self._stop = job, request, events, stop
-        self._until = time.monotonic() + SHARE * request.calibration.seconds
-        self._cost, self._rates = 0.0, {}
+        self._until, self._cost, self._rates = None, 0.0, {}
+        self.guard = threading.Timer(request.calibration.seconds, os._exit, (0,))
+        self.guard.daemon = True
 
     def search(self):
         """Find the fastest precision at the usual batch size, then the fastest size upwards or else downwards."""
@@ -72,14 +78,22 @@ class Calibration:
             if best > first:
                 return
 
+    def _is_over(self):
+        """Return whether time is up; it begins with the end of the first step, which any training compiles."""
+        if self._until is None:
+            self._until = time.monotonic() + SHARE * self._request.calibration.seconds
+            self.guard.start()
+        return time.monotonic() >= self._until
+
     def _rate(self, size, name):
         """Return the items a second with a batch size and the name of a precision; 0 if it cannot be timed."""
         began, point = time.monotonic(), (size, name)
-        if point in self._rates or self._stop.asked or began + self._cost > self._until:
+        too_late = self._until is not None and began + self._cost / 2 > self._until
+        if point in self._rates or self._stop.asked or too_late:
             return self._rates.get(point, 0.0)
         self._events.emit("point", batch_size=size, precision=name)
         train = self._request.train.replace(batch_size=size, precision=name)
-        timer, problem = StepTimer(self._until), None
+        timer, problem = StepTimer(self._is_over), None
         try:
             self._job.run(self._request.replace(train=train), timer, self._stop, {})
         except EnoughStepsError:
@@ -104,9 +118,9 @@ class Calibration:
 
 def run(job, request, events, stop):
     """Time the points of ``request.calibration`` with the module of its job; return the fields of ``done``."""
-    guard = threading.Timer(request.calibration.seconds, os._exit, (0,))
-    guard.daemon = True
-    guard.start()
-    Calibration(job, request, events, stop).search()
-    guard.cancel()
+    calibration = Calibration(job, request, events, stop)
+    try:
+        calibration.search()
+    finally:
+        calibration.guard.cancel()
     return {"metrics": {}}
