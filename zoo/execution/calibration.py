@@ -25,8 +25,8 @@ from zoo.runs.ranges import BATCH, PRECISION, RATE, Range
 from zoo.runs.records import Json, RunRecord
 
 SECONDS = 10.0
-# A smaller gain may be chance: the recipe's own point is taken.
-GAIN = 1.05
+# A smaller gain may be chance: the point of the recipe is taken.
+GAIN = 1.1
 SPEED, MEMORY, ON_OOM = "items_per_s", "out of memory", "trainer.on_oom"
 # What of a request decides how long a step takes.
 TIMED = {
@@ -171,7 +171,7 @@ def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
         point[RATE] = trainer.learning_rate
     present = {BATCH: trainer.batch_size, RATE: trainer.learning_rate, PRECISION: trainer.precision}
     changed = {key: value for key, value in point.items() if value != present[key] and not given(key)}
-    if BATCH in changed and not given(ON_OOM):  # evaluation and checkpoints may need more memory than steps
+    if changed.get(BATCH, 0) > trainer.batch_size and not given(ON_OOM):  # evaluation and checkpoints may need more memory than steps
         changed[ON_OOM] = "halve"
     context.overlay("calibration", changed)
     context.calibration = timings | {"taken": point}
