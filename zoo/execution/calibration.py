@@ -171,7 +171,8 @@ def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
         point[RATE] = trainer.learning_rate
     present = {BATCH: trainer.batch_size, RATE: trainer.learning_rate, PRECISION: trainer.precision}
     changed = {key: value for key, value in point.items() if value != present[key] and not given(key)}
-    if changed.get(BATCH, 0) > trainer.batch_size and not given(ON_OOM):  # evaluation and checkpoints may need more memory than steps
+    # Evaluation and checkpoints may need more memory than steps.
+    if changed.get(BATCH, 0) > trainer.batch_size and not given(ON_OOM):
         changed[ON_OOM] = "halve"
     context.overlay("calibration", changed)
     context.calibration = timings | {"taken": point}
