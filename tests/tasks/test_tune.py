@@ -119,6 +119,7 @@ def by_batch(values: dict[str, str]) -> float:
 def test_the_soonest_wins_and_the_slower_are_ended_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result, engine = executed(monkeypatch, search(tmp_path, trials=12, jobs=3), by_batch)
     assert len(engine.asked) == len(result["trials"]) == 12
+    assert {training.values["trainer.calibrate"] for training in engine.asked} == {"false"}
     assert result["winner"]["values"]["trainer.batch_size"] == 16
     assert Counter(trial["state"] for trial in result["trials"])["pruned"] > 0
     assert set(result["importances"]) == set(SPACE.values)

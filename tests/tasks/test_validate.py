@@ -60,6 +60,8 @@ def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: 
     judged(monkeypatch, 0.9)
     verdict = check("stack=tf-2.21", "output.root=elsewhere", "seed=4")
     evidence_row = row(verdict)
+    assert verdict.folder is not None
+    assert json.loads((verdict.folder / "run.json").read_text())["config"]["trainer"]["calibrate"] is False
     assert verdict.passed
     assert verdict.written == evidence.file("mnist", "cpu")
     assert evidence.read("mnist", "cpu") == [evidence_row]

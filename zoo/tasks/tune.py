@@ -147,7 +147,7 @@ def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> 
 
 def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
     """Start a training in a new folder, without settings that have no effect: a failed attempt keeps its folder."""
-    tried = Overrides.parse(settings.words, "tune")
+    tried = Overrides.parse(["trainer.calibrate=false", *settings.words], "tune")
     command = discovery.command_of("train", tried)
     settings = tried.without(*compose.composed(command, tried).needless("tune"))
     runs = search.folder / "runs"

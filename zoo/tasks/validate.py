@@ -57,7 +57,7 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
         check_writable()
     _check_task(overrides)
     load = _load()
-    run = registry.dispatch("train", overrides)
+    run = registry.dispatch("train", Overrides.parse([OWN_POINT], "validate") | overrides)
     if run.exit != "completed":
         raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
     row = row_of(run.record)
@@ -136,6 +136,8 @@ def row_of(record: Json) -> evidence.Row:
     return row | {name: value for name, value in more.items() if value}
 
 
+# The recipe is validated as it is, on GPUs as well.
+OWN_POINT = "trainer.calibrate=false"
 _DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
 
 
@@ -177,7 +179,8 @@ def _identity(commit: str | None, version: str) -> str:
 
 def _command(record: Json) -> str:
     """Return the command to repeat it, without the paths of this machine."""
-    given = [declared.public(text) for text in record["command"][4:] if not text.startswith("stack=")]
+    left_out = ("stack=", OWN_POINT)
+    given = [declared.public(text) for text in record["command"][4:] if not text.startswith(left_out)]
     words = [_without_place(text) for text in given if text]
     named = {text.partition("=")[0] for text in words}
     words = [f"model={record['model']}"] * ("model" not in named) + words
