@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from zoo.config.overrides import Overrides
 from zoo.core import console, planning
 from zoo.core.files import write_json
 from zoo.environments import store
@@ -54,8 +55,7 @@ def settle(
     proven = ranges.of(context.command, model, data, context.choice.backend.name)
     points = _points(context, proven, fixed_steps) if proven else None
     if proven and points and settings.distributed.processes == 1:
-        timings = _found(context, points, request_of)
-        _take(context, proven, timings)
+        _take(context, proven, _found(context, points, request_of))
     elif wanted:
         why = "processes share the batches" if points else "batch size and precision are given"
         none = f"the recipe of {model} has no measured range for data={data}"
@@ -126,27 +126,27 @@ def _timed(
 
 def _run(context: RunContext[Any], environment: Environment, request: Request) -> list[Json]:
     """Run a worker; return a row for each point that it began."""
-    begun: list[Json] = []
     rows: list[Json] = []
     path, folder = context.folder / "request.json", context.folder
     write_json(path, request.to_json())
 
     def watch(event: Event) -> None:
         if isinstance(event, PointEvent):
-            row = {name: value for name, value in event.to_json().items() if name not in ("t", "event")}
-            (begun if event.seconds is None else rows).append(row)
-            _show(row)
+            if event.seconds is not None:  # the point was begun before
+                rows.pop()
+            rows.append({name: value for name, value in event.to_json().items() if name not in ("t", "event")})
+            _show(rows[-1])
 
     variables = store.child_environment(context.choice.stack, context.choice.env)
     with store.in_use(environment):
         outcome = worker_process.run(environment.python, variables, path, watch)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    if outcome.start is None or outcome.error or not begun:
+    if outcome.error or not rows:
         raise diagnosis.failure(outcome, folder, context.choice.backend.name)
-    if len(begun) > len(rows):
+    if "seconds" not in rows[-1]:
         lost = f"the worker was ended ({outcome.returncode})" if outcome.returncode else "no time left"
-        rows.append(begun[-1] | {"problem": MEMORY if diagnosis.ran_out_of_memory(outcome, folder) else lost})
+        rows[-1]["problem"] = MEMORY if diagnosis.ran_out_of_memory(outcome, folder) else lost
         _show(rows[-1])
     return rows
 
@@ -165,11 +165,11 @@ def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
     best = max(timed, key=lambda row: row[SPEED])
     if SPEED in own and best[SPEED] < GAIN * own[SPEED]:
         best = own
-    point = proven.settings(best["batch_size"], best["precision"])
     trainer, given = context.settings.trainer, context.overrides.is_given
-    if best["batch_size"] == trainer.batch_size:
-        point[RATE] = trainer.learning_rate
     present = {BATCH: trainer.batch_size, RATE: trainer.learning_rate, PRECISION: trainer.precision}
+    point = proven.settings(best["batch_size"], best["precision"])
+    if point[BATCH] == trainer.batch_size:
+        point[RATE] = trainer.learning_rate
     changed = {key: value for key, value in point.items() if value != present[key] and not given(key)}
     # Evaluation and checkpoints may need more memory than steps.
     if changed.get(BATCH, 0) > trainer.batch_size and not given(ON_OOM):
@@ -177,6 +177,4 @@ def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
     context.overlay("calibration", changed)
     context.calibration = timings | {"taken": point}
     ratio = f", {best[SPEED] / own[SPEED]:.2f} times the speed of the recipe's own point" if SPEED in own else ""
-    console.say(
-        f"Calibration of {timings['date']}: {' '.join(f'{key}={value}' for key, value in point.items())}{ratio}"
-    )
+    console.say(f"Calibration of {timings['date']}: {' '.join(Overrides.of(point).words)}{ratio}")

@@ -126,8 +126,7 @@ class TrainConfig(Seeded, Shareable, Tracking, Settings):
         return [self._size_check(), self._epochs_check(), self._placement_check(), checksum]
 
     def _placement_check(self) -> str | None:
-        altering = ("flip", "crop", "color", "randaugment", "mixup")
-        given = [f"augment.{name}" for name in altering if getattr(self.augment, name)]
+        given = [f"augment.{name}" for name, value in vars(self.augment).items() if value and name != "magnitude"]
         if self.data.placement != "device" or not given:
             return None
         return f"data.placement=device needs images that are not altered, and {listed(given)} alters them"

@@ -1,5 +1,6 @@
 """Keras 3 on JAX: the CPU, CUDA, or Apple silicon through the plug-in jax-mps."""
 
+import contextlib
 import functools
 import os
 import sys
@@ -51,8 +52,10 @@ def place(variable):
 def memory_bytes():
     import jax
 
-    device = jax.devices()[0]
-    return memory.available_bytes() if device.platform == "cpu" else (device.memory_stats() or {}).get("bytes_limit")
+    stats = None
+    with contextlib.suppress(RuntimeError):  # a plug-in may not have it
+        stats = jax.devices()[0].memory_stats()
+    return (stats or {}).get("bytes_limit") or memory.available_bytes()
 
 
 def put(array):

@@ -82,7 +82,8 @@ def memory_bytes():
     device = torch.device(os.environ["KERAS_TORCH_DEVICE"])
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).total_memory
-    return torch.mps.recommended_max_memory() if device.type == "mps" else memory.available_bytes()
+    limit = getattr(getattr(torch, "mps", None), "recommended_max_memory", None)  # since 2.5
+    return limit() if limit and device.type == "mps" else memory.available_bytes()
 
 
 def put(array):
@@ -106,7 +107,7 @@ def take(kept, places):
 
     if kept.device.type == "cpu":
         return torch.from_numpy(kept.numpy()[np.asarray(places)])
-    return kept[torch.as_tensor(places, device=kept.device)]
+    return kept[torch.as_tensor(places, dtype=torch.int64, device=kept.device)]
 
 
 def _wait(torch, kind):

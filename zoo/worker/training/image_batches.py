@@ -100,7 +100,7 @@ class ImageBatches:
         altered = "images are altered on the host (augment)" if self._augment or self._mixup else None
         first = () if altered else self._items(np.arange(1), slice(None), None)
         keeper = placement.keeper(run, len(self._train) * sum(each.nbytes for each in first), altered)
-        self.on_device = placement.DeviceItems(keeper, self._every_item(first)) if keeper else None
+        self.on_device = placement.gatherer(keeper, self._every_item(first)) if keeper else None
         return self
 
     def _every_item(self, first):
@@ -124,7 +124,7 @@ class ImageBatches:
             # A fourth seed: mixing is drawn separately from augmentation.
             seeds, mixing = [self._seed, epoch, step], [self._seed, epoch, step, 1]
             if self.on_device:
-                yield self.on_device.batch(chosen)
+                yield self.on_device(chosen)
                 continue
             if self._group.size > 1:
                 yield self._share(chosen, seeds, mixing)

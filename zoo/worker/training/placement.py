@@ -13,15 +13,10 @@ from zoo.worker.training.prefetch import prefetch
 SHARE = 0.25
 
 
-class DeviceItems:
-    """Items on the device: ``arrays`` with a row for each item, put there by a module of ``zoo.worker.devices``."""
-
-    def __init__(self, module, arrays):
-        self._take, self._arrays = module.take, [module.put(each) for each in arrays]
-
-    def batch(self, chosen):
-        """Gather the rows of some items, from each array."""
-        return tuple(self._take(each, chosen) for each in self._arrays)
+def gatherer(module, arrays):
+    """Put arrays on the device of a module of ``zoo.worker.devices``; return what gathers some rows of each."""
+    kept = [module.put(each) for each in arrays]
+    return lambda chosen: tuple(module.take(each, chosen) for each in kept)
 
 
 def keeper(run, size, obstacle=None):
