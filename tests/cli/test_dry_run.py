@@ -123,6 +123,14 @@ def test_the_same_is_refused_as_by_the_run_itself() -> None:
         dry_run.lines("train", Overrides.parse(["trainer.epochs=0"]))
 
 
+def test_gpu_means_that_of_the_machine_that_is_planned_for(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["train", "--dry-run", "model=mnist", "backend=gpu", "--machine"]
+    assert main([*words, str(machines.FOLDER / "m1.txt")]) == 0
+    assert "required device: GPU" in capsys.readouterr().out
+    assert main([*words, str(machines.FOLDER / "linux_cpu.txt")]) == 1
+    assert "no GPU of this machine can be used" in capsys.readouterr().err
+
+
 def test_another_machine_is_only_for_dry_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--machine", "m1.txt"]) == 1
     assert "--dry-run" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
-    overrides = registry.expand(verb, overrides)
+    overrides = registry.expand(verb, registry.with_gpu(overrides, here))
     command = discovery.command_of(verb, overrides)
     reached, unchecked = (None, []) if capture else _checked(command, overrides)
     if reached is None:

@@ -77,7 +77,9 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
     from zoo.tasks import registry
 
     own, words = hydra_words.experiments(parsed.overrides, parsed.config_dir)
-    overrides = registry.with_gpu(own | Overrides.parse(hydra_words.translated(words)))
+    overrides = own | Overrides.parse(hydra_words.translated(words))
+    if not parsed.machine:
+        overrides = registry.with_gpu(overrides)
     if parsed.prepare:
         registry.prepare(verb, overrides)
     elif parsed.cfg:

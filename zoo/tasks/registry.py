@@ -91,11 +91,11 @@ def figures_of(record: Json) -> tuple[str, ...]:
     return command.figures if command else ("loss",)
 
 
-def with_gpu(overrides: Overrides) -> Overrides:
-    """Replace ``backend=gpu`` by the backend for the best GPU of this machine."""
+def with_gpu(overrides: Overrides, here: machine.Machine | None = None) -> Overrides:
+    """Replace ``backend=gpu`` by the backend for the best GPU of a machine, which is this one unless given."""
     if overrides.get("backend") != "gpu":
         return overrides
-    return overrides.with_(USER, {"backend": selection.gpu(machine.probe(), overrides.get("stack"))})
+    return overrides.with_(USER, {"backend": selection.gpu(here or machine.probe(), overrides.get("stack"))})
 
 
 def compose_settings(verb: str, overrides: Overrides) -> Any:
