@@ -59,6 +59,17 @@ def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert dataset.prepare(row, 1).folder != first.folder
 
 
+def test_one_text_is_prepared_once_for_all_seeds_and_places(tmp_path: Path) -> None:
+    path = tmp_path / "play.txt"
+    path.write_text("to be or not to be\n" * 10)
+    row = LanguageData(name="text_file", root=str(path))
+    first = dataset.prepare(row, 1).folder
+    row.placement, row.train_limit = "device", 50
+    assert dataset.prepare(row, 2).folder == first
+    row.validation = 0.5
+    assert dataset.prepare(row, 2).folder != first
+
+
 def test_an_interrupted_preparation_is_made_again(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
     texts = dataset.prepare(row, 1)

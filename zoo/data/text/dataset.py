@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zoo.config.schemas.language_modelling import LanguageData
-from zoo.config.schemas.text import LabelledData, TextData
+from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, locked
@@ -126,16 +126,20 @@ def _cached(
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
 
-# Settings that select among prepared texts without changing them, unless a vocabulary is learned from the selection.
-_LATER = ("train_limit", "validation")
+# Settings that do not change the prepared texts: they say where texts lie, or select among them later.
+_LATER = {"root", "placement", "test_limit", "train_limit", "validation"}
 
 
 def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | int) -> str:
-    learns = isinstance(vocabulary, int)
-    passed = ("root", "test_limit", *(() if learns else _LATER))
-    settings = {key: value for key, value in dataclasses.asdict(row).items() if key not in passed}
-    parts = [CACHE_VERSION, tokenization.FORMAT, sha256, settings]
-    parts += [vocabulary if isinstance(vocabulary, int) else dataclasses.asdict(vocabulary)]
+    later, parts = _LATER, list[Any]([CACHE_VERSION, tokenization.FORMAT, sha256])
+    if not isinstance(vocabulary, int):
+        parts.append(dataclasses.asdict(vocabulary))
+    elif isinstance(row, LabelledData):  # the vocabulary is learned from the training texts, which a seed draws
+        later = _LATER - {"train_limit", "validation"}
+        parts.append(vocabulary)
+    else:  # it is learned from all text before the validation part, whatever the seed
+        later = _LATER - {"validation"}
+    parts.append({key: value for key, value in dataclasses.asdict(row).items() if key not in later})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -163,8 +167,8 @@ def _labelled(
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         known = [source.texts[number] for number in _split(test, row, tokenizer)["train"]]
-        kind = tokenization.chosen(known) if row.tokenizer == "auto" else row.tokenizer
-        if kind == "characters" != row.tokenizer:
+        kind = tokenization.chosen(known) if row.tokenizer == AUTO else row.tokenizer
+        if row.tokenizer == AUTO and kind == "characters":
             source.notes.append(
                 "The texts have no blanks between words: they are cut into characters; data.tokenizer=words does not"
             )
