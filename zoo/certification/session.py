@@ -217,7 +217,7 @@ def identity() -> str:
 
 
 def words(seconds: float) -> str:
-    """Return a duration in words: ``40 seconds``, ``12 minutes``."""
+    """Format a duration: ``40 seconds``, ``12 minutes``."""
     return f"{max(1, round(seconds))} seconds" if seconds < 90 else f"{round(seconds / 60)} minutes"
 
 
