@@ -6,26 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import stack_files
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import stacks
 
 LOCKS = [(stack, platform) for stack in stacks.load_all() for platform in stack.platforms]
 
-ROW = """
-about: "a stack"
-framework: tensorflow
-keras: keras
-python: "3.12"
-exclude_newer: "2026-01-31"
-trains: true
-size_mb: 10
-env: {KERAS_BACKEND: tensorflow}
-platforms:
-  linux-x86_64: {requirements: ["tensorflow==2.21.0"], devices: [cpu]}
-evidence:
-  - {grade: measured, platform: linux-x86_64, device: cpu, what: "trained", source: "a run"}
-"""
+ROW = stack_files.text(
+    '  linux-x86_64: {requirements: ["tensorflow==2.21.0"], devices: [cpu]}',
+    env="{KERAS_BACKEND: tensorflow}",
+    evidence='\n  - {grade: measured, platform: linux-x86_64, device: cpu, what: "trained", source: "a run"}',
+)
 
 
 def write(root: Path, text: str, name: str = "mine") -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.linking import system, wheels
-from tests.support import scripts
+from tests.support import scripts, stack_files
 from tests.support.machos import macho
 from zoo.cli import catalogue, dry_run
 from zoo.core import download, paths
@@ -17,20 +17,9 @@ from zoo.core.errors import ZooError
 from zoo.environments import stacks, uv_client
 
 SYSTEM = "/usr/lib/libSystem.B.dylib"
-ROW = """
-about: "a stack"
-framework: tensorflow
-keras: keras
-python: "3.12"
-exclude_newer: "2026-01-31"
-trains: true
-size_mb: 10
-env: {}
-platforms:
+ROW = stack_files.text("""\
   linux-x86_64: {requirements: ["alpha==1.0"], devices: [cpu]}
-  macos-arm64: {requirements: ["alpha==1.0"], devices: [cpu, metal], minimum_os: "12.0"}
-evidence: []
-"""
+  macos-arm64: {requirements: ["alpha==1.0"], devices: [cpu, metal], minimum_os: "12.0"}""")
 LOCK = "# made up\nalpha==1.0 \\\n    --hash=sha256:00\n"
 FACTS = f"\narm64 {SYSTEM}\nlooked at 12.0 26.0\n12.0-26.0 (itself) _malloc\n26.0-26.0 _new\n"
 GOOD = macho(libraries=[SYSTEM], imports=[("_malloc", 1)])

@@ -7,24 +7,20 @@ import sys
 import zipfile
 from pathlib import Path
 
+from tests.support import stack_files
 from zoo.environments.platforms import architecture
 
 SYSTEM = {"darwin": "macos"}.get(sys.platform, sys.platform)
 PLATFORM = f"{SYSTEM}-{architecture(platform.machine())}"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-ROW = f"""
-about: "one small package"
-framework: tensorflow
-keras: keras
-python: "{PYTHON}"
-exclude_newer: "2026-01-31"
-trains: false
-size_mb: 1
-env: {{KERAS_BACKEND: tensorflow, TF_CPP_MIN_LOG_LEVEL: "2"}}
-platforms:
-  {PLATFORM}: {{requirements: ["tiny==1.0"], devices: [cpu], minimum_os: "10.13"}}
-evidence: []
-"""
+ROW = stack_files.text(
+    f'  {PLATFORM}: {{requirements: ["tiny==1.0"], devices: [cpu], minimum_os: "10.13"}}',
+    about="one small package",
+    python=PYTHON,
+    trains="false",
+    size_mb=1,
+    env='{KERAS_BACKEND: tensorflow, TF_CPP_MIN_LOG_LEVEL: "2"}',
+)
 
 
 def wheel(folder: Path, version: str, modules: int = 0, name: str = "tiny", requires: tuple[str, ...] = ()) -> str:

@@ -36,32 +36,35 @@ PLACES = {"hydra.sweep.dir": "output.root", "hydra.sweep.subdir": "output.name",
 HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
-def experiments(words: list[str], folder: str | None) -> tuple[Overrides, list[str]]:
+def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, list[str]]:
     """Read the files that ``+GROUP=NAME`` names in folders of the user's own, as Hydra does.
 
     Args:
-        words: of the command line; ``hydra.searchpath=[DIR]`` names further folders.
+        overrides: the arguments of the command line; ``hydra.searchpath=[DIR]`` names further folders.
         folder: of ``--config-dir``.
 
     Returns:
-        The settings of the files, and the other words.
+        The settings of the files, and the other arguments.
     """
     settings, rest, folders = Overrides(), [], [folder] if folder else []
-    for text in words:
-        key, _, value = text.partition("=")
-        if key.lstrip("+") == "hydra.searchpath":
-            folders += [each.strip(" '\"").removeprefix("file://") for each in value.strip("[]").split(",")]
-    for text in words:
+    searched = {text for text in overrides if text.partition("=")[0].lstrip("+") == "hydra.searchpath"}
+    for text in overrides:
+        if text in searched:
+            value = text.partition("=")[2].strip("[]")
+            folders += [each.strip(" '\"").removeprefix("file://") for each in value.split(",")]
+    for text in overrides:
         key, _, name = text.partition("=")
         group = key.removeprefix("+")
+        if text in searched:
+            continue
         if group == key or group[:1] == "+" or "." in group or not name:
-            rest += [] if key.lstrip("+") == "hydra.searchpath" else [text]
+            rest.append(text)
             continue
         files = [user_path(each) / group / f"{name.removesuffix('.yaml')}.yaml" for each in folders]
         file = next((each for each in files if each.is_file()), None)
         if file is None:
-            searched = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
-            raise ZooError(f"{text}: {searched}", f"Add --config-dir DIR, which holds {group}/{name}.yaml.")
+            missing = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
+            raise ZooError(f"{text}: {missing}", f"Add --config-dir DIR, which holds {group}/{name}.yaml.")
         settings |= _experiment(file, group)
     return settings, rest
 

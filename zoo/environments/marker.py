@@ -19,7 +19,8 @@ from zoo.core.files import atomic_write, file_sha256
 
 MARKER = "zoo-environment.json"
 # Files that Python reads or imports from the folder of the libraries.
-IMPORTED = (".pth", ".py", ".so", ".dist-info", ".egg-info", ".egg-link")
+MODULES = (".pth", ".py", ".so")
+IMPORTED = (*MODULES, ".dist-info", ".egg-info", ".egg-link")
 
 # Runs on every Python from 3.6; reads the metadata folders of installed packages.
 INVENTORY = """
@@ -191,7 +192,7 @@ def changed(folder: Path, every: bool) -> list[str]:
         if checksum and _is_suspect(site / name, size, built) and _sha256(site / name) != checksum:
             result.append(name)
     files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
-    names = (os.path.relpath(file, site) for file in files if file.endswith((".pth", ".py", ".so")))
+    names = (os.path.relpath(file, site) for file in files if file.endswith(MODULES))
     return result + [name for name in names if name not in known]
 
 

@@ -11,7 +11,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.distributed import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import external, store
+from zoo.environments import external, stacks, store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
@@ -128,9 +128,9 @@ def run_worker(
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:
     """Raise an error if the worker imported another version of a library than the environment's lock has."""
-    locked = {name.lower(): number.partition("+")[0] for name, number in environment.versions.items()}
+    locked = {stacks.normalize_name(name): number for name, number in environment.versions.items()}
     for name, number in imported.items():
-        wanted = locked.get(name, number)
+        wanted = locked.get(stacks.normalize_name(name), number).partition("+")[0]
         if number.partition("+")[0] != wanted:
             raise ZooError(
                 f"The environment {environment.folder.name} was changed: {name} {number} was imported, its lock has "

@@ -70,6 +70,11 @@ class RunContext(Generic[S]):
             raise ZooError(f"{listed(given)} {'has' if len(given) == 1 else 'have'} no effect {why}",
                            f"Remove {listed([f'{key}=' for key in given])}.")  # fmt: skip
 
+    def refuse_without_validation(self, validated: int, items: str) -> None:
+        """Raise an error if the user set what validation decides, and no items are set aside for it."""
+        if not validated:
+            self.refuse_needless(f"without {items} for validation", "trainer.best_by", "trainer.patience")
+
     @property
     def verb(self) -> str:
         return self.command.verb

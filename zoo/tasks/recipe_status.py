@@ -16,7 +16,8 @@ from zoo.runs import evidence
 from zoo.tasks import discovery
 
 # From best to worst; the last two are grades without a training.
-GRADES = ("measured", "stand-in", "reported", "linked", "resolved")
+RESOLVED = "resolved"
+GRADES = (*stacks.GRADES, stacks.LINKED, RESOLVED)
 # Packages whose version is shown, the framework first.
 FRAMEWORKS = ("tensorflow", "tensorflow-macos", "torch", "mlx", "plaidml", "jax")
 PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
@@ -151,8 +152,8 @@ def _pins(stack: stacks.Stack, platform: str) -> dict[str, str]:
 
 
 def _grade(stack: stacks.Stack, platform: str) -> str:
-    linked = any(entry.grade == "linked" and entry.platform == platform for entry in stack.evidence)
-    return "linked" if linked else "resolved"
+    linked = any(entry.grade == stacks.LINKED and entry.platform == platform for entry in stack.evidence)
+    return stacks.LINKED if linked else RESOLVED
 
 
 @dataclasses.dataclass(frozen=True)

@@ -104,21 +104,22 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[l
 
     Return the elements without settings that have no effect, and the launcher's settings.
     """
-    settings, effective, needless = LauncherSettings(), [], list[dict[str, str]]()
-    useless: set[str] | None = None
+    settings, effective = LauncherSettings(), []
+    sentences: dict[str, str] = {}
+    ineffective: list[set[str]] = []
     for element in elements:
         own = Overrides.parse(element.words, SWEEP)
         words = own | launcher
         composed = compose.composed(discovery.command_of(verb, words), words)
         settings = composed.settings.launcher
-        needless.append(composed.needless(SWEEP))
-        ineffective = composed.needless(SWEEP, defaults=True).keys()
-        useless = set(ineffective) if useless is None else useless & ineffective
-        effective.append(replace(element, words=own.without(*needless[-1]).words))
+        needless = composed.needless(SWEEP)
+        sentences |= needless
+        ineffective.append(set(composed.needless(SWEEP, defaults=True)))
+        effective.append(replace(element, words=own.without(*needless).words))
     launchers.load(settings.name)
-    sentences = {key: sentence for each in needless for key, sentence in each.items() if key in (useless or ())}
-    if sentences:
-        raise all_at_once([sentences[key] for key in sorted(sentences)])
+    useless = sorted(sentences.keys() & set.intersection(*ineffective)) if ineffective else []
+    if useless:
+        raise all_at_once([sentences[key] for key in useless])
     return effective, settings
 
 

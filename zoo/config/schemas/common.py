@@ -8,13 +8,14 @@ from zoo.config import arguments, exporters
 from zoo.config import setting as declaration
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.config.setting import CHANCE, OUTWARD, PLACE, SPEED, setting
+from zoo.environments.backends import PRECISIONS as LAYER_PRECISIONS
 
 # Arguments of a model's builder by name.
 Arguments = dict[str, Any]
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
 SCHEDULES = ("constant", "cosine", "one_cycle")
-TRAINING_PRECISIONS = ("auto", "float32", "float64", "mixed_bfloat16", "mixed_float16")
+TRAINING_PRECISIONS = ("auto", *LAYER_PRECISIONS)
 PRECISIONS = ("float32", "bfloat16", "float16")
 FEATURE_NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "random")
 FEATURE_PRECISIONS = ("auto", "float32", "bfloat16")

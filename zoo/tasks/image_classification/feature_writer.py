@@ -1,15 +1,13 @@
 """Write the names of images with features: ``features.csv``, in the order of the rows."""
 
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from zoo.core import csv_files
 from zoo.protocol.request import FeaturesPart
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification.photo_stream import Picture
-from zoo.tasks.image_classification.prediction_writer import LeftOut
+from zoo.tasks.image_classification.prediction_writer import TableWriter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,32 +21,17 @@ def part(folder: Path, layer: str | None) -> FeaturesPart:
     return FeaturesPart(layer=layer, path=str(folder / FILE))
 
 
-class FeatureNames(LeftOut):
+class FeatureNames(TableWriter):
     """Writes a row for each image: its row in ``features.npy``, from 0 on, and its name."""
 
-    thumbs = 0
-
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.written = 0
-        self._out = (folder / NAMES).open("w", newline="", encoding="utf-8", errors="backslashreplace")
-        self._rows = csv_files.Writer(self._out)
-        self._rows.writerow(["row", "input"])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self._out.close()
+        super().__init__(folder, NAMES, ["row", "input"])
 
     def take(self, picture: Picture, _: "NDArray[np.float32]") -> None:
         self.add(picture.name)
 
     def add(self, name: str) -> None:
-        self._rows.writerow([self.written, name])
-        self.written += 1
+        self.write([self.written, name])
 
 
 def lines(run: Run) -> list[str]:

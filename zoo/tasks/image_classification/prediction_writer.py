@@ -41,21 +41,17 @@ class LeftOut:
             console.warn("More is left out; skipped.csv lists it")
 
 
-class NumberWriter(LeftOut):
-    """Writes numbers that a network predicts into ``predictions.csv`` and ``skipped.csv`` of a run folder.
-
-    Args:
-        names: of the numbers.
-    """
+class TableWriter(LeftOut):
+    """Writes one row for each image into a table of the run folder, next to ``skipped.csv``."""
 
     thumbs = 0
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
+    def __init__(self, folder: Path, name: str, columns: list[str]) -> None:
         super().__init__(folder)
         self.written = 0
-        self._out = (folder / "predictions.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self._out = (folder / name).open("w", newline="", encoding="utf-8", errors="backslashreplace")
         self._rows = csv_files.Writer(self._out)
-        self._rows.writerow(["input", *names])
+        self._rows.writerow(columns)
 
     def __enter__(self) -> Self:
         return self
@@ -65,10 +61,24 @@ class NumberWriter(LeftOut):
     ) -> None:
         self._out.close()
 
+    def write(self, row: list[object]) -> None:
+        self._rows.writerow(row)
+        self.written += 1
+
+
+class NumberWriter(TableWriter):
+    """Writes the numbers that a network predicts into ``predictions.csv``.
+
+    Args:
+        names: of the numbers.
+    """
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        super().__init__(folder, "predictions.csv", ["input", *names])
+
     def take(self, picture: Picture, numbers: "NDArray[np.float32]") -> None:
         """Write one row."""
-        self._rows.writerow([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
-        self.written += 1
+        self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
 class PredictionWriter(LeftOut):

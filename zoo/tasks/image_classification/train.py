@@ -54,8 +54,7 @@ def train(overrides: Overrides) -> Run:
 
 
 def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) -> None:
-    if not len(material.splits["validation"]):
-        context.refuse_needless("without images for validation", "trainer.best_by", "trainer.patience")
+    context.refuse_without_validation(len(material.splits["validation"]), "images")
     for part in material.given:
         context.refuse_needless(f"with {context.settings.data.root}, which has a part for it", f"data.{part}")
 

@@ -28,8 +28,8 @@ def train(overrides: Overrides) -> Run:
     prepared = dataset.prepare(settings.data, start.tokenizer or settings.seed)
     training.remark(prepared)
     parts = dataset.split_tokens(prepared, settings.data)
-    training.refuse_needless(context, parts["validation"][1] - parts["validation"][0])
     validated, most = parts["validation"][1] - parts["validation"][0], dataset.MOST_VALIDATED
+    context.refuse_without_validation(validated, "texts")
     if settings.data.test_limit is None and validated == most:
         console.say(f"Validation reads the first {most:,} tokens of those set aside; data.test_limit=N reads N")
     if parts["train"][1] <= settings.model["length"]:

@@ -30,7 +30,7 @@ def train(overrides: Overrides) -> Run:
     _tell_longer(texts, settings)
     _tell_of_pairs(settings.model)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
-    training.refuse_needless(context, len(parts["validation"]))
+    context.refuse_without_validation(len(parts["validation"]), "texts")
     if texts.info.has_test_split:
         context.refuse_needless(f"with {texts.source}, which has a test part", "data.fold", "data.folds")
     if not settings.model.get("pair_buckets", True):

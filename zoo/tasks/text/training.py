@@ -40,12 +40,6 @@ def tell_unknown(texts: dataset.TextDataset, shares: dict[str, float]) -> dict[s
     return shares
 
 
-def refuse_needless(context: RunContext[T], validated: int) -> None:
-    """Refuse settings that choose an epoch where nothing is set aside for it."""
-    if not validated:
-        context.refuse_needless("without texts for validation", "trainer.best_by", "trainer.patience")
-
-
 def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     return {
         "name": texts.name,
