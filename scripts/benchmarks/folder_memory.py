@@ -45,7 +45,7 @@ def write_images(root: Path, count: int) -> None:
     import numpy as np
     from PIL import Image
 
-    random = np.random.default_rng(0)
+    random = np.random.default_rng()  # new images each time, so that no cache hides the memory of preparing them
     temporary = root.with_name(f".{root.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     for number in range(count):

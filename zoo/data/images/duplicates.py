@@ -5,6 +5,7 @@ horizontal differences of 8 x 9 mean gray levels), which proposes pairs, and the
 """
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 HASHES = "hashes.npy"
 ROWS, COLUMNS = 8, 9
-CHUNK = 256
+# Bytes of images that are hashed at once.
+CHUNK = 8_000_000
 # A pair matches if its root-mean-square difference is below this share of the standard deviation of its pixels.
 NEARNESS = 0.15
 # Most hash bits that may differ in a pair.
@@ -116,10 +118,10 @@ def _hashes(pictures: Path) -> "NDArray[np.uint16]":
     if path.is_file():
         kept: NDArray[np.uint16] = np.load(path, allow_pickle=False)
         return kept
-    count = len(np.load(pictures, mmap_mode="r", allow_pickle=False))
-    hashes = np.zeros((count, 4), np.uint16)
-    for begin in range(0, count, CHUNK):
-        some = cache.rows(pictures, np.arange(begin, min(begin + CHUNK, count)))
+    shape = np.load(pictures, mmap_mode="r", allow_pickle=False).shape
+    hashes, chunk = np.zeros((shape[0], 4), np.uint16), max(1, CHUNK // math.prod(shape[1:]))
+    for begin in range(0, shape[0], chunk):
+        some = cache.rows(pictures, np.arange(begin, min(begin + chunk, shape[0])))
         height, width = some.shape[1] // ROWS, some.shape[2] // COLUMNS
         cells = some[:, : ROWS * height, : COLUMNS * width].reshape(len(some), ROWS, height, COLUMNS, width, -1)
         means = cells.mean(axis=(2, 4, 5), dtype=np.float32)
