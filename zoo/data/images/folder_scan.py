@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
-from zoo.data.images import decode, set_parts
+from zoo.data.images import annotated, decode, set_parts
 
 LAYOUT = (
     "Put the pictures of each class in a folder of its own: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
@@ -48,6 +48,8 @@ def scan(root: str | None, layout: str = "auto") -> FolderListing:
         raise ZooError("data=folder needs a folder", f"Add data.root=DIR. {LAYOUT}")
     path = user_path(root)
     folders = subfolders(path)
+    if layout != "classes":
+        annotated.refuse(path)
     parts = {} if layout == "classes" else part_folders(path, folders)
     return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders])
 
@@ -114,7 +116,10 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     refuse_unspellable(classes, path)
     if len(classes) < 2:
         inner = set_parts.wrapped(path)
-        remedy = LAYOUT if inner in (None, path) else f"The class folders are further down: data.root={inner}"
+        table = next((file.name for file in sorted(path.glob("*.[ct]sv"))), None)
+        remedy = f"Tables such as {table} are not read. {LAYOUT}" if table else LAYOUT
+        if inner not in (None, path):
+            remedy = f"The class folders are further down: data.root={inner}"
         raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", remedy)
     number = {name: index for index, name in enumerate(classes)}
     rows = [

@@ -37,7 +37,8 @@ def part_of(name: str) -> tuple[str, str] | None:
 
     ``seg_train`` is ``("train", "seg")``, ``Testing`` and ``test1`` are ``("test", "")``.
     """
-    words = [word for word in re.split(r"[^a-z]+", name.lower()) if word and not re.fullmatch(_FILLERS, word)]
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    words = [word for word in re.split(r"[^a-z]+", spaced) if word and not re.fullmatch(_FILLERS, word)]
     for place in {0, len(words) - 1} if words else ():
         match = _GLUED.fullmatch(words[place])
         if match and not any(_GLUED.fullmatch(word) for word in words[:place] + words[place + 1 :]):
@@ -109,12 +110,24 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 "set, or a class",
                 f"A part: move {listed(again)} into a folder train. A class: add data.layout=classes.",
             )
+    flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
+    trained = {rest for _, (part, rest) in flat if part == "train"}
+    same = trained & {rest for _, (part, rest) in flat if part != "train"}
+    if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
+        raise ZooError(
+            f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, named like parts of a data set, "
+            "but without class folders in them",
+            "Parts: sort the images of each into a folder for each class. Classes: add data.layout=classes.",
+        )
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         raise ZooError(
             _AMBIGUOUS.format(path=path, folders=listed(folders), inside=listed(sorted(common))),
-            "Parts: rename them to train and test (or val). Classes: add data.layout=classes.",
+            f"Give the folder with the images to classify, such as data.root={path / folders[-1]}. Classes: add "
+            "data.layout=classes."
+            if all(map(part_of, common))
+            else "Parts: rename them to train and test (or val). Classes: add data.layout=classes.",
         )
 
 

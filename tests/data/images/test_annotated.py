@@ -1,0 +1,132 @@
+"""Refuse data sets for detection and segmentation, whose masks and labels would become classes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from zoo.core.errors import ZooError
+from zoo.data.images import folder_scan
+
+RANDOM = np.random.default_rng(3)
+
+
+def photo(path: Path, size: tuple[int, int] = (30, 40)) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(RANDOM.integers(0, 256, (*size, 3), dtype=np.uint8)).save(path)
+
+
+def mask(path: Path, size: tuple[int, int] = (30, 40), value: int = 255) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.zeros(size, np.uint8)
+    pixels[5:15, 8:20] = value
+    Image.fromarray(pixels).save(path)
+
+
+def text(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("0 0.5 0.5 0.2 0.2\n")
+
+
+def lay(root: Path, *patterns: str) -> str:
+    """Make six files for each pattern: photos, with the suffix .mask a mask, with .txt, .xml, .json a label file."""
+    for pattern in patterns:
+        for number in range(6):
+            kind, _, name = pattern.rpartition(":")
+            path = root / name.format(number)
+            {"mask": mask, "text": text, "": photo}[kind](path)
+    return str(root)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [
+        (
+            ("images/{}.jpg", "text:labels/{}.txt"),
+            r"/labels contains label files of the images in images: a",
+        ),
+        (("images/train/{}.jpg", "text:labels/train/{}.txt"), "label files of the images in images"),
+        (("train/images/{}.jpg", "text:train/labels/{}.txt"), r"/train/labels contains label files"),
+        (("img/{}.jpg", "text:ann/{}.jpg.json"), r"/ann contains label files of the images in img"),
+        (("JPEGImages/a{}.jpg", "text:Annotations/a{}.xml", "mask:SegmentationClass/a{}.png"), "label files"),
+        (("VOC/JPEGImages/a{}.jpg", "mask:VOC/SegmentationClass/a{}.png"), "SegmentationClass contains masks"),
+        (("images/{}.jpg", "mask:masks/{}.png"), r"/masks contains masks of the images in images"),
+        (("images/{}.jpg", "mask:masks/{}.jpg"), r"/masks contains masks of the images in images"),
+        (("images/a_{}.jpg", "mask:annotations/trimaps/a_{}.png"), r"/annotations contains masks of the images"),
+        (("train/c{}.jpg", "mask:train_masks/c{}_mask.gif"), r"/train_masks contains masks of the images in train"),
+        (("xray/{}.png", "mask:lungs/{}.png"), r"/lungs contains masks of the images in xray"),
+        (
+            ("ill/{}.png", "mask:ill/{}_mask.png", "well/{}.png"),
+            r"/ill contains masks next to its images, such as 0_",
+        ),
+        (
+            ("ill/images/{}.png", "mask:ill/masks/{}.png", "well/images/{}.png", "mask:well/masks/{}.png"),
+            r"/ill/masks contains masks of the images in images",
+        ),
+    ],
+)
+def test_masks_and_label_files_are_not_classes(tmp_path: Path, patterns: tuple[str, ...], message: str) -> None:
+    root = lay(tmp_path, *patterns)
+    with pytest.raises(ZooError, match=message) as caught:
+        folder_scan.scan(root)
+    assert "A classifier needs a folder for each class, without masks and label files" in caught.value.remedy
+    assert "data.layout=classes" in caught.value.remedy
+
+
+def test_the_folder_with_classes_is_named(tmp_path: Path) -> None:
+    root = lay(
+        tmp_path, *(f"images/{name}/{{}}.jpg" for name in "ab"), *(f"mask:seg/{name}/{{}}.png" for name in "ab")
+    )
+    with pytest.raises(ZooError, match=r"/seg contains masks of the images in images") as caught:
+        folder_scan.scan(root)
+    assert caught.value.remedy.endswith(f"data.root={tmp_path / 'images'}")
+    assert folder_scan.scan(root, "classes").class_names == ["images", "seg"]
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        ("with_mask/{}.jpg", "without_mask/{}.jpg"),
+        ("mask/{}.jpg", "no_mask/{}.jpg"),
+        ("cat/{}.jpg", "dog/{}.jpg", "text:labels/{}.txt"),
+        ("mask:a/{}.png", "mask:b/{}.png"),
+        ("photo/a{}.png", "mask:sketch/b{}.png"),
+        ("label/{}.jpg", "bottle/{}.jpg"),
+    ],
+)
+def test_classes_stay_classes(tmp_path: Path, patterns: tuple[str, ...]) -> None:
+    names = sorted(pattern.rpartition(":")[2].split("/")[0] for pattern in patterns if "text" not in pattern)
+    assert folder_scan.scan(lay(tmp_path, *patterns)).class_names == names
+
+
+def test_a_damaged_mask_is_left_to_the_decoder(tmp_path: Path) -> None:
+    root = lay(tmp_path, "a/{}.png", "b/{}.png")
+    for number in range(6):
+        (tmp_path / "b" / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert folder_scan.scan(root).class_names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "folders", [("train2017", "val2017"), ("trainA", "trainB", "testA", "testB"), ("train_images", "test_images")]
+)
+def test_flat_parts_are_not_classes(tmp_path: Path, folders: tuple[str, ...]) -> None:
+    root = lay(tmp_path, *(f"{name}/{{}}.jpg" for name in folders))
+    with pytest.raises(ZooError, match=r"named like parts of a data set, but without class folders") as caught:
+        folder_scan.scan(root)
+    assert "data.layout=classes" in caught.value.remedy
+
+
+def test_the_same_parts_below_two_folders_are_not_classes(tmp_path: Path) -> None:
+    root = lay(tmp_path, *(f"{kind}/{part}/{kind}{{}}.png" for kind in ("depth", "rgb") for part in ("train", "val")))
+    with pytest.raises(ZooError, match="depth, rgb all contain the folders train, val") as caught:
+        folder_scan.scan(root)
+    assert f"data.root={tmp_path}/rgb" in caught.value.remedy
+
+
+def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
+    root = lay(tmp_path, "train/{}.jpg")
+    (tmp_path / "labels.csv").write_text("id,breed\n0,a\n")
+    with pytest.raises(ZooError, match="no folders that name classes") as caught:
+        folder_scan.scan(root)
+    assert "Tables such as labels.csv are not read" in caught.value.remedy

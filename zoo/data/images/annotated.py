@@ -1,0 +1,123 @@
+"""Recognize data sets for detection and segmentation, whose masks and label files would become classes."""
+
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from zoo.core.errors import ZooError
+from zoo.core.files import files_below
+from zoo.data.images import decode, set_parts
+
+_MASKS = set(
+    "mask masks label labels annotation annotations gt ground truth segmentation segmentations trimap".split()  # noqa: SIM905
+)
+_IMAGES = set("image images img imgs original originals input inputs source data jpegimages".split())  # noqa: SIM905
+_LABEL_FILES = (".txt", ".xml", ".json")
+_END_OF_MASK = re.compile(r"[ _.-]+(masks?|seg|segmentation|labels?|gt|manual1|groundtruth)\d*$", re.IGNORECASE)
+_SAMPLES = 20
+_LISTED = 20_000
+# With more folders than these, only names are compared: reading images of each would take too long.
+_FEW = 6
+_CLASSIFY = "A classifier needs a folder for each class, without masks and label files"
+
+
+def refuse(path: Path) -> None:
+    """Raise an error if a folder, or one up to two levels below, holds masks or label files of its images."""
+    for folder in _levels(path, 2):
+        names = set_parts.subfolders(folder)
+        full = [name for name in names if next(decode.iter_images(folder / name), None)]
+        for annotations, images, what in _pairs(folder, names, full):
+            classes = set_parts.folders_of_images(folder / images)
+            further = len(classes) > 1 and not any(map(set_parts.part_of, classes))
+            raise ZooError(
+                f"{folder / annotations} contains {what} of the images in {images}: a data set for detection or "
+                "segmentation",
+                f"The class folders are further down: data.root={folder / images}"
+                if further
+                else f"{_CLASSIFY}: DIR/cat/1.jpg, ... If every folder is a class, add data.layout=classes.",
+            )
+        for name in full[:_FEW]:
+            if mask := _mask_next_to_image(folder / name):
+                raise ZooError(
+                    f"{folder / name} contains masks next to its images, such as {mask}",
+                    f"{_CLASSIFY}: move the masks elsewhere. If they belong to the class, add data.layout=classes.",
+                )
+
+
+def _levels(path: Path, depth: int) -> Iterator[Path]:
+    yield path
+    if depth:
+        full = set_parts.folders_of_images(path)
+        for name in [name for name in full if os.access(path / name, os.R_OK | os.X_OK)][:3]:
+            yield from _levels(path / name, depth - 1)
+
+
+def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield pairs of folders with annotations and their images, and the kind of the annotations."""
+    for name in names if full else ():
+        if name not in full:
+            files = files_below(folder / name, lambda *_: None)
+            stems = [Path(file).stem for file in files if file.lower().endswith(_LABEL_FILES)][:_SAMPLES]
+            stems = [Path(stem).stem if Path(stem).suffix.lower() in decode.SUFFIXES else stem for stem in stems]
+            labeled = [images for images in full if _same(stems, folder / images)]
+            yield from ((name, images, "label files") for images in labeled if len(labeled) == 1)
+            continue
+        named = _words(name) <= _MASKS
+        for images in full if named or len(full) <= _FEW else ():
+            stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
+            words = _words(name) & _MASKS
+            by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
+            paired = images != name and ((named and by_name) or _same(stems, folder / images))
+            if paired and (by_name or _are_masks(folder, name, images)):
+                yield name, images, "masks"
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())) or {name}
+
+
+def _first(folder: Path, count: int = _SAMPLES) -> list[str]:
+    return list(itertools.islice(decode.iter_images(folder), count))
+
+
+def _same(stems: list[str], images: Path) -> bool:
+    """Return whether nearly all of some stems are those of images."""
+    every = {Path(name).stem for name in _first(images, _LISTED)}
+    return bool(stems) and sum(stem in every for stem in stems) >= 0.9 * len(stems)
+
+
+def _mask_next_to_image(folder: Path) -> str:
+    names = _first(folder)
+    stems = {Path(name).with_suffix("").as_posix() for name in names}
+    masks = [name for name in names if (end := _END_OF_MASK.search(Path(name).stem)) and
+             Path(name).with_suffix("").as_posix().removesuffix(end[0]) in stems]  # fmt: skip
+    return masks[0] if len(masks) * 4 >= len(names) else ""
+
+
+def _are_masks(folder: Path, masks: str, images: str) -> bool:
+    """Return whether images are flat, other than those of the same names, and of the same size."""
+    mask = _first(folder / masks, 1)[0]
+    stem = _END_OF_MASK.sub("", Path(mask).stem)
+    image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)
+    try:
+        return (
+            image is not None
+            and decode.open_upright(folder / masks / mask).size == decode.open_upright(folder / images / image).size
+            and _are_flat(folder / masks)
+            and not _are_flat(folder / images)
+        )
+    except decode.UnreadableError:  # reported when it is decoded
+        return False
+
+
+def _are_flat(folder: Path) -> bool:
+    """Return whether images consist of few grays, as masks do: 90% of the pixels of most in 4 of 32 ranges."""
+    import numpy as np
+
+    shares = []
+    for name in _first(folder, 5):
+        grays = np.asarray(decode.to_rgb(decode.open_upright(folder / name)).convert("L")) >> 3
+        shares.append(np.sort(np.bincount(grays.ravel(), minlength=32))[-4:].sum() / grays.size)
+    return bool(np.median(shares) >= 0.9)
