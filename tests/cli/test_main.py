@@ -51,6 +51,19 @@ def test_wrong_words_are_told_with_the_right_ones(
     assert "Traceback" not in shown
 
 
+@pytest.mark.parametrize("verb", ["infer", "evaluate", "export", "serve", "train"])
+def test_a_path_that_exists_is_named_by_its_content(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pointer = tmp_path / "digits, all"
+    pointer.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert main([verb, f"model={pointer}"]) == 1
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "is a pointer to a file that git-lfs did not fetch" in shown
+    assert "lfs pull" in shown
+    assert "no model called" not in shown
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["infer", "--help"], ["env", "--help"]])
 def test_every_verb_has_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

@@ -380,7 +380,7 @@ def test_how_many_batches_a_normalization_has_seen_is_a_number_like_others(tmp_p
 
 def test_a_file_that_is_not_there_and_a_folder_are_told(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.h5")
-    assert "directory" in refusal(tmp_path)
+    assert "is a folder" in refusal(tmp_path)
 
 
 # ---- and so does noise

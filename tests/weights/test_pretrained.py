@@ -168,7 +168,7 @@ def test_grey_images_saved_models_and_tensorflow_lite_are_named(tmp_path: Path) 
     for name, words in {
         "grey.npz": "for images of other channels, 1; here they have 3",
         "saved": "is a SavedModel of TensorFlow",
-        "a.tflite": "it is a TensorFlow Lite model",
+        "a.tflite": "is a TensorFlow Lite model",
     }.items():
         with pytest.raises(ZooError, match=words):
             pretrained.choose(str(tmp_path / name), FULL)

@@ -199,7 +199,9 @@ def _in_full(schema: type[Settings], entry: Override) -> Override:
 def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     if command.task != config_files.DEFAULT_TASK:
         return None
-    if command.verb in ("infer", "evaluate", "export") and model_files.is_saved(model):
+    if model_files.is_saved(model):
+        if command.verb not in ("infer", "evaluate", "export"):
+            raise model_files.refusal(str(model))
         return model_files.saved_row(str(model))
     if model_files.is_application(model):
         return model_files.application_row(str(model))

@@ -5,6 +5,7 @@ Such a file is code, so only ``model=PATH`` on the command line can name one; re
 
 import ast
 import hashlib
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -12,17 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.core import file_kinds, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
 from zoo.core.paths import existing_input
 
 SUFFIX = ".py"
-SAVED = (".keras", ".h5", ".hdf5")
+SAVED = (".keras", ".h5", ".hdf5", ".tflite", ".onnx", ".pb")
 # Arguments that come from the data, and keys that describe the file.
 GIVEN = ("input_shape", "classes")
 FACTS = ("name", "about", "task", "file", "sha256", "saved")
 MOST_BYTES = 4 << 20
 FORM = "A model file has a function build(input_shape, classes, **settings) that returns a Keras model."
+FORM_OF_SAVED = "Give a Keras model, FILE.keras or FILE.h5, or a name: `python -m zoo list models`."
 Json = dict[str, Any]
 
 
@@ -57,8 +60,13 @@ def is_named(model: object) -> bool:
 
 
 def is_saved(model: object) -> bool:
-    """Return True if ``model=`` names a model saved by Keras."""
-    return isinstance(model, str) and model.strip("'\"").lower().endswith(SAVED)
+    """Return True if ``model=`` names a saved model: an existing file or folder, or a path with a usual suffix."""
+    if not isinstance(model, str) or is_named(model) or is_application(model):
+        return False
+    text = model.strip("'\"")
+    if os.path.isfile(f"{paths.CONFIGS}/model/{text}.yaml"):
+        return False
+    return text.lower().endswith(SAVED) or os.path.exists(os.path.expanduser(text))
 
 
 def is_application(model: object) -> bool:
@@ -73,8 +81,22 @@ def application_row(model: str) -> Json:
 
 def saved_row(model: str) -> Json:
     """Return the equivalent of a file under ``configs/model`` for a saved model, which is opened later."""
-    path = existing_input(model, "Give a model saved by Keras: FILE.keras or FILE.h5.").absolute()
-    return {"name": path.name, "about": "a saved model", "saved": str(path)}
+    kind = kind_of(model)
+    return {"name": kind.path.name, "about": kind.about, "saved": str(kind.path)}
+
+
+def kind_of(model: str) -> file_kinds.FileKind:
+    """Return what ``model=PATH`` names, if it is a model that can be used."""
+    kind = file_kinds.of(existing_input(model, FORM_OF_SAVED).absolute())
+    if kind.word not in file_kinds.MODELS:
+        raise kind.refusal("model")
+    return kind
+
+
+def refusal(model: str) -> ZooError:
+    """Return the error for a saved model where only networks with layers are used."""
+    kind = file_kinds.of(existing_input(model, FORM_OF_SAVED).absolute())
+    return kind.refusal("weights" if kind.word in file_kinds.FROZEN else "model")
 
 
 def read(text: str) -> ModelFile:

@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
+from zoo.core import file_kinds
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable
-from zoo.weights import io, keras3_layout, pretrained, recognition, torch_names
+from zoo.weights import io, keras3_layout, pretrained, recognition, sandbox, torch_names
 from zoo.weights.formats import Weights
 
 
@@ -45,6 +46,9 @@ def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
 
 
 def show(path: Path) -> list[str]:
+    kind = file_kinds.of(path)
+    if kind.word in file_kinds.FROZEN:
+        return [f"{path}: {kind.about}"]
     weights = io.read(path)
     width = max(len(name) for name in weights.arrays)
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]
@@ -54,6 +58,8 @@ def show(path: Path) -> list[str]:
     if network and network.top_problem:
         known.append(f"As it stands it trains other classes, but tells none: it {network.top_problem}")
     notes = [*_scaling(network), *network.notes] if network else []
+    if kind.word in file_kinds.MODELS:
+        known.insert(0, f"It is {kind.about}, saved by Keras {sandbox.read_model(path)['version'][:50] or 'unknown'}")
     return [f"{path}: {_described(weights)}", *known, *notes, *problems, *rows]
 
 

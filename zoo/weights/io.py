@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from zoo.core import file_kinds
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file
 from zoo.weights import formats, hdf5, keras2_layout, keras3_layout, manifest, sandbox, style_any
@@ -16,11 +17,7 @@ from zoo.weights.formats import RejectedFileError, Weights
 
 __all__ = ["Weights", "read", "write", "writer_for"]
 
-MISTAKEN = {
-    b"<": "a web page",
-    b"version https://git-lfs": "a pointer to a file that git-lfs did not fetch",
-    b"\x80": "a Python pickle, which could run anything and is never opened",
-}
+BROKEN = ("empty", "page", "unknown")
 
 
 def read(path: Path) -> Weights:
@@ -43,49 +40,18 @@ def _read(path: Path) -> Weights:
         return manifest.read(path)
     if style_any.describes(path):
         return style_any.read(path)
-    with path.open("rb") as stream:
-        head = stream.read(32)
-    if head.startswith(hdf5.MAGIC) or _is_keras(path, head):
+    kind = file_kinds.of(path)
+    if kind.word in BROKEN:
+        raise RejectedFileError(path, f"it is {kind.about}")
+    is_npz = kind.word == "npz" or (kind.word == "zip" and not kind.inside)
+    if not is_npz and kind.word not in file_kinds.WEIGHTS:
+        raise kind.refusal("weights")
+    if kind.word == "safetensors":
+        return formats.read_safetensors(path)
+    if not is_npz:
         return sandbox.read(path)
-    if head.startswith(b"PK"):
-        with zipfile.ZipFile(path) as archive:
-            return formats.read_npz(path, _without_pickle(path, archive))
-    return _read_rest(path, head)
-
-
-def _without_pickle(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipFile:
-    if any(name.endswith("/data.pkl") for name in archive.namelist()):
-        raise ZooError(
-            f"{path} is refused: it is a file of torch.save, a Python pickle, which could run anything "
-            "and is never opened",
-            'Save it where it was made: safetensors.torch.save_file(model.state_dict(), "weights.safetensors").',
-        )
-    return archive
-
-
-def _is_keras(path: Path, head: bytes) -> bool:
-    if not head.startswith(b"PK"):
-        return False
     with zipfile.ZipFile(path) as archive:
-        return "config.json" in archive.namelist()
-
-
-def _read_rest(path: Path, head: bytes) -> Weights:
-    if not head:
-        raise RejectedFileError(path, "it is empty")
-    for magic, name in MISTAKEN.items():
-        if head.lstrip().startswith(magic) and path.suffix != ".safetensors":
-            raise RejectedFileError(path, f"it is {name}")
-    if head[4:8] == b"TFL3":
-        raise ZooError(
-            f"{path} is refused: it is a TensorFlow Lite model, whose weights are packed for small machines",
-            "Give the Keras model that it was made from: .keras or .h5.",
-        )
-    if path.suffix != ".safetensors":
-        raise RejectedFileError(
-            path, f"it is neither HDF5, .keras, .npz nor .safetensors; it begins with {head[:8]!r}"
-        )
-    return formats.read_safetensors(path)
+        return formats.read_npz(path, archive)
 
 
 def write(path: Path, weights: Weights) -> None:

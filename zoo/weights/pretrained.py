@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments
-from zoo.core import console, paths
+from zoo.core import console, file_kinds, paths
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.files import atomic_write, file_sha256, locked
 from zoo.core.paths import siblings, user_path
@@ -162,17 +162,10 @@ def describe(network: "Network") -> str:
 
 def _own(source: str) -> Path:
     path = user_path(source).absolute()
+    if path.is_dir():
+        raise file_kinds.of(path).refusal("weights")
     if path.is_file():
         return path
-    if (path / "saved_model.pb").is_file():
-        raise ZooError(
-            f"weights={source} is a SavedModel of TensorFlow, whose code would run",
-            f"Where it was made: tf.keras.models.load_model({source!r}).save('model.h5'), and give weights=model.h5.",
-        )
-    if path.is_dir():
-        raise ZooError(
-            f"weights={source} is a folder", "Name the file of weights; for a run of the zoo give run=FOLDER."
-        )
     if path.is_symlink():
         raise ZooError(
             f"{source} is a link to {os.readlink(path)}, which is not there",

@@ -79,8 +79,6 @@ class SavedModel:
 def read(text: str) -> SavedModel:
     """Read the description of a saved model without Keras. An unchanged file is read once."""
     path = existing_input(text, FORM).absolute()
-    if not path.is_file():
-        raise ZooError(f"{path} is a folder", FORM)
     return _read(path, _identity(path.stat()))
 
 

@@ -48,6 +48,7 @@ def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type]
         run = trained_run.open_run(command, overrides, needed)
         return TrainedRun(run, trained_run.model(run, given=model, verb=command.verb))
     if model_files.is_saved(model):
+        model_files.kind_of(str(model))
         return saved
     return application if model_files.is_application(model) else published
 

@@ -1,0 +1,117 @@
+"""What a file is, by its content: every kind under a wrong name, and the command that helps."""
+
+import json
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from zoo.core import file_kinds
+from zoo.core.errors import ZooError
+
+# ModelProto: ir_version 8, producer "x", an empty graph, and one set of operators.
+ONNX = b"\x08\x08" + b"\x12\x01x" + b"\x3a\x00" + b"\x42\x02\x10\x0f"
+HEADER = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+SAFETENSORS = struct.pack("<Q", len(HEADER)) + HEADER + bytes(4)
+
+
+def plain(content: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(content) and None
+
+
+def archive(*names: str, content: bytes = b"x" * 99) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with zipfile.ZipFile(path, "w") as out:
+            for name in names:
+                out.writestr(name, content)
+
+    return make
+
+
+def hdf5(attribute: str = "", group: str = "") -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            if attribute:
+                file.attrs[attribute] = "{}"
+            file.create_group(group or "a")
+
+    return make
+
+
+def folder(*names: str, content: bytes = b"{}") -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        for name in names:
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(content if name.endswith((".onnx", ".pb", ".bin")) else b"{}")
+
+    return make
+
+
+KINDS: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "Keras 3 archive": (archive("metadata.json", "config.json", "model.weights.h5"), "keras", "model=NAME weights="),
+    "whole HDF5": (hdf5("model_config"), "hdf5_model", "model=NAME weights="),
+    "weights of Keras 2": (hdf5("layer_names"), "weights_keras2", "model=NAME weights="),
+    "weights of Keras 3": (hdf5(group="layers/conv2d/vars"), "weights_keras3", "model=NAME weights="),
+    "other HDF5": (hdf5(), "hdf5", "weights="),
+    "SavedModel": (folder("saved_model.pb"), "saved_model", ""),
+    "SavedModel of Keras 2": (folder("saved_model.pb", "keras_metadata.pb"), "saved_model_keras2", ""),
+    "SavedModel of Keras 3": (folder("saved_model.pb", content=b"_misc_assets"), "saved_model_keras3", ""),
+    "TensorFlow Lite": (plain(b"\x1c\0\0\0TFL3" + bytes(40)), "tflite", ""),
+    "ONNX": (plain(ONNX), "onnx", ""),
+    "safetensors": (plain(SAFETENSORS), "safetensors", "weights="),
+    "npz": (archive("a/kernel.npy", "a/bias.npy"), "npz", "weights="),
+    "checkpoint of PyTorch": (archive("archive/data.pkl", "archive/data/0"), "torch", "safetensors.torch.save_file"),
+    "pickle": (plain(pickle.dumps({})), "pickle", "safetensors.torch.save_file"),
+    "git-lfs pointer": (plain(b"version https://git-lfs.github.com/spec/v1\n"), "lfs", "git -C"),
+    "zip of a model": (archive("tm/keras_model.h5", content=file_kinds.HDF5 * 9), "zip", "python -m zipfile -e"),
+    "zip of a SavedModel": (archive("m/saved_model.pb", "m/variables/v"), "zip", "/m."),
+    "run folder": (folder("run.json", "weights.npz"), "run", "Give run="),
+    "exports": (folder("export.json", "onnx/model.onnx", content=ONNX), "export", "onnx/model.onnx"),
+    "folder of a model": (folder("labels.txt", "some.bin", content=ONNX), "folder", "Give model="),
+    "folder": (folder("a.txt"), "folder", "run=FOLDER"),
+    "web page": (plain(b"\n <!DOCTYPE html><html>"), "page", "Download"),
+    "gzip": (plain(b"\x1f\x8b\x08" + bytes(20)), "gzip", "tar -xzf"),
+    "graph of a SavedModel": (plain(b"\x08\x01\x12" + bytes(20)), "graph", "folder"),
+    "empty": (plain(b""), "empty", ""),
+    "noise": (plain(b"hello, world"), "unknown", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_content_decides_and_not_the_name(tmp_path: Path, name: str) -> None:
+    make, word, remedy = KINDS[name]
+    path = tmp_path / "wrong.keras.txt"
+    make(path)
+    kind = file_kinds.of(path)
+    assert kind.word == word
+    error = kind.refusal("model")
+    assert str(path) in error.message
+    assert kind.about in error.message
+    assert remedy in error.remedy
+
+
+def test_every_prefix_of_an_onnx_file_is_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.onnx"
+    for end in range(1, len(ONNX)):
+        path.write_bytes(ONNX[:end])
+        assert file_kinds.of(path).word == "unknown"
+    path.write_bytes(b"\x08\x08\x12" + b"\xff" * 9 + b"\x01")  # a length beyond the file
+    assert file_kinds.of(path).word == "unknown"
+
+
+def test_damaged_archives_and_missing_files_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04" + bytes(50))
+    with pytest.raises(ZooError, match="damaged zip archive"):
+        file_kinds.of(tmp_path / "a.zip")
+    with pytest.raises(ZooError, match="No such file"):
+        file_kinds.of(tmp_path / "gone")
+
+
+def test_a_numpy_array_is_not_weights(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    assert file_kinds.of(tmp_path / "x.npy").word == "array"

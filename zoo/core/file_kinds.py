@@ -1,0 +1,223 @@
+"""Recognize models and weights of any origin by their content, never by their name.
+
+Files may come from third parties: only their first bytes, lists of members and top-level fields are read.
+"""
+
+import mmap
+import shlex
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from zoo.core.errors import ZooError
+from zoo.core.files import storage_error
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+_MOST_MEMBERS = 100_000
+_HEAD_BYTES = 64
+# The numbers of the fields of ModelProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+_ONNX_FIELDS = (1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26)
+_HEADS = {
+    b"version https://git-lfs": "lfs", b"<!doctype html": "page", b"<html": "page", b"<": "xml",
+    b"\x93numpy": "array", b"\x80": "pickle", b"\x1f\x8b": "gzip", b"\x08\x01\x12": "graph",
+}  # fmt: skip
+_ABOUT = {
+    "keras": "a Keras 3 model", "hdf5_model": "a Keras model in HDF5", "saved_model": "a SavedModel of TensorFlow",
+    "saved_model_keras2": "a SavedModel of TensorFlow, saved by Keras 2",
+    "saved_model_keras3": "a SavedModel of TensorFlow, exported by Keras 3",
+    "tflite": "a TensorFlow Lite model", "onnx": "an ONNX model", "weights_keras2": "weights of Keras 2 in HDF5",
+    "weights_keras3": "weights of Keras 3 in HDF5", "hdf5": "HDF5, but not of Keras",
+    "safetensors": "weights (safetensors)", "npz": "weights (NumPy archive)", "array": "one NumPy array",
+    "torch": "a checkpoint of torch.save, a Python pickle, which could run anything and is never opened",
+    "pickle": "a Python pickle, which could run anything and is never opened",
+    "lfs": "a pointer to a file that git-lfs did not fetch", "page": "a web page", "xml": "an XML file",
+    "gzip": "a gzip archive", "graph": "the graph of a SavedModel, without its variables", "zip": "a zip archive",
+    "run": "a run folder", "export": "a folder of exported models", "tfjs": "a TensorFlow.js model",
+    "folder": "a folder", "empty": "empty",
+    "unknown": "neither HDF5, .keras, .npz, .safetensors, .tflite, .onnx nor a SavedModel",
+}  # fmt: skip
+MODELS = ("keras", "hdf5_model")
+# Models without layers: they are run by a runtime as they are, and never trained.
+FROZEN = ("saved_model", "saved_model_keras2", "saved_model_keras3", "tflite", "onnx")
+WEIGHTS = (*MODELS, "weights_keras2", "weights_keras3", "hdf5", "safetensors", "npz")
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What a file or folder is.
+
+    Attributes:
+        word: one of the keys of the table of descriptions.
+        inside: the model in a folder or archive that is not a model itself; empty without one.
+    """
+
+    path: Path
+    word: str
+    inside: str = ""
+    detail: str = ""
+
+    @property
+    def about(self) -> str:
+        inner = f" that contains {self.detail}" if self.detail and self.inside else self.detail
+        return _ABOUT[self.word] + inner
+
+    def refusal(self, setting: str) -> ZooError:
+        """Return the error for ``model=`` or ``weights=`` that names a file which the setting does not take."""
+        return ZooError(f"{self.path} is {self.about}", self._remedy(setting))
+
+    def _remedy(self, setting: str) -> str:
+        path, inside = shlex.quote(str(self.path)), shlex.quote(str(self.path / self.inside))
+        if self.word == "run":
+            return f"Give weights={inside}." if setting == "weights" else f"Give run={path} instead of model=."
+        if self.word == "zip" and self.inside:
+            folder = shlex.quote(str(self.path.with_suffix("")))
+            member = shlex.quote(str(self.path.with_suffix("") / self.inside))
+            return f"Unpack it: python -m zipfile -e {path} {folder}\nThen give {setting}={member}."
+        if self.inside:
+            return f"Give {setting}={inside}."
+        if self.word in FROZEN:
+            return "Give the Keras model that it was made from: .keras or .h5."
+        if self.word in WEIGHTS:
+            return f"Name the network of these weights: model=NAME weights={path}"
+        return _REMEDIES.get(self.word, _FORMS).format(
+            path=path, folder=shlex.quote(str(self.path.parent)), name=shlex.quote(self.path.name)
+        )
+
+
+_FORMS = "Give a Keras model, a SavedModel, TensorFlow Lite, ONNX, .npz or .safetensors file."
+_SAVE = 'Save the weights where it was made: safetensors.torch.save_file(model.state_dict(), "weights.safetensors")'
+_REMEDIES = {
+    "torch": _SAVE, "pickle": _SAVE, "lfs": "Fetch it: git -C {folder} lfs pull --include={name}",
+    "page": "Download the file itself; a browser shows its address behind the page.",
+    "gzip": "Unpack it: tar -xzf {path}", "graph": "Give its folder, with the folder variables next to it: {folder}",
+    "folder": "Name the file in it; for a run of the zoo give run=FOLDER.",
+    "tfjs": "Convert it where it was made: tensorflowjs_converter --input_format=tfjs_layers_model "
+    "--output_format=keras {path} model.h5",
+}  # fmt: skip
+
+
+def of(path: Path) -> FileKind:
+    """Return what an existing file or folder is."""
+    try:
+        if path.is_dir():
+            return _of_folder(path)
+        with path.open("rb") as stream:
+            head, size = stream.read(_HEAD_BYTES), path.stat().st_size
+            word = _of_head(head, size)
+            if word == "hdf5":
+                return FileKind(path, _of_hdf5(stream))
+            if word == "unknown" and _is_onnx(stream, size):
+                return FileKind(path, "onnx")
+        if word == "unknown":
+            return FileKind(path, word, detail=f"; it begins with {head[:8]!r}")
+        return _of_archive(path) if word == "zip" else FileKind(path, word)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+
+
+def _of_folder(path: Path) -> FileKind:
+    if (path / "saved_model.pb").is_file():
+        return FileKind(path, _of_saved_model(path))
+    if (path / "run.json").is_file():
+        return FileKind(path, "run", "weights.npz" if (path / "weights.npz").is_file() else "")
+    if (path / "model.json").is_file() and any(path.glob("*shard*")):
+        return FileKind(path / "model.json", "tfjs")
+    word = "export" if (path / "export.json").is_file() else "folder"
+    for member in sorted([*path.glob("*"), *path.glob("*/model*")])[:200]:
+        kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None
+        if kind and kind.word in MODELS + FROZEN:
+            return FileKind(path, word, str(member.relative_to(path)), kind.about)
+    return FileKind(path, word)
+
+
+def _of_saved_model(path: Path) -> str:
+    if (path / "keras_metadata.pb").is_file():
+        return "saved_model_keras2"
+    with (path / "saved_model.pb").open("rb") as stream:
+        return "saved_model_keras3" if _contains(stream, b"serve_keras_tensor", b"_misc_assets") else "saved_model"
+
+
+def _of_head(head: bytes, size: int) -> str:
+    """Return the word for a file, or for a member of an archive, by its first bytes."""
+    if not head:
+        return "empty"
+    if head.startswith(HDF5):
+        return "hdf5"
+    if head[4:8] == b"TFL3":
+        return "tflite"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size - 8:
+        return "safetensors"
+    text = head.lstrip().lower()
+    return next((word for magic, word in _HEADS.items() if text.startswith(magic)), "unknown")
+
+
+def _is_onnx(stream: IO[bytes], size: int) -> bool:
+    """Walk over the top-level fields of a protocol buffer, which must be those of ``onnx.ModelProto``."""
+    place, numbers, steps = 0, set[int](), 0
+    while place < size and steps < 1000:
+        key, place = _varint(stream, place)
+        length, place = _varint(stream, place)
+        if key >> 3 not in _ONNX_FIELDS or key & 7 not in (0, 2):
+            return False
+        numbers.add(key >> 3)
+        place += length if key & 7 else 0
+        steps += 1
+    return place == size and numbers >= {1, 7, 8}
+
+
+def _varint(stream: IO[bytes], place: int) -> tuple[int, int]:
+    """Return a number of a protocol buffer, and the place after it."""
+    stream.seek(place)
+    value = 0
+    for count, byte in enumerate(stream.read(10)):
+        value |= (byte & 0x7F) << 7 * count
+        if byte < 0x80:
+            return value, place + count + 1
+    return 0, place + 10
+
+
+def _of_hdf5(stream: IO[bytes]) -> str:
+    """Tell a whole model from weights by the names of attributes and groups."""
+    if _contains(stream, b"model_config\0"):
+        return "hdf5_model"
+    if _contains(stream, b"layer_names"):
+        return "weights_keras2"
+    return "weights_keras3" if _contains(stream, b"vars\0") else "hdf5"
+
+
+def _contains(stream: IO[bytes], *words: bytes) -> bool:
+    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return any(content.find(word) >= 0 for word in words)
+
+
+def _of_archive(path: Path) -> FileKind:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()[:_MOST_MEMBERS]
+            names = [member.filename for member in members]
+            if "config.json" in names:
+                return FileKind(path, "keras")
+            if any(name.endswith("/data.pkl") for name in names):
+                return FileKind(path, "torch")
+            if names and all(name.endswith(".npy") for name in names):
+                return FileKind(path, "npz")
+            return _inside_archive(path, archive, members)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
+        raise ZooError(f"{path} is a damaged zip archive: {error}", "Download it again.") from error
+
+
+def _inside_archive(path: Path, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> FileKind:
+    for member in members:
+        folder, _, name = member.filename.rpartition("/")
+        if name == "saved_model.pb":
+            return FileKind(path, "zip", folder or ".", _ABOUT["saved_model"])
+    for member in (each for each in members[:200] if not each.is_dir()):
+        with archive.open(member) as stream:
+            word = _of_head(stream.read(_HEAD_BYTES), member.file_size)
+        suffix = member.filename.rpartition(".")[2].lower()
+        if word in ("hdf5", "tflite", "safetensors") or suffix in ("keras", "onnx", "npz"):
+            return FileKind(path, "zip", member.filename, member.filename)
+    return FileKind(path, "zip")
