@@ -301,6 +301,13 @@ def test_settings_of_a_training_that_do_nothing_are_refused(
     assert said in refusal(capsys, "train", *CLASSIFIER, *words)
 
 
+def test_spelling_can_be_switched_off_with_the_pairs(folder: Path) -> None:
+    """As in the first epoch of a certification."""
+    run = trained(folder, *CLASSIFIER, "model.pair_buckets=0", "model.spelling=false")
+    arguments = json.loads((run / "request.json").read_text())["model"]["args"]
+    assert (arguments["pair_buckets"], arguments["spelling"]) == (0, False)
+
+
 @pytest.mark.parametrize(("words", "key"), [
     (["input=a sentence", "data.encoding=latin-1"], "data.encoding"),
     (["input=a sentence", "data.test_limit=3"], "data.test_limit"),

@@ -33,7 +33,7 @@ def train(overrides: Overrides) -> Run:
     context.refuse_without_validation(len(parts["validation"]), "texts")
     if texts.info.has_test_split:
         context.refuse_needless(f"with {texts.source}, which has a test part", "data.fold", "data.folds")
-    if not settings.model.get("pair_buckets", True):
+    if settings.model.get("spelling") and not settings.model.get("pair_buckets", True):
         context.refuse_needless("without model.pair_buckets", "model.spelling")
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
