@@ -56,12 +56,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _trained(place: Path, model: str) -> Path:
-    name = model.replace("/", "-")
+def _trained(place: Path, model: str, stack: str = "") -> Path:
+    name = stack + model.replace("/", "-")
     if not (place / name / "weights.npz").is_file():
         places = {"texts": place / "texts", "text": place / "text.txt", "pictures": place / "pictures"}
         settings = TRAININGS[model].format(**places).split()
         own = [f"model={model}", "backend=cpu", f"output.root={place}", f"output.name={name}"]
+        own += [f"stack={stack}"] if stack else []
         assert main(["train", *own, *settings]) == 0
     return place / name
 
@@ -91,6 +92,34 @@ def test_every_model_runs_in_every_format_and_its_readme_works(
     assert rows["coreml"]["ran"] == (sys.platform == "darwin")
     for name in RUN:
         assert _said_by_readme(folder / name)
+
+
+@pytest.mark.stacks("export", "mlx")
+@pytest.mark.parametrize("model", TRAININGS)
+def test_what_was_trained_on_mlx_is_exported_and_answers_as_on_mlx(place: Path, model: str) -> None:
+    run, folder = _trained(place, model, "mlx"), place / f"mlx_{model.replace('/', '-')}_exported"
+    words = [f"run={run}", f"format={FORMATS}", "compare_to=run", f"output={folder}"]
+    assert main(["export", *words, f"output.root={place / 'exports'}"]) == 0
+    assert json.loads((folder / "export.json").read_text())["compared_with"]["stack"] == "mlx"
+    rows = _rows(folder)
+    assert all(rows[name]["ran"] and rows[name]["difference"] < 1e-4 and not rows[name]["changed"] for name in RUN)
+    assert rows["coreml"]["kept"]
+
+
+@pytest.mark.stacks("export", "mlx")
+def test_weights_and_model_files_of_mlx_are_read_elsewhere(place: Path) -> None:
+    """Its Keras is newer than that of stack export, which opens its ``model.keras``."""
+    run, exported = _trained(place, "mnist", "mlx"), place / "mlx_keras_exported"
+    words = [f"model={run / 'model.keras'}", "scale=0..1", "format=onnx", f"output={exported}"]
+    assert main(["export", *words, f"output.root={place / 'exports'}"]) == 0
+    assert _rows(exported)["onnx"]["difference"] < 1e-4
+    for name in ("mlx.safetensors", "mlx.h5", "mlx.weights.h5"):
+        assert main(["weights", "convert", str(run / "weights.npz"), str(place / name)]) == 0
+        back = place / f"{name}.npz"
+        assert main(["weights", "convert", str(place / name), str(back)]) == 0
+        with np.load(run / "weights.npz") as own, np.load(back) as read:
+            assert set(own.files) == set(read.files)
+            assert all(np.array_equal(own[each], read[each]) for each in own.files)
 
 
 def _said_by_readme(folder: Path) -> str:

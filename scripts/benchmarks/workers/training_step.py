@@ -1,9 +1,11 @@
 """Training steps in a stack's interpreter: ``python training_step.py NETWORK WAY PRECISION THREADS [TREE]``.
 
 WAY is zoo, on any stack, or plain or compiled: PyTorch without Keras. THREADS 0 leaves their number to the stack. The
-zoo is that of TREE, another checkout, or the one that this file belongs to. A line of input, ``{"steps": N}``, is
-answered by ``{"seconds": [...]}``, one for each step; ``{"profile": N}``, on PyTorch, by ``{"operations": {...}}``:
-milliseconds of a step by the name of the operation, and ``step``, all of it.
+zoo is that of TREE, another checkout, or the one that this file belongs to. NETWORK is language, or a classifier of
+the zoo, with its width if it has one: mobilenet-0.25. A line of input, ``{"steps": N}``, is answered by
+``{"seconds": [...], "cpu_seconds": ...}``: one for each step, and processor time of all threads for the mean step;
+``{"profile": N}``, on PyTorch, by ``{"operations": {...}}``: milliseconds of a step by the name of the operation, and
+``step``, all of it.
 """
 
 import importlib
@@ -41,7 +43,9 @@ def zoo(network: str, precision: str, tree: Path) -> Step:
         )
         rate, settings = 1e-3, {"clip": 1.0, "beta_2": 0.99, "weight_decay": 0.1}
     else:
-        model = importlib.import_module(f"zoo.models.{network}").build(compat)
+        name, _, width = network.partition("-")
+        sizes = {"alpha": float(width)} if width else {}
+        model = importlib.import_module(f"zoo.models.{name}").build(compat, **sizes)
     importlib.import_module("zoo.worker.weights").initialise(model, 1)
     compat.compile_classifier(model, "adam", rate, False, **settings)
     x, labels = batch(network)
@@ -129,12 +133,13 @@ def main(network: str, way: str, precision: str, threads: int, tree: Path) -> No
         if "profile" in question:
             print(json.dumps({"operations": profile(step, question["profile"])}), flush=True)
             continue
-        seconds = []
+        seconds, used = [], time.process_time()
         for _ in range(question["steps"]):
             begin = time.perf_counter()
             step()
             seconds.append(time.perf_counter() - begin)
-        print(json.dumps({"seconds": seconds}), flush=True)
+        used = (time.process_time() - used) / question["steps"]
+        print(json.dumps({"seconds": seconds, "cpu_seconds": used}), flush=True)
 
 
 if __name__ == "__main__":
