@@ -25,6 +25,12 @@ def leave(code: int) -> None:
 
 def run() -> None:
     """Run the command line of this process to its end; the installed command ``zoo``."""
+    # A closed stream (`>&-`) leaves its number to the next file, which would get the output.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            if sys.stderr is not None:
+                sys.stderr.write(f"WARNING: {name} is closed\n")
     leave(main())
 
 

@@ -105,6 +105,17 @@ def test_what_a_run_refuses_its_plan_refuses_too(
     assert said[0] == said[1] != ""
 
 
+@pytest.mark.parametrize("cache", ["/dev/null", "/proc/nowhere", "file"])
+def test_a_cache_that_cannot_be_made_is_refused(
+    pretending: Path, cache: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pretending / "file").touch()
+    monkeypatch.setenv("ZOO_CACHE", cache)
+    for more in ([], ["--dry-run"]):
+        assert main(["train", "model=mnist", "data=digits", *more]) == 1
+        assert "Cannot write" in capsys.readouterr().err
+
+
 def test_what_is_not_there_yet_is_not_fetched_for_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
     for name in ("a", "b"):

@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -152,6 +153,54 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
     process.wait()
+
+
+@pytest.mark.parametrize("words", [["list", "models"], ["cache", "list"], ["explain", "-"]])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_bug(words: list[str], closed: str, tmp_path: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "zoo", *words])
+    answer = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert answer.returncode == (1 if words[0] == "explain" else 0), answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_explain_reads_files_only(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    name = {"device": "/dev/zero", "pipe": str(tmp_path / "pipe"), "folder": str(tmp_path)}[kind]
+    assert main(["explain", name]) == 1
+    assert name in capsys.readouterr().err
+
+
+def test_explain_reads_the_end_of_a_huge_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "huge.log"
+    with log.open("wb") as stream:
+        stream.truncate(10 << 30)
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\nImportError: libGL.so.1: cannot open shared object file: No such file or directory\n")
+    assert main(["explain", str(log)]) == 0
+    shown = capsys.readouterr()
+    assert "only its end is searched" in shown.err
+    assert "libGL" in shown.out
+
+
+def test_explain_refuses_an_endless_stream() -> None:
+    command = [sys.executable, "-m", "zoo", "explain", "-"]
+    with open("/dev/zero", "rb") as zeros:
+        answer = subprocess.run(command, stdin=zeros, capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert "longer than 64 MB" in answer.stderr
+
+
+def test_more_settings_than_anybody_writes_are_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.process_time()
+    assert main(["train", "model=mnist", *(f"trainer.epochs={number}" for number in range(20_000))]) == 1
+    assert "20,001 settings, more than 1,000" in capsys.readouterr().err
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")

@@ -54,3 +54,10 @@ def test_what_was_left_out_is_a_file_of_its_own(tmp_path: Path) -> None:
     csv_files.write_skipped(tmp_path / "skipped.csv", [("=a\udcff.png", "empty")])
     assert [path.name for path in tmp_path.iterdir()] == ["skipped.csv"]
     assert (tmp_path / "skipped.csv").read_bytes() == b"file,reason\r\n'=a\xff.png,empty\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a\x1b[31m", "a\\x1b[31m"), ("\u202egnp", "\\u202egnp"), ("a\nb\tc", "a\nb\tc")]
+)
+def test_controls_are_written_as_escapes(text: str, shown: str) -> None:
+    assert next(csv.reader(io.StringIO(written([text]), newline=""))) == [shown]

@@ -113,3 +113,11 @@ def test_an_address_is_no_path_unless_something_is_called_so(tmp_path: Path, mon
     assert "curl -LO https://example.org/a" in refused.value.remedy
     (tmp_path / "https:" / "a").mkdir(parents=True)
     assert user_path("https://a") == Path("https:/a")
+
+
+def test_pipes_and_devices_are_refused_before_they_are_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(ZooError, match="a pipe or a device"):
+            user_path(name)
+    assert user_path("/dev/null") == Path("/dev/null")

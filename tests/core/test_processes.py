@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 
+from tests.support import CHECKOUT
 from zoo.core import processes
 from zoo.protocol import variables
 
@@ -98,3 +99,31 @@ def test_nothing_is_watched_where_nobody_asked(value: str | None, monkeypatch: p
     processes.end_with_starter()
     assert threading.active_count() == before
     assert variables.WATCH_HOST not in os.environ
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_child_ends_with_its_starter_without_a_group_of_its_own(number: int) -> None:
+    code = f"""
+import os, subprocess, sys
+sys.path.insert(0, {str(CHECKOUT)!r})
+from zoo.core import processes
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+with processes.ended_with_us(child.pid):
+    print(child.pid, flush=True)
+    child.wait()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        child = psutil.Process(int(starter.stdout.readline()))
+        time.sleep(0.5)
+        starter.send_signal(number)
+        child.wait(30)
+
+
+def test_a_child_that_outlives_the_block_is_left_alone() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+        with processes.ended_with_us(child.pid):
+            pass
+        time.sleep(0.5)
+        assert child.poll() is None
+        child.kill()

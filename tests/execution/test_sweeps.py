@@ -377,6 +377,20 @@ def test_a_sweep_that_no_engine_takes_leaves_no_folder(
     assert not list((pretending / "runs").iterdir())
 
 
+def test_a_host_that_cannot_be_reached_is_named(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pretending / "bin").mkdir()
+    (pretending / "bin" / "ssh").write_text(
+        "#!/bin/sh\ntest -e there && echo 'No route to host' >&2 && exit 255\ntouch there\n"
+    )
+    (pretending / "bin" / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(pretending / "bin"), prepend=os.pathsep)
+    words = ["launcher=ssh", "launcher.hosts=[mac1]", "launcher.retries=0", "output.name=far"]
+    assert main(["train", "-m", "data=digits", "seed=1,2", *words]) == 1
+    assert "mac1 cannot be reached: No route to host" in capsys.readouterr().err
+
+
 # -- real processes
 
 

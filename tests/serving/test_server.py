@@ -211,6 +211,10 @@ def test_a_body_of_unknown_length_is_counted_as_it_comes(server: Server) -> None
     [
         ({"host": "evil.example"}, 421),
         ({"host": "evil.example:80"}, 421),
+        ({"host": "127.0.0.1:abc"}, 421),
+        ({"host": "127.0.0.1:99999"}, 421),
+        ({"host": "localhost:80"}, 200),
+        ({"host": "LOCALHOST"}, 200),
         ({"host": "127.0.0.1@evil.example"}, 421),
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "null"}, 403),

@@ -89,6 +89,15 @@ def test_a_weight_that_is_no_finite_number_is_refused_by_name(tmp_path: Path, na
     assert repr(next(iter(weights.arrays))) in message
 
 
+def test_a_safetensors_file_with_a_name_twice_is_refused(tmp_path: Path) -> None:
+    entry = '"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}'
+    header = ("{" + entry + "," + entry + "}").encode()
+    path = tmp_path / "twice.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    with pytest.raises(ZooError, match=r"'a' is there twice"):
+        weights_io.read(path)
+
+
 def test_bfloat16_is_read_from_safetensors_and_from_keras_3(tmp_path: Path) -> None:
     upper = np.array([1.5, -2.0], "<f4").view("<u2")[1::2]
     header = json.dumps({"a/kernel": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()

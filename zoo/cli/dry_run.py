@@ -10,7 +10,7 @@ from zoo.config.schemas.classifiers import ClassifierConfig, EvaluateConfig, Inf
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
-from zoo.core import paths, planning
+from zoo.core import files, paths, planning
 from zoo.environments import external, interpreters, machine, selection, stacks, store
 from zoo.runs import context, resume
 from zoo.tasks import discovery, registry
@@ -28,6 +28,8 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     remarks = references.remarks(reference, here) if reference else []
     overrides = registry.expand(verb, registry.with_gpu(overrides, here))
     command = discovery.command_of(verb, overrides)
+    if capture is None and not paths.cache_dir().is_dir():
+        files.check_writable(paths.cache_dir() / "data")
     reached, unchecked = (None, []) if capture else _checked(command, overrides)
     if reached is None:
         composed, choice = context.resolve(command, overrides.without(resume.KEY), here, reference)

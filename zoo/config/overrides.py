@@ -40,6 +40,10 @@ class Override:
     choices: tuple[str, ...] = ()
 
 
+# More take minutes to parse, and are no settings that somebody wrote.
+MOST_WORDS = 1000
+
+
 class Overrides:
     """Immutable settings in order, each with the layer that set it. The last entry of a key wins."""
 
@@ -58,6 +62,12 @@ class Overrides:
             layer: what sets them.
             literal: more keys, next to paths, whose values are read as text.
         """
+        words = list(words)
+        if len(words) > MOST_WORDS:
+            raise ZooError(
+                f"The command has {len(words):,} settings, more than {MOST_WORDS:,}",
+                "Give a list as one setting: KEY=[A,B].",
+            )
         results = [_parse_one(text, layer, literal) for text in words]
         problems = [result for result in results if isinstance(result, str)]
         if problems:

@@ -1,8 +1,9 @@
-"""Write and read CSV files whose cells no spreadsheet runs as formulas.
+r"""Write and read CSV files whose cells no spreadsheet runs as formulas.
 
 Class names, texts and file names come from users and third parties. A spreadsheet runs a cell that begins with ``=``,
 ``+``, ``-``, ``@``, a tab or a carriage return, so such text gets a leading apostrophe (OWASP, CSV injection).
-Numbers are unchanged, and :func:`rows` removes the apostrophe.
+Numbers are unchanged, and :func:`rows` removes the apostrophe. Characters that control a terminal, or reverse the
+direction of text, are written as escapes such as ``\x1b``.
 """
 
 import csv
@@ -13,6 +14,8 @@ from typing import Any, TextIO
 
 # Leading apostrophes are escaped too, so that reading restores the original text.
 _FORMULA = re.compile("'*[=+\\-@\t\r]")
+# Control a terminal, or reverse the direction of text.
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
@@ -23,7 +26,7 @@ class Writer:
         self._writer = csv.writer(stream)
 
     def writerow(self, cells: Iterable[object]) -> None:
-        self._writer.writerow([escape_formula(cell) for cell in cells])
+        self._writer.writerow([escape_formula(_visible(cell)) for cell in cells])
 
     def writerows(self, rows: Iterable[Iterable[object]]) -> None:
         for row in rows:
@@ -35,6 +38,12 @@ def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
     if skipped:
         with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
             Writer(out).writerows([("file", "reason"), *skipped])
+
+
+def _visible(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), cell)
 
 
 def escape_formula(cell: object) -> object:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shlex
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -71,6 +72,8 @@ def user_path(text: str | Path) -> Path:
             f"{given} is an address, and files are read from the disk only",
             f"Download it first, for example: curl -LO {shlex.quote(given)}\nThen give the path of the file.",
         )
+    if _is_special(given):
+        raise ZooError(f"{given} is a pipe or a device: neither a file nor a folder", "Name a file or folder.")
     if "\0" in given:
         raise ZooError(f"{given!r} is not a path: it contains a NUL character", "Check the path.")
     path = Path(os.path.expanduser(given))
@@ -81,6 +84,16 @@ def user_path(text: str | Path) -> Path:
             f"Give the whole path; ./{given} is the path of something whose name begins with ~.",
         )
     return path
+
+
+def _is_special(given: str) -> bool:
+    """Return whether a path is a pipe, socket or device, whose reading may never end; not those of the shell."""
+    try:
+        mode = os.stat(given).st_mode
+    except (OSError, ValueError):  # reported by the code that opens it
+        return False
+    regular = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not regular and not given.startswith(("/dev/fd/", "/dev/std", os.devnull))
 
 
 def existing_input(text: str | Path, remedy: str) -> Path:

@@ -72,6 +72,36 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
                 stream.close()
 
 
+# Ends a process whose starter has ended without a last word.
+_WATCHER = """
+import os, signal, sys, time
+if not os.read(int(sys.argv[1]), 1):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.kill(int(sys.argv[2]), number)
+        except OSError:
+            break
+        time.sleep(2)
+"""
+
+
+@contextlib.contextmanager
+def ended_with_us(pid: int) -> Iterator[None]:
+    """End a child process if this one is killed inside the block; the child keeps its terminal and group."""
+    with death_pipe() as (theirs, ours):
+        watcher = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _WATCHER, str(theirs), str(pid)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=[theirs],
+        )  # fmt: skip
+    try:
+        yield
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(ours, b".")
+        os.close(ours)
+        watcher.wait()
+
+
 @contextlib.contextmanager
 def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
     """Handle signals, by number, inside the block; only in the main thread, because others cannot."""

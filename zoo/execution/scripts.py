@@ -65,7 +65,8 @@ def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None
         started.append(process)
         if copy:
             copy.start()
-        return process.wait()
+        with processes.ended_with_us(process.pid):
+            return process.wait()
 
 
 @contextlib.contextmanager

@@ -105,7 +105,10 @@ class Guard:
     def _looks_own(self, host: str) -> bool:
         """Return True if a Host header names this server, to block DNS rebinding by other sites' pages."""
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            parts = urlsplit(f"//{host}")
+            name = parts.hostname or ""
+            if parts.port is None and not host.lower().endswith(name + "]" * ("]" in host)):  # raises for :abc
+                return False
             if name in self._names:
                 return True
             return not self._limits.is_loopback and bool(ipaddress.ip_address(name))

@@ -182,7 +182,7 @@ def read_safetensors(path: Path) -> Weights:
     content = path.read_bytes()
     try:
         entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")], object_pairs_hook=_unique)
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise RejectedFileError(path, f"it is not a whole safetensors file ({error})") from error
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
@@ -193,6 +193,13 @@ def read_safetensors(path: Path) -> Weights:
             dict(sorted(arrays.items())), "safetensors", order_problems=("it does not tell the order of the layers",)
         )
     return Weights({name: arrays[name] for name in order}, "safetensors")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return dict(pairs)
 
 
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}

@@ -190,3 +190,15 @@ def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: py
     closed: list[tuple[str, str]] = []
     assert list(decode.iter_images(tmp_path, closed)) == ["open/a.png"]
     assert closed == [(str(tmp_path / "shut"), "Permission denied")]
+
+
+def test_decoding_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a JPEG with a long comment, Pillow reads the same bytes again and again."""
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.jpg")
+    content = (tmp_path / "a.jpg").read_bytes()
+    comment = b"\xff\xfe\xff\xff" + bytes(65_533)
+    (tmp_path / "slow.jpg").write_bytes(content[:2] + comment * 300 + content[2:])
+    assert decode.decode(tmp_path / "slow.jpg", (8, 8)).shape == (8, 8, 3)
+    monkeypatch.setattr(decode, "MOST_SECONDS", 0.001)
+    with pytest.raises(decode.UnreadableError, match=r"it takes longer than 0\.001 s to decode"):
+        decode.decode(tmp_path / "slow.jpg", (8, 8))

@@ -1,16 +1,22 @@
 """`zoo explain`: look up the causes and remedies of an error."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from zoo.cli.parser import add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
+from zoo.core.paths import existing_input
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
+
+# More is not read: the cause of an error is near its end.
+MOST_BYTES = 1 << 26
+REMEDY = "Name a log file, or use - and paste the log."
 
 
 def add_parser(verbs: "Verbs") -> None:
@@ -36,12 +42,27 @@ def run(parsed: argparse.Namespace) -> int:
     return 0 if findings else 1
 
 
+def _existing(name: str) -> Path:
+    """Return the path of a log, which may be a pipe of the shell, `<(command)`, but not another pipe or a device."""
+    return Path(name) if name.startswith("/dev/fd/") else existing_input(name, REMEDY)
+
+
+def _end(stream: BinaryIO) -> str:
+    data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ZooError(f"The log is longer than {MOST_BYTES >> 20} MB", "Give its end: tail -n 10000 LOG > end.log")
+    return data.decode("utf-8", "replace")
+
+
 def _read(name: str) -> str:
-    if name == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    """Read a log; of one that is longer than ``MOST_BYTES``, the end."""
     try:
-        return Path(name).read_bytes().decode("utf-8", "replace")
+        if name == "-":
+            return _end(sys.stdin.buffer)
+        with _existing(name).open("rb") as stream:
+            if (size := os.fstat(stream.fileno()).st_size) > MOST_BYTES:
+                stream.seek(size - MOST_BYTES)
+                console.warn(f"{name} is longer than {MOST_BYTES >> 20} MB; only its end is searched")
+            return _end(stream)
     except OSError as error:
-        raise ZooError(
-            f"Cannot read {name}: {error.strerror}", "Name a log file, or use - and paste the log."
-        ) from error
+        raise ZooError(f"Cannot read {name}: {error.strerror}", REMEDY) from error

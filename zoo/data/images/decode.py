@@ -1,8 +1,10 @@
 """Decode users' image files, upright and as RGB, for every task."""
 
 import functools
+import io
 import os
 import stat
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,8 @@ SUFFIXES = (*READABLE, ".heic", ".heif")
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
 MOST_PIXELS = 89_478_485
+# Limit on the time to decode: a file of many progressive scans or long comments takes minutes.
+MOST_SECONDS = 20.0
 # Share of the image's shorter side that "crop" keeps, as usual for published ImageNet results: 224 of 256.
 CROP = 0.875
 
@@ -93,7 +97,7 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
             raise UnreadableError("it is not a file")
         if status.st_size == 0:
             raise UnreadableError("the file is empty")
-        with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
+        with _Timed(path.open("rb", 0)) as file, Image.open(file, formats=formats()) as image:
             if image.width * image.height > MOST_PIXELS:
                 reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
                 raise UnreadableError(reason)
@@ -114,6 +118,25 @@ def open_upright(path: Path, hint: tuple[int, int] | None = None) -> "Image":
     # Malformed bytes make decoders raise nearly any exception.
     except Exception as error:
         raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+
+
+class _Timed(io.BufferedReader):
+    """A file that takes at most ``MOST_SECONDS`` of processor time to be read and decoded by one thread."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        super().__init__(raw, 1 << 16)
+        self._began = time.thread_time()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if time.thread_time() - self._began > MOST_SECONDS:
+            raise UnreadableError(f"it takes longer than {MOST_SECONDS:g} s to decode")
+        return super().read(size)
+
+
+def formats() -> list[str]:
+    from PIL import Image
+
+    return [name for name in FORMATS if name in Image.OPEN]
 
 
 def _upright(image: "Image") -> "Image":

@@ -157,7 +157,7 @@ def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
 def _open(path: Path) -> "Image":
     from PIL import Image
 
-    return Image.open(path, formats=[name for name in decode.FORMATS if name in Image.OPEN])
+    return Image.open(path, formats=decode.formats())
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from zoo.core import console, processes
 from zoo.core.errors import ZooError
-from zoo.execution.launchers import Executor, Job
+from zoo.execution.launchers import Executor, Job, ssh
 from zoo.execution.sweeps import attempts
 from zoo.execution.sweeps.record import Element, Sweep
 
@@ -107,6 +107,8 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
         progress.failures[name] += 1
         again = progress.failures[name] <= retries and _may_differ(sweep, elements[name], status)
         words = ending(sweep, elements[name], status)
+        if isinstance(job, ssh.SshJob) and status == ssh.UNREACHABLE:
+            words = f"{progress.places[name]} cannot be reached: {last_words(sweep.log(name)).splitlines()[-1]}"
         console.warn(f"{name}: {words}" + ("; it is tried again" if again else ""))
         if again:
             progress.waiting.append(elements[name])
