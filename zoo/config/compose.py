@@ -200,9 +200,7 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
     if command.task != config_files.DEFAULT_TASK:
         return None
     if model_files.is_saved(model):
-        if command.verb not in ("infer", "evaluate", "export"):
-            raise model_files.refusal(str(model))
-        return model_files.saved_row(str(model))
+        return model_files.saved_row(str(model), command.verb)
     if model_files.is_application(model):
         return model_files.application_row(str(model))
     return model_files.read(str(model)).row() if model_files.is_named(model) else None

@@ -79,24 +79,22 @@ def application_row(model: str) -> Json:
     return {"name": model, "about": "of keras.applications", "input_size": None, "bn_momentum": None}
 
 
-def saved_row(model: str) -> Json:
+def saved_row(model: str, verb: str) -> Json:
     """Return the equivalent of a file under ``configs/model`` for a saved model, which is opened later."""
     kind = kind_of(model)
-    return {"name": kind.path.name, "about": kind.about, "saved": str(kind.path)}
+    frozen = kind.word in file_kinds.FROZEN
+    if verb not in ("infer", "evaluate", "export") or (frozen and verb == "export"):
+        raise kind.refusal("weights" if frozen else "model")
+    row = {"name": kind.path.name, "about": kind.about, "saved": str(kind.path)}
+    return row | {"output": None} if frozen else row
 
 
 def kind_of(model: str) -> file_kinds.FileKind:
-    """Return what ``model=PATH`` names, if it is a model that can be used."""
+    """Return what ``model=PATH`` names, if it is a model."""
     kind = file_kinds.of(existing_input(model, FORM_OF_SAVED).absolute())
-    if kind.word not in file_kinds.MODELS:
+    if kind.word not in file_kinds.MODELS + file_kinds.FROZEN:
         raise kind.refusal("model")
     return kind
-
-
-def refusal(model: str) -> ZooError:
-    """Return the error for a saved model where only networks with layers are used."""
-    kind = file_kinds.of(existing_input(model, FORM_OF_SAVED).absolute())
-    return kind.refusal("weights" if kind.word in file_kinds.FROZEN else "model")
 
 
 def read(text: str) -> ModelFile:

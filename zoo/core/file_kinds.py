@@ -77,7 +77,8 @@ class FileKind:
         if self.inside:
             return f"Give {setting}={inside}."
         if self.word in FROZEN:
-            return "Give the Keras model that it was made from: .keras or .h5."
+            more = f" `python -m zoo infer model={path}` uses this one as it is."
+            return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
             return f"Name the network of these weights: model=NAME weights={path}"
         return _REMEDIES.get(self.word, _FORMS).format(

@@ -28,7 +28,7 @@ from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
-from zoo.protocol.request import PROBE, DevicePart, Request
+from zoo.protocol.request import PROBE, DevicePart, ModelPart, Request
 
 HEALTH_S = 600.0
 ROOM_FOR_BYTE_CODE = 500 * 10**6  # free bytes; the byte code of a large stack has 200 MB
@@ -112,12 +112,15 @@ def health_check(stack: Stack, python: Path) -> str | None:
     return "\n".join(f"    {line}" for line in words)
 
 
-def ask(stack: Stack, python: Path, verb: str = PROBE, job: str = "") -> "subprocess.CompletedProcess[str]":
+def ask(
+    stack: Stack, python: Path, verb: str = PROBE, job: str = "", model: ModelPart | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Have a stack's worker do a job on the CPU without a run folder; raise TimeoutExpired after :data:`HEALTH_S`."""
     device = DevicePart(backend="cpu", framework=stack.framework, device_kind="cpu")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
         request = Request(verb=verb, job=job, run_dir=scratch, stack=stack.requested, device=device)
+        request.model = model or request.model
         write_json(path, request.to_json())
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command, variables = worker_command(python, path), child_environment(stack)

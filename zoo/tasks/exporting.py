@@ -45,6 +45,7 @@ class Subject:
         items: writes at most so many items into a folder, and returns the ``data`` of a request.
         calibration: the same for calibration items; None without any.
         source: the run, if any.
+        own_stack: the stack that reads the model, if stack ``export`` does not: it answers, and writes a SavedModel.
         record: further fields of ``run.json``.
         beside: files to copy next to the exported ones.
     """
@@ -56,6 +57,7 @@ class Subject:
     items: Callable[[Path, int], ItemData]
     calibration: Callable[[Path, int], ItemData] | None = None
     source: Run | None = None
+    own_stack: str | None = None
     record: Json = dataclasses.field(default_factory=dict)
     beside: list[Path] = dataclasses.field(default_factory=list)
 
@@ -136,6 +138,9 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     except OSError as error:
         raise storage_error("write", context.folder, error) from error
     own = _own_answers(context, subject, data)
+    if subject.own_stack:
+        arguments = subject.model["args"] | {"frozen": True, "output": None}
+        subject = dataclasses.replace(subject, model=subject.model | {"args": arguments, "saved": own["saved"]})
     answers = {name: own.get(name) for name in ("answers", "answers_ms")}
     request = _request(
         context,
@@ -181,16 +186,20 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Item
         return {"answers": None, "answers_from": STACK, "answers_why": why}
     record = dataclasses.replace(context.record, stack=dict(context.record.stack))
     own = dataclasses.replace(context, choice=choice, record=record, folder=_folder(context, "source"))
-    outcome: Outcome = execute(own, _request(own, subject, data, "answer"), live=False)
+    saved = str(own.folder / "model") if subject.own_stack else ""
+    outcome: Outcome = execute(own, _request(own, subject, data, "answer", folder=saved), live=False)
     raise_if_failed(own, outcome)
     taken = outcome.done.metrics["milliseconds"] if outcome.done else None
     console.say(f"Compared with what stack {choice.stack.name} answers itself")
-    return {"answers": str(own.folder / "answers.npz"), "answers_ms": taken, "answers_from": choice.stack.name}
+    answers = str(own.folder / "answers.npz")
+    return {"answers": answers, "answers_ms": taken, "answers_from": choice.stack.name, "saved": saved}
 
 
 def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
     """Return the stack of the training, on its own backend; or None, and the reason."""
     wanted, source = context.settings.compare_to, subject.source
+    if subject.own_stack:
+        return selection.select("cpu", context.machine, subject.own_stack), ""
     if wanted == "rebuilt" or source is None:
         return None, "compare_to=rebuilt" if source else "there is no run"
     try:

@@ -68,7 +68,7 @@ def read(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ZooError(f"{path} is not text in UTF-8", KINDS) from error
     if path.suffix.lower() != ".json":
-        return _lines(text)
+        return lines(text)
     try:
         names = _of_json(json.loads(text))
     except (ValueError, RecursionError):
@@ -78,12 +78,12 @@ def read(path: Path) -> list[str]:
     return names
 
 
-def _lines(text: str) -> list[str]:
+def lines(text: str) -> list[str]:
     """Return one name per line, without numbers before all of them, as in ``0 cat``."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    parts = [re.fullmatch(r"(\d+)[\s:,]+(.+)", line) for line in lines]
-    numbered = [int(part[1]) for part in parts if part] == list(range(len(lines)))
-    return [part[2] for part in parts if part] if numbered else lines
+    rows = [line.strip() for line in text.splitlines() if line.strip()]
+    parts = [re.fullmatch(r"(\d+)[\s:,]+(.+)", row) for row in rows]
+    numbered = [int(part[1]) for part in parts if part] == list(range(len(rows)))
+    return [part[2] for part in parts if part] if numbered else rows
 
 
 def _of_json(content: Any) -> list[str] | None:

@@ -27,11 +27,13 @@ def build_model(model, load=True):
 
         return own_model.build(model.replace(args=arguments)), normalising(*own) if own else to_unit
     if model.saved:
-        from zoo.worker import saved_model
+        from zoo.worker import frozen_model, saved_model
 
         preprocess = normalising(*own)
         if arguments["channels"] == 1:
             preprocess = saved_model.grayscale(preprocess)
+        if arguments.get("frozen"):
+            return frozen_model.build(model), preprocess
         network = saved_model.build(model)
         return network, saved_model.fitting(network, preprocess)
     if model.name.startswith("keras/"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_parser(verbs: "Verbs") -> None:
     actions = add_actions(add_verb(verbs, "weights", None, "inspect and convert weights files"))
     show = add_verb(actions, "show", run, "list the weights in a file, with their shapes")
-    show.add_argument("file", help=".npz, .safetensors, .h5 of any Keras, .weights.h5 or .keras")
+    show.add_argument("file", help="a model or weights in any format")
     convert = add_verb(actions, "convert", _convert, "write the weights of a file in another format")
     convert.add_argument("source", metavar="IN", help="the file to read; its content decides the format")
     convert.add_argument(

@@ -17,6 +17,7 @@ from zoo.runs.result import Run
 from zoo.tasks import exporting
 from zoo.tasks.image_classification import photo_stream, predict, source
 from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.source import saved
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subjec
         items=_photos(settings.input, network.size, settings.resize),
         calibration=None if calibrate == "train" else _photos(calibrate, network.size, settings.resize),
         record=network.record,
+        own_stack=saved.KERAS_2 if network.record["weights"].get("keras", "").startswith("2.") else None,
     )
 
 

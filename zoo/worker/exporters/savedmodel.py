@@ -20,7 +20,7 @@ def export(subject, path, quantize, calibration, facts):
     import tensorflow as tf
 
     holder = tf.Module()
-    holder.model, holder.serve = subject.model, tracing.function(subject)
+    holder.model, holder.serve = getattr(subject.model, "trackable", subject.model), tracing.function(subject)
     tf.saved_model.save(holder, path, signatures=holder.serve)
 
 

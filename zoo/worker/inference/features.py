@@ -11,6 +11,7 @@ import numpy as np
 from zoo.models import compat
 from zoo.models.saved_weights import listed
 from zoo.worker.errors import UserError
+from zoo.worker.frozen_model import FrozenModel
 from zoo.worker.inference.outputs import finite
 
 POOLING = ("GlobalAverage", "GlobalMax", "AveragePooling", "MaxPooling")
@@ -36,6 +37,8 @@ def trunk(model, layer=None):
 
 def cut(request, model):
     """Cut off the model of a request after the layer of its ``features``; set the layer's name in the request."""
+    if isinstance(model, FrozenModel):
+        return model.choose(request.features.layer or request.model.args.get("output"), request.model.saved)
     part, request.features.layer = trunk(model, request.features.layer)
     return part
 

@@ -6,12 +6,16 @@ import time
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.exporters import savedmodel
 from zoo.worker.exporting import comparison, subject
 from zoo.worker.files import save_arrays
 
 
 def run(request, events, stop, phases):
-    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` has the milliseconds of one item."""
+    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` has the milliseconds of one item.
+
+    If the request's ``export`` names a ``folder``, the model is written there as a SavedModel.
+    """
     began = time.monotonic()
     source = subject.of(request)
     questions = source.questions(request.data)
@@ -19,6 +23,8 @@ def run(request, events, stop, phases):
     began = time.monotonic()
     save(os.path.join(request.run_dir, "answers.npz"), source.answers(questions))
     phases["infer_s"] = time.monotonic() - began
+    if request.export.folder:
+        savedmodel.export(source, request.export.folder, "none", [], {})
     taken = comparison.milliseconds(lambda question: compat.outputs(source.model, _alone(question)), questions[0])
     return {"metrics": {"milliseconds": taken, "items": sum(len(question[0]) for question in questions)}}
 

@@ -10,12 +10,13 @@ from zoo.config import model_files
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.config.tasks import Command
+from zoo.core import file_kinds
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
 from zoo.runs.context import RunContext
 from zoo.tasks import trained_run
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.source import application, published, saved
+from zoo.tasks.image_classification.source import application, frozen, published, saved
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 # Fields needed from the record of the training run.
@@ -48,8 +49,7 @@ def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type]
         run = trained_run.open_run(command, overrides, needed)
         return TrainedRun(run, trained_run.model(run, given=model, verb=command.verb))
     if model_files.is_saved(model):
-        model_files.kind_of(str(model))
-        return saved
+        return frozen if model_files.kind_of(str(model)).word in file_kinds.FROZEN else saved
     return application if model_files.is_application(model) else published
 
 

@@ -21,6 +21,7 @@ from zoo.environments import store
 from zoo.environments.machine import Machine
 from zoo.environments.stacks import Stack
 from zoo.protocol.events import DoneEvent, ErrorEvent
+from zoo.protocol.request import ModelPart
 from zoo.runs import event_log
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
@@ -63,24 +64,23 @@ def catalogue(stack: Stack, platform: str) -> Json:
         known = dict(json.loads(path.read_text(encoding="utf-8")))
     if not known:
         console.say(f"Asking the Keras of {stack.name} for its architectures")
-        known = _asked(stack, environment.python)
+        known = asked(stack, environment.python, "list_applications", "name its architectures")
         write_json(path, known, parents=True)
     return known
 
 
-def _asked(stack: Stack, python: Path) -> Json:
+def asked(stack: Stack, python: Path, job: str, what: str, model: ModelPart | None = None) -> Json:
+    """Return what a job of a stack answers without a run; ``what`` are words for messages."""
     try:
-        answer = store.ask(stack, python, "infer", "list_applications")
+        answer = store.ask(stack, python, "infer", job, model)
     except subprocess.TimeoutExpired as error:
-        raise ZooError(
-            f"Stack {stack.name} did not name its architectures within {store.HEALTH_S:g} s", "Try again."
-        ) from error
+        raise ZooError(f"Stack {stack.name} did not {what} within {store.HEALTH_S:g} s", "Try again.") from error
     events = [event_log.parse(line.encode()) for line in answer.stdout.splitlines()]
     done = [event.metrics for event in events if isinstance(event, DoneEvent)]
     if not done:
         words = [event.message for event in events if isinstance(event, ErrorEvent)]
         said = " ".join(words)[:500] or answer.stderr[-500:]
-        raise ZooError(f"Stack {stack.name} cannot name its architectures: {said}", "Choose another stack.")
+        raise ZooError(f"Stack {stack.name} cannot {what}: {said}", "Choose another stack.")
     return done[0]
 
 

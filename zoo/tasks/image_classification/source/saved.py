@@ -1,5 +1,7 @@
 """A classifier from a saved model: the stack of its Keras generation, and its classes."""
 
+from pathlib import Path
+
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console
@@ -49,7 +51,8 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
-    _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
+    if context.verb != "export":  # which has the model's own generation read it
+        _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
     numbers = bool(model.measures) and not settings.wants_features
     if numbers:
         why = f"with {model.path.name}, whose loss is for numbers"
@@ -58,7 +61,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
     else:
         names = [] if settings.wants_features else _class_names(settings, model)
-    size = _size(settings, model)
+    size = size_of(settings, model.path, model.input_shape[:2])
     channels = model.input_shape[2]
     mean, deviation = SCALES[_scale(settings, model)]
     if channels == 1:
@@ -97,15 +100,16 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
     return settings.scale
 
 
-def _size(settings: ClassifierConfig, model: SavedModel) -> tuple[int, int]:
-    height, width, _ = model.input_shape
+def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int | None]) -> tuple[int, int]:
+    """Return (height, width) of the images: those of the file, or ``size=`` where it takes any."""
+    height, width = edges
     if settings.size == "auto":
         if height is None or width is None:
-            raise ZooError(f"{model.path} takes images of any size", "Give size=PIXELS, such as size=224.")
+            raise ZooError(f"{path} takes images of any size", "Give size=PIXELS, such as size=224.")
         return height, width
     size = int(settings.size)
     if (height or size, width or size) != (size, size):
-        raise ZooError(f"{model.path} takes images of {height} x {width}, not {size} x {size}", "Leave size= out.")
+        raise ZooError(f"{path} takes images of {height} x {width}, not {size} x {size}", "Leave size= out.")
     return size, size
 
 

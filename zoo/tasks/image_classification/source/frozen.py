@@ -1,0 +1,143 @@
+"""A classifier from a model without layers: a SavedModel, TensorFlow Lite, or ONNX, in its own runtime."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from zoo.config import model_files
+from zoo.config.overrides import Overrides
+from zoo.config.schemas.classifiers import ClassifierConfig
+from zoo.core import console
+from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
+from zoo.data.array_datasets import ArrayDataset
+from zoo.environments import store
+from zoo.environments.machine import Machine
+from zoo.protocol.request import ModelPart
+from zoo.runs.context import RunContext
+from zoo.runs.records import Json
+from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
+from zoo.tasks.image_classification.source import application, saved
+from zoo.weights import class_names
+
+# The stack with the runtimes of all formats.
+STACK = "export"
+# The description next to a model that `export` wrote.
+FACTS = "model.json"
+MOST_BYTES = 16 << 20
+
+
+def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
+    """Add the stack with the runtimes, if the user chose none."""
+    if overrides.get("stack") or overrides.get("backend") not in (None, "auto", "cpu"):
+        return overrides
+    return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
+
+
+def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+    settings = context.settings
+    kind = model_files.kind_of(str(settings.model["saved"]))
+    path = kind.path
+    why = f"with {path.name}, {kind.about}"
+    context.refuse_needless(why, "precision")
+    part = ModelPart(name=path.name, args={}, saved=str(path))
+    environment = store.ensure(context.choice.stack, context.machine.platform)
+    console.say(f"Asking stack {context.choice.stack.name} for the inputs and outputs of {path.name}")
+    row = application.asked(context.choice.stack, environment.python, "describe_model", f"open {path.name}", part)
+    facts = _facts(path)
+    height, width, channels = row["shape"]
+    size = saved.size_of(settings, path, (height, width))
+    names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts)
+    mean, scale = _scaling(settings, path, row, facts)
+    if channels == 1:
+        mean, scale = [sum(mean) / len(mean)], [sum(scale) / len(scale)]
+    arguments: Json = {
+        "classes": len(names) or None, "channels": channels, "normalise": (mean, scale), "frozen": True,
+        "output": settings.model["output"],
+    }  # fmt: skip
+    record = {"source": str(path), "file": str(path), "sha256": file_sha256(_content(path)), "kind": kind.word}
+    what = "features" if settings.wants_features else f"{len(names)} classes"
+    console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
+    request = {"name": path.name, "args": arguments, "saved": str(path)}
+    return Classifier(request, size, None, names, {"weights": record})
+
+
+def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
+    """Return the network, which accepts only images of its own size."""
+    return classifier(context)
+
+
+def _content(path: Path) -> Path:
+    return path / "saved_model.pb" if path.is_dir() else path
+
+
+def _facts(path: Path) -> Json:
+    """Return the zoo's own description next to an exported model, or nothing."""
+    place = path.parent / FACTS
+    if not place.is_file() or place.stat().st_size > MOST_BYTES:
+        return {}
+    try:
+        facts = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        console.warn(f"{place} cannot be read and is not used: {error}")
+        return {}
+    return facts if isinstance(facts, dict) and "format" in facts else {}
+
+
+def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -> list[str]:
+    """Name the classes: from ``classes=``, the file itself, a file next to it, or by numbers."""
+    wanted = settings.model["output"]
+    shapes = [shape for name, shape in outputs.items() if wanted in (None, name)]
+    counts = {_width(shape) for shape in shapes} - {None}
+    if len(counts) != 1:
+        listing = ", ".join(f"{name} {shape}" for name, shape in outputs.items())
+        raise ZooError(
+            f"{path} has the outputs {listing}", "Choose one with a number for each class: model.output=NAME"
+        )
+    count = max(2, counts.pop() or 0)
+    own = settings.classes is None and (facts.get("classes") or _packed(path))
+    if own and len(own) == count and all(isinstance(name, str) for name in own):
+        return list(own)
+    beside = path / "-" if path.is_dir() and any((path / name).is_file() for name in class_names.BESIDE) else path
+    return class_names.choose(settings.classes, beside, count)
+
+
+def _width(shape: list[int | None]) -> int | None:
+    sizes = [size for size in shape if size != 1] or [1]
+    return sizes[0] if len(sizes) == 1 else None
+
+
+def _packed(path: Path) -> list[str] | None:
+    """Return the labels in the metadata of TensorFlow Lite, which make the file a zip archive as well."""
+    if path.is_dir() or not zipfile.is_zipfile(path):
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [each for each in archive.infolist() if each.filename.endswith(".txt")]
+            if len(members) != 1 or members[0].file_size > MOST_BYTES:
+                return None
+            text = archive.read(members[0]).decode("utf-8-sig")
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        console.warn(f"The labels in {path.name} cannot be read: {error}")
+        return None
+    console.say(f"Names of the classes: {members[0].filename} in {path.name}")
+    return class_names.lines(text)
+
+
+def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> tuple[Any, Any]:
+    """Return (mean, scale) of pixels: the user's, the description's, or that of the quantized input."""
+    if settings.scale:
+        return SCALES[settings.scale]
+    known = facts.get("preprocessing")
+    if isinstance(known, dict) and known.get("color") in ("RGB", "gray"):
+        return known["subtract"], known["divide"]
+    if row["dtype"] in ("uint8", "int8"):
+        scale, zero = row["quantization"] or (1.0, 0)
+        lowest = -128 if row["dtype"] == "int8" else 0
+        console.say(f"The input of {path.name} is {row['dtype']}: pixels are given as they are")
+        return [float(zero - lowest)] * 3, [1 / scale] * 3
+    raise ZooError(
+        f"scale is missing: {path.name} does not tell how pixels were scaled in training",
+        f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Teachable Machine and MobileNet use -1..1.",
+    )
