@@ -231,3 +231,51 @@ def test_labels_in_a_file_and_an_evaluation(files: Path) -> None:
 def test_a_frozen_model_is_not_exported_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", f"model={files / 'nhwc.onnx'}", "format=onnx"]) == 1
     assert "Give the Keras model that it was made from" in " ".join(capsys.readouterr().err.split())
+
+
+# Nested as Teachable Machine saves it; its DepthwiseConv2D is one that Keras 3 does not load.
+KERAS_2 = """
+import numpy as np, tensorflow as tf
+from tensorflow.keras import Sequential, layers
+
+tf.keras.utils.set_random_seed(1)
+trunk = Sequential([layers.InputLayer((16, 16, 3)), layers.Conv2D(4, 3), layers.DepthwiseConv2D(3),
+                    layers.GlobalAveragePooling2D()])
+top = Sequential([layers.InputLayer((4,)), layers.Dense(2, "softmax", use_bias=False)])
+model = Sequential([trunk, top])
+model.build((None, 16, 16, 3))
+model.save("keras_model.h5")
+model.save("model.savedmodel", save_format="tf")
+open("labels.txt", "w").write("0 Cat\\n1 Dog\\n")
+pixels = np.load("pixels.npy").astype("float32")
+np.save("answers.npy", model.predict(pixels / np.float32(127.5) - 1, verbose=0))
+"""
+
+
+@pytest.mark.stacks("export", "tf-2.12")
+def test_a_model_of_keras_2_is_exported_and_its_saved_model_answers(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (3, 16, 16, 3), np.uint8) // [[[[1]]], [[[2]]], [[[9]]]]
+    np.save(tmp_path / "pixels.npy", pixels)
+    (tmp_path / "photos").mkdir()
+    for number, image in enumerate(pixels):
+        Image.fromarray(image.astype(np.uint8)).save(tmp_path / "photos" / f"{number}.png")
+    row, environment = real_stacks.environment("tf-2.12")
+    real_stacks.environment("export")
+    command = [str(environment.python), "-c", KERAS_2]
+    done = subprocess.run(command, cwd=tmp_path, env=row.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    words = ["scale=-1..1", f"input={tmp_path / 'photos'}", f"output.root={tmp_path}"]
+    formats = ["format=onnx,litert", f"output={tmp_path / 'exported'}", "output.name=export"]
+    assert main(["export", f"model={tmp_path / 'keras_model.h5'}", *words, *formats]) == 0
+    record = json.loads((tmp_path / "export" / "run.json").read_text())
+    assert record["compared_with"]["stack"] == "tf-2.12"
+    assert {each["format"]: each["kept"] for each in record["exports"]} == {"onnx": True, "litert": True}
+    assert max(each["difference"] for each in record["exports"]) < 1e-5
+    assert json.loads((tmp_path / "exported" / "onnx" / "model.json").read_text())["classes"] == ["Cat", "Dog"]
+    expected = np.load(tmp_path / "answers.npy")
+    assert np.ptp(expected[:, 0]) > 0.01
+    for name, scale in (("model.savedmodel", ["scale=-1..1"]), ("exported/onnx/model.onnx", [])):
+        output = [f"output.name=run-{Path(name).name}", "probabilities=true"]
+        assert main(["infer", f"model={tmp_path / name}", *scale, *words[1:], *output]) == 0
+        answers = np.load(tmp_path / f"run-{Path(name).name}" / "probabilities.npy")
+        np.testing.assert_allclose(answers, expected, atol=1e-5)

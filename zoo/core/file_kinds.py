@@ -38,7 +38,7 @@ _ABOUT = {
     "unknown": "neither HDF5, .keras, .npz, .safetensors, .tflite, .onnx nor a SavedModel",
 }  # fmt: skip
 MODELS = ("keras", "hdf5_model")
-# Models without layers: they are run by a runtime as they are, and never trained.
+# Models without layers: a runtime runs them unchanged, and they are never trained.
 FROZEN = ("saved_model", "saved_model_keras2", "saved_model_keras3", "tflite", "onnx")
 WEIGHTS = (*MODELS, "weights_keras2", "weights_keras3", "hdf5", "safetensors", "npz")
 
@@ -77,7 +77,7 @@ class FileKind:
         if self.inside:
             return f"Give {setting}={inside}."
         if self.word in FROZEN:
-            more = f" `python -m zoo infer model={path}` uses this one as it is."
+            more = f" `python -m zoo infer model={path}` uses this one unchanged."
             return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
             return f"Name the network of these weights: model=NAME weights={path}"

@@ -21,7 +21,7 @@ NAMES = {"EfficientNetB0": 224, "Odd": None}
 def asked(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which stacks were asked for their architectures; photos lie in the working folder."""
     names: list[str] = []
-    monkeypatch.setattr(application, "_asked", lambda stack, _: names.append(stack.name) or NAMES)
+    monkeypatch.setattr(application, "asked", lambda stack, *_: names.append(stack.name) or NAMES)
     for kind in ("cat", "dog"):
         (pretending / "photos" / kind).mkdir(parents=True)
         for number in range(6):

@@ -64,7 +64,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which accepts only images of its own size."""
+    """Return the network, which accepts images of one size."""
     return classifier(context)
 
 
@@ -126,7 +126,7 @@ def _packed(path: Path) -> list[str] | None:
 
 
 def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> tuple[Any, Any]:
-    """Return (mean, scale) of pixels: the user's, the description's, or that of the quantized input."""
+    """Return (mean, scale) of pixels: from the user, the description, or the quantized input."""
     if settings.scale:
         return SCALES[settings.scale]
     known = facts.get("preprocessing")
@@ -135,7 +135,7 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> 
     if row["dtype"] in ("uint8", "int8"):
         scale, zero = row["quantization"] or (1.0, 0)
         lowest = -128 if row["dtype"] == "int8" else 0
-        console.say(f"The input of {path.name} is {row['dtype']}: pixels are given as they are")
+        console.say(f"The input of {path.name} is {row['dtype']}: pixels are not scaled")
         return [float(zero - lowest)] * 3, [1 / scale] * 3
     raise ZooError(
         f"scale is missing: {path.name} does not tell how pixels were scaled in training",
