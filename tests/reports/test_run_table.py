@@ -125,3 +125,17 @@ def test_what_is_wrong_is_told(
 ) -> None:
     assert main(["report", *arguments]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_the_newest_run_with_results_is_reported_and_named(
+    pretending: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["train", "data=digits", "trainer.epochs=1", "output.name=good"]) == 0
+    assert main(["train", "data=digits", "trainer.epochs=1", "output.name=bad"]) == 0
+    record = pretending / "runs" / "bad" / "run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"exit": "failed", "metrics": {}}))
+    capsys.readouterr()
+    assert main(["report"]) == 0
+    shown = capsys.readouterr()
+    assert "Report of good: newer runs have no results" in shown.err
+    assert shown.out.strip().endswith("good/report.html")

@@ -405,3 +405,12 @@ def test_a_line_that_a_full_disk_cut_spoils_no_other(tmp_path: Path) -> None:
 def test_the_command_that_goes_on_can_be_pasted_whatever_the_folder_is_called() -> None:
     command = records.resume_command(Path("runs/Été à la mer"), {"model": {"file": "my model.py"}})
     assert shlex.split(command)[3:] == ["train", "resume=runs/Été à la mer", "model=my model.py"]
+
+
+def test_a_run_is_named_as_the_list_of_runs_prints_it(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = "output.root=elsewhere"
+    assert main(["train", "data=digits", "trainer.epochs=1", "output.name=one", root]) == 0
+    assert main(["train", "resume=one", "trainer.epochs=2", root]) == 0
+    assert main(["infer", "run=one", "input=test", root]) == 0
+    assert main(["infer", "run=two", "input=test", root]) == 1
+    assert "There is no run folder" in capsys.readouterr().err

@@ -274,7 +274,7 @@ def test_no_request_is_lost_while_workers_are_killed(server: Server) -> None:
                 killed = [
                     child
                     for child in psutil.Process(server.process.pid).children(recursive=True)
-                    if "serving_worker.py" in " ".join(child.cmdline())
+                    if "serving_worker.py" in " ".join(child.as_dict(["cmdline"], ad_value="")["cmdline"] or ())
                 ]
                 for child in killed:
                     child.kill()

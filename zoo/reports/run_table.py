@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 from zoo.config.schemas.common import Output
-from zoo.core import files
+from zoo.core import console, files
 from zoo.core.errors import ZooError, unknown
 from zoo.core.paths import user_path
 from zoo.execution.sweeps import record as sweep_record
@@ -78,14 +78,21 @@ def root_folder(root: str | None) -> Path:
 def _folder(name: str, root: Path) -> Path:
     if name == "last":
         return _newest(root)
-    given = user_path(name)
-    return (root / name if not given.is_dir() and (root / name).is_dir() else given).resolve()
+    return run_folder.find(name, root)
 
 
 def _newest(root: Path) -> Path:
+    """Return the newest run with results, or the newest one if none has any; name it if newer ones are passed over."""
+    newest = None
     for folder in run_folder.newest_first(run_folder.run_folders(root)):
-        if _summary(folder, folder.name).started:
+        row = _summary(folder, folder.name)
+        if row.metric or row.exit in ("completed", "running"):
+            if newest:
+                console.say(f"Report of {folder.name}: newer runs have no results")
             return folder.resolve()
+        newest = newest or (folder.resolve() if row.started else None)
+    if newest:
+        return newest
     raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
 
 

@@ -90,6 +90,12 @@ def run_folders(root: Path) -> list[Path]:
     return sorted(path.parent for folder in (".", *sweeps) for path in (root / folder).glob(f"*/{records.RECORD}"))
 
 
+def find(name: str, root: Path) -> Path:
+    """Return the folder of a run that is named by its path or, as `runs list` does, by its name under a root."""
+    given, inside = user_path(name), user_path(root) / name
+    return (inside if not given.is_dir() and inside.is_dir() else given).resolve()
+
+
 def latest(root: Path, verb: str, trained: bool = True) -> Path:
     """Return the newest run folder of a verb under a root; with ``trained``, only of runs with weights."""
     for path in newest_first(run_folders(user_path(root).resolve())):

@@ -8,7 +8,6 @@ from typing import Any
 
 from zoo.config.schemas.common import Output
 from zoo.core import csv_files
-from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
@@ -92,6 +91,5 @@ def open_run(folder: Path) -> Run:
 
 def named(name: str, root: str | None) -> Run:
     """Open the run that ``run=`` names: a folder, or ``last``, the newest under ``root`` (None: the default)."""
-    newest = name == "last"
-    folder = run_folder.latest(Path(root or Output().root), "train") if newest else user_path(name).resolve()
-    return open_run(folder)
+    place = Path(root or Output().root)
+    return open_run(run_folder.latest(place, "train") if name == "last" else run_folder.find(name, place))

@@ -35,10 +35,8 @@ def folder_of(overrides: Overrides) -> Path:
     """Return the folder of the run that ``resume=`` names: a path, or ``last``."""
     named = requested(overrides)
     assert named is not None  # noqa: S101  (checked by the caller)
-    if named != "last":
-        return user_path(named).resolve()
     root = Path(overrides.get("output.root") or Output().root)
-    return run_folder.latest(root, "train", trained=False)
+    return run_folder.latest(root, "train", trained=False) if named == "last" else run_folder.find(named, root)
 
 
 def settle(overrides: Overrides) -> Overrides:
