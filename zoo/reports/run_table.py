@@ -82,7 +82,7 @@ def _folder(name: str, root: Path) -> Path:
 
 
 def _newest(root: Path) -> Path:
-    """Return the newest run with results, or the newest one if none has any; name it if newer ones are passed over."""
+    """Return the newest run with results, named if newer ones have none; or the newest run if none has any."""
     newest = None
     for folder in run_folder.newest_first(run_folder.run_folders(root)):
         row = _summary(folder, folder.name)
