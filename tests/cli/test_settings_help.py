@@ -49,3 +49,7 @@ def test_the_arguments_of_a_model_have_meanings_and_ranges() -> None:
 def test_every_schema_has_help_of_its_own() -> None:
     files = {command.file for command in discovery.commands()}
     assert all(settings_help.lines(file) for file in files)
+
+
+def test_the_settings_of_a_search_are_listed() -> None:
+    assert any(line.startswith("  trials=50 ") for line in settings_help.lines("tune"))

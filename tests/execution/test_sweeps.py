@@ -364,7 +364,7 @@ def test_without_its_library_an_engine_says_how_to_get_it(
     for library, name in (("submitit", "slurm"), ("ray", "ray")):
         monkeypatch.setitem(sys.modules, library, None)
         assert main(["train", "data=digits", f"launcher={name}", f"output.name={name}"]) == 1
-        assert f"keras-gpu-zoo[{name}]" in capsys.readouterr().err
+        assert f"[{name}]" in capsys.readouterr().err
     assert not list((pretending / "runs").iterdir())
 
 
@@ -486,6 +486,20 @@ def test_the_table_reads_again_only_what_changed(sweep: Sweep, monkeypatch: pyte
     finish(sweep, "003")
     assert table.rows(sweep, progress, known)[2][2] == "completed"
     assert reads == ["event", "003"]
+
+
+def test_runs_that_differ_in_their_seed_have_a_mean_and_the_best_is_marked(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    sweep = created("train", ["data=digits", "seed=1,2", "trainer.batch_size=32,64", f"output.root={tmp_path}"])
+    assert table.over_seeds(sweep) == []
+    for element, accuracy in zip(sweep.elements, (0.9, 0.5, 0.7, 0.6), strict=True):
+        finish(sweep, element.name)
+        path = sweep.folder / element.name / "run.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {"test_accuracy": accuracy}}))
+    assert table.over_seeds(sweep) == [
+        ["trainer.batch_size=32", "2", "test_accuracy 0.8000", "0.1414", "best"],
+        ["trainer.batch_size=64", "2", "test_accuracy 0.5500", "0.0707", ""],
+    ]
 
 
 def test_a_run_whose_process_was_killed_is_not_shown_as_running(sweep: Sweep) -> None:

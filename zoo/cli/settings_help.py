@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.cli.catalogue import read_yaml
+from zoo.cli.commands import tune
 from zoo.config import arguments, config_files, model_files, setting
 from zoo.config.schemas.serving import ServeConfig
 from zoo.config.setting import Setting
@@ -26,6 +27,8 @@ class _Use:
 def lines(topic: str | None) -> list[str]:
     if topic and topic.startswith("model="):
         return _model(topic.partition("=")[2])
+    if topic == "tune":  # its settings are those of a search, without a schema
+        return tune.EXAMPLES.splitlines()
     sections: dict[str, list[str]] = {}
     for command in discovery.commands():
         for group, names in config_files.groups(command.file).items():

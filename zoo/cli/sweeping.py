@@ -50,5 +50,8 @@ def run(
                 console.output_json(record)
     else:
         console.table(f"sweep {sweep.folder}", table.HEADINGS, table.rows(sweep))
+        means = table.over_seeds(sweep)
+        if means:
+            console.table("over the seeds", table.MEANS, means)
         console.say(f"To compare: python -m zoo report {sweep.folder}")
     return code

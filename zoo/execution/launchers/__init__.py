@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from zoo.config.schemas.launching import LauncherSettings, launcher_names
+from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
 
 
@@ -154,4 +155,4 @@ def needed(library: str, extra: str) -> Any:
         return importlib.import_module(library)
     except ImportError as error:
         words = f"launcher={extra} needs the library {library}: {error}"
-        raise ZooError(words, f"pip install 'keras-gpu-zoo[{extra}]'") from error
+        raise ZooError(words, paths.install_command(extra)) from error

@@ -1,5 +1,6 @@
 """The table of a sweep: one row for each of its runs."""
 
+import statistics
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from zoo.runs.result import HEADLINES
 # Seconds between updates, and the multiple of an update's duration, for slow disks.
 PACE_S, REST = 1.0, 10.0
 HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
+MEANS = ["settings", "seeds", "mean", "deviation", ""]
 
 
 def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | None = None) -> list[list[str]]:
@@ -48,6 +50,26 @@ def _state(element: Element, run: Json | None, progress: Progress, waiting: set[
     if element.name in waiting:
         return "waiting" + tried
     return ended or ("failed" if progress.failures[element.name] else "missing")
+
+
+def over_seeds(sweep: Sweep) -> list[list[str]]:
+    """Return the cells of :data:`MEANS` for runs that differ only in their seed; the best mean is marked."""
+    groups: dict[str, list[float]] = {}
+    records = [(element, (sweep.run_of(element) or {}).get("metrics") or {}) for element in sweep.elements]
+    name = next((name for name in HEADLINES for _, metrics in records if name in metrics), "")
+    for element, metrics in records:
+        if isinstance(metrics.get(name), int | float):
+            settings = " ".join(word for word in element.chosen if not word.startswith("seed="))
+            groups.setdefault(settings, []).append(metrics[name])
+    if not any(len(values) > 1 for values in groups.values()):
+        return []
+    means = {settings: statistics.fmean(values) for settings, values in groups.items()}
+    best = (min if name.endswith("loss") else max)(means.values())
+    return [
+        [settings, str(len(values)), f"{name} {means[settings]:.4f}",
+         f"{statistics.stdev(values):.4f}" if len(values) > 1 else "", "best" if means[settings] == best else ""]
+        for settings, values in groups.items()
+    ]  # fmt: skip
 
 
 def _epoch(row: EpochEvent | None) -> str:
