@@ -110,7 +110,7 @@ def measure(source: Source, quantize: str, runs: Path, places: Mapping[str, str]
     """Export in one quantization; return the rows of the table."""
     settings = [text.format(**places) for text in source.export]
     if source.train:
-        settings = [f"run={_trained(source, runs, places)}", "compare_to=run", *settings]
+        settings = [f"run={trained(source, runs, places)}", "compare_to=run", *settings]
     known = source.formats or tuple(formats())
     chosen = [name for name in known if quantize in formats()[name]]
     tolerance = LAX if quantize != "none" else []
@@ -120,7 +120,7 @@ def measure(source: Source, quantize: str, runs: Path, places: Mapping[str, str]
     return [_cells(source.name, row, record["compared_with"]) for row in record["exports"]]
 
 
-def _trained(source: Source, runs: Path, places: Mapping[str, str]) -> Path:
+def trained(source: Source, runs: Path, places: Mapping[str, str]) -> Path:
     """Return the run of a source, which is trained where it is not there."""
     name = re.sub(r"[^A-Za-z0-9.]+", "-", source.name)
     if not (runs / name / "weights.npz").is_file():
@@ -139,7 +139,8 @@ def _cells(name: str, row: dict[str, Any], compared: dict[str, Any]) -> list[str
     return [*begin, *figures, source, "ran"]
 
 
-def _show(cells: list[str]) -> None:
+def show(cells: list[str]) -> None:
+    """Print a row of a table."""
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -160,6 +161,14 @@ def _clothes(data: Path, folder: Path) -> Path:
     return folder
 
 
+def prepare(data: Path, runs: Path, photos: str) -> dict[str, str]:
+    """Write the data of trainings below ``runs``, and return the places that settings name."""
+    texts = runs / "texts"
+    texts.mkdir(parents=True, exist_ok=True)
+    places = {"data": str(data), "texts": str(_texts(data, texts)), "photos": photos, "calibrate": "train"}
+    return places | {"clothes": str(_clothes(data, runs / "clothes"))}
+
+
 def main(argv: list[str]) -> int:
     """Run the command line and return the exit status."""
     options_of = parser(__doc__, output=False)
@@ -171,29 +180,25 @@ def main(argv: list[str]) -> int:
     options_of.add_argument("--quantize", nargs="+", default=QUANTIZATIONS, help="only these")
     options_of.add_argument("--train-only", action="store_true", help="train what has to be trained, and end")
     options = options_of.parse_args(argv)
-    texts, runs = options.runs.absolute() / "texts", options.runs.absolute()
-    texts.mkdir(parents=True, exist_ok=True)
-    data = options.data.absolute()
-    places = {"data": str(data), "texts": str(_texts(data, texts)), "photos": options.photos}
-    places["calibrate"] = options.calibrate or "train"
-    places["clothes"] = str(_clothes(data, options.runs.absolute() / "clothes"))
+    data, runs = options.data.absolute(), options.runs.absolute()
+    places = prepare(data, runs, options.photos) | {"calibrate": options.calibrate or "train"}
     if not options.train_only:
-        _show(HEADINGS)
-        _show(["---"] * len(HEADINGS))
+        show(HEADINGS)
+        show(["---"] * len(HEADINGS))
     for source in [each for each in SOURCES if options.only in each.name.lower()]:
         missing = [name for name in source.needs if not (data / name).exists()]
         if missing:
             print(f"{source.name} is left out: {data / missing[0]} is not there", file=sys.stderr)
             continue
         if options.train_only:
-            print(_trained(source, runs, places) if source.train else "", file=sys.stderr)
+            print(trained(source, runs, places) if source.train else "", file=sys.stderr)
             continue
         for quantize in [each for each in source.quantize if each in options.quantize]:
             if quantize == "int8" and "calibrate={calibrate}" in source.export and not options.calibrate:
                 print(f"{source.name}, int8, is left out: --calibrate is not given", file=sys.stderr)
                 continue
             for cells in measure(source, quantize, runs, places):
-                _show(cells)
+                show(cells)
     return 0
 
 

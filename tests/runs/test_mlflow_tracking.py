@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import real_stacks
 from zoo.config.overrides import Overrides
+from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs import mlflow_tracking
@@ -80,7 +81,7 @@ def test_without_mlflow_nothing_is_begun(pretending: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(ZooError, match="not installed") as caught:
         registry.dispatch("train", Overrides.parse(["model=mnist", "data=digits", "mlflow=file:mlruns"]))
-    assert "keras-gpu-zoo[mlflow]" in caught.value.remedy
+    assert f"-m pip install {paths.ROOT}[mlflow]" in caught.value.remedy.replace("'", "")
     assert not (pretending / "runs").exists()
 
 
@@ -114,7 +115,7 @@ def test_settings_and_figures_are_laid_out_for_mlflow(tmp_path: Path) -> None:
 
 
 def test_mlflow_itself_keeps_it_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("mlflow", reason="MLflow is an extra: pip install 'keras-gpu-zoo[mlflow]'")
+    pytest.importorskip("mlflow", reason="MLflow is an extra: pip install '.[mlflow]'")
     from mlflow.tracking import MlflowClient
 
     uri = (tmp_path / "store").as_uri()

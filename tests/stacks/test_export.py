@@ -17,6 +17,8 @@ from PIL import Image
 
 from tests.support import CHECKOUT, real_stacks
 from zoo.cli.main import main
+from zoo.data.images import pixels
+from zoo.tasks.image_classification import export
 
 pytestmark = [pytest.mark.stacks("export"), pytest.mark.slow]
 
@@ -29,7 +31,7 @@ PICTURES = "data=folder data.root={pictures} model.input_size=32 trainer.epochs=
 TRAININGS = {
     "mnist_dense": "data=digits trainer.epochs=4",
     "mnist": "data=digits trainer.epochs=1",
-    "mobilenet_v2": f"{PICTURES} model.alpha=0.35",
+    "mobilenet_v2": f"{PICTURES} model.alpha=0.35 data.resize=crop",
     "keras/MobileNetV3Small": PICTURES,
     "transformer/classifier": f"{TEXTS} trainer.epochs=1",
     "transformer/lm": "data=text_file data.root={text} trainer.epochs=1 trainer.steps=3 model.layers=1"
@@ -91,7 +93,9 @@ def test_every_model_runs_in_every_format_and_its_readme_works(
     assert rows["coreml"]["kept"]
     assert rows["coreml"]["ran"] == (sys.platform == "darwin")
     for name in RUN:
-        assert _said_by_readme(folder / name)
+        assert rows[name]["files"]["items"] == 20
+        assert rows[name]["files"]["changed"] == 0
+        assert _said_by_program(folder / name, tmp_path / name)
 
 
 @pytest.mark.stacks("export", "mlx")
@@ -122,34 +126,73 @@ def test_weights_and_model_files_of_mlx_are_read_elsewhere(place: Path) -> None:
             assert all(np.array_equal(own[each], read[each]) for each in own.files)
 
 
-def _said_by_readme(folder: Path) -> str:
-    """What the Python of a README prints, run as it stands in the environment of the stack."""
-    (code,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
-    assert len([line for line in code.splitlines() if line and "import" not in line]) <= 13
-    Image.fromarray(np.full((40, 40, 3), 200, np.uint8)).save(folder / "picture.png")
-    answer = subprocess.run(
-        [str(real_stacks.python("export")), "-c", code], cwd=folder, capture_output=True, text=True, check=False
-    )
+def _said_by_program(folder: Path, place: Path) -> str:
+    """What predict.py prints in a copy of its folder, far from the zoo, in the environment of the stack."""
+    shutil.copytree(folder, place)
+    assert f"```python\n{(place / 'predict.py').read_text()}```" in (place / "README.md").read_text()
+    Image.fromarray(np.full((40, 41, 3), 200, np.uint8)).save(place / "gray.png")
+    kind = json.loads((place / "model.json").read_text())["inputs"][0]["name"]
+    given = ["gray.png"] if kind == "image" else ["a fine film", "5"]
+    command = [str(real_stacks.python("export")), "-I", "predict.py", *given]
+    answer = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    return answer.stdout or str((folder / "restyled.png").stat().st_size)
+    return answer.stdout or str((place / "gray.restyled.png").stat().st_size)
 
 
-@pytest.mark.parametrize("quantize", ["float16", "dynamic", "int8"])
-def test_quantized_exports_are_smaller_and_keep_the_accuracy(place: Path, quantize: str) -> None:
-    whole = _rows(_exported(place, "mnist", "format=onnx,litert"))
-    rows = _rows(_exported(place, "mnist", "format=onnx,litert", f"quantize={quantize}"))
-    for name, row in rows.items():
-        assert row["bytes"] < 0.6 * whole[name]["bytes"]
-        assert row["accuracy"] > whole[name]["accuracy"] - 0.02
+def test_the_way_of_resizing_of_a_training_is_that_of_its_export(place: Path) -> None:
+    facts = json.loads((_exported(place, "mobilenet_v2", "format=onnx") / "onnx" / "model.json").read_text())
+    how = facts["preprocessing"]
+    assert (how["resize"], how["filter"], how["crop"], how["height"]) == ("crop", "bilinear", 0.875, 32)
+
+
+def test_an_export_whose_readme_reads_files_in_another_way_is_not_kept(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the README once did: without the inversion, scaling and centering of ink."""
+    monkeypatch.setattr(export, "_code", lambda _: (pixels.read, pixels.loaded, pixels.upright, prepared))
+    run, output = _trained(place, "mnist_dense"), place / "careless"
+    words = ["export", f"run={run}", "format=onnx", f"output={output}", f"output.root={place / 'exports'}"]
+    assert main(words) == 1
+    assert "its README answers otherwise for files: largest difference" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def prepared(image: Any, how: Any) -> Any:
+    return np.array(image.convert("L").resize((how.width, how.height)))[..., None]
+
+
+def test_quantized_exports_are_smaller_and_keep_the_accuracy(place: Path) -> None:
+    whole = _rows(_exported(place, "mnist", "format=onnx,litert,openvino"))
+    folder = _exported(place, "mnist", "format=onnx,litert,openvino", "quantize=float16,dynamic,int8")
+    rows = json.loads((folder / "export.json").read_text())["formats"]
+    names = [f"{name}-{how}" for name in ("onnx", "litert", "openvino") for how in ("float16", "dynamic", "int8")]
+    assert [row["folder"] for row in rows] == [name for name in names if name != "openvino-dynamic"]
+    for row in rows:
+        assert row["bytes"] < 0.6 * whole[row["format"]]["bytes"]
+        assert row["accuracy"] > whole["onnx"]["accuracy"] - 0.02
+        assert row["files"]["changed"] <= 2
+    code = "import predict; print(predict.predict('seven.png').sum())"
+    draw = Image.new("L", (90, 120), 255)
+    draw.paste(0, (30, 20, 50, 100))
+    draw.save(folder / "onnx-int8" / "seven.png")
+    command = [str(real_stacks.python("export")), "-c", code]
+    said = subprocess.run(command, cwd=folder / "onnx-int8", capture_output=True, text=True, check=True)
+    assert float(said.stdout) == pytest.approx(1, abs=1e-5)
 
 
 def test_metadata_tell_classes_and_preprocessing(place: Path) -> None:
     folder = _exported(place, "mnist", "format=onnx")
-    code = "import onnx; print({p.key: p.value for p in onnx.load('model.onnx').metadata_props})"
+    code = (
+        "import onnx; m = onnx.load('model.onnx'); print({p.key: p.value for p in m.metadata_props}); "
+        "values = (*m.graph.input, *m.graph.output); "
+        "print([d.dim_param or d.dim_value for v in values for d in v.type.tensor_type.shape.dim])"
+    )
     command = [str(real_stacks.python("export")), "-c", code]
     text = subprocess.run(command, cwd=folder / "onnx", capture_output=True, text=True, check=True)
     facts = json.loads((folder / "onnx" / "model.json").read_text())
     assert json.dumps(facts["classes"]) in text.stdout
+    assert text.stdout.endswith("['batch', 28, 28, 1, 'batch', 10]\n")
+    assert str(place) not in text.stdout + json.dumps(facts)
     assert facts["preprocessing"]["divide"] == pytest.approx([255.0])
     assert facts["inputs"] == [{"name": "image", "shape": [None, 28, 28, 1], "dtype": "float32"}]
 

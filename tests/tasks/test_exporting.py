@@ -25,6 +25,12 @@ def test_formats_are_given_with_commas_or_in_brackets(given: str) -> None:
     assert settings(f"format={given}").format == given.strip("[]").split(",")
 
 
+def test_quantizations_have_tolerances_of_their_own() -> None:
+    chosen = settings("format=onnx,openvino", "quantize=float16,dynamic,int8", "max_difference=0.3")
+    assert chosen.quantize == ["float16", "dynamic", "int8"]
+    assert chosen.tolerance["dynamic"] == {"difference": 0.3, "changed": 20.0}
+
+
 def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
     chosen = settings("format=onnx", "output=a, b", "output.root=elsewhere")
     assert (chosen.output.folder, chosen.output.root) == ("a, b", "elsewhere")
@@ -37,6 +43,11 @@ def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
         ([], "format is missing"),
         (["format=savedmodel,onnx", "quantize=int8"], "savedmodel takes quantize=none; int8 is for litert, onnx, "),
         (["format=onnx", "quantize=int9"], "did you mean 'int8'"),
+        (
+            ["format=savedmodel", "quantize=none,int8"],
+            "quantize=int8 has no effect: it is for litert, onnx, openvino",
+        ),
+        (["format=onnx,savedmodel", "quantize=dynamic,int8"], "savedmodel takes quantize=none; dynamic is for"),
         (["format=onnx", "items=0"], "items must be from 1"),
         (["format=onnx", "weights=x.h5"], "run=r has its own model and weights"),
         (["format=onnx", "compare_to=nobody"], "compare_to must be one of"),

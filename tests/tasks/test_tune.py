@@ -227,7 +227,7 @@ def test_without_optuna_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.chdir(tmp_path)
     assert main(["tune", "model=mnist_dense", "data=digits"]) == 1
-    assert "keras-gpu-zoo[tune]" in capsys.readouterr().err
+    assert "[tune]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

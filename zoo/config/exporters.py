@@ -3,6 +3,7 @@
 import ast
 import functools
 import re
+from collections.abc import Sequence
 
 from zoo.config.setting import one_of
 from zoo.core.paths import PACKAGE, worker_modules
@@ -20,17 +21,19 @@ def formats() -> dict[str, tuple[str, ...]]:
     return {name: ast.literal_eval(match[1]) for name, match in declared.items() if match}
 
 
-def problems(key: str, names: list[str], quantize: str = "none") -> list[str | None]:
+def problems(key: str, names: list[str], quantize: Sequence[str] = ("none",)) -> list[str | None]:
+    """Return the problems of formats and quantizations: each format takes one of these, and each is taken by one."""
     known = formats()
-    return [one_of(key, name, known) or _quantization_problem(name, quantize) for name in names]
-
-
-def _quantization_problem(name: str, quantize: str) -> str | None:
-    known = formats()
-    if quantize in known[name]:
-        return None
-    others = ", ".join(each for each in known if quantize in known[each])
-    return f"{name} takes quantize={'|'.join(known[name])}; {quantize} is for {others}"
+    unknown = [one_of("quantize", each, QUANTIZATIONS) for each in quantize]
+    unknown += [one_of(key, name, known) for name in names]
+    if any(unknown):
+        return unknown
+    takers = {each: [name for name in known if each in known[name]] for each in quantize}
+    without = [name for name in names if not set(quantize) & set(known[name])]
+    idle = [each for each, fit in takers.items() if names and not without and not set(fit) & set(names)]
+    listed = "; ".join(f"{each} is for {', '.join(fit)}" for each, fit in takers.items())
+    problem = [f"{name} takes quantize={'|'.join(known[name])}; {listed}" for name in without]
+    return [*problem, *(f"quantize={each} has no effect: it is for {', '.join(takers[each])}" for each in idle)]
 
 
 def training_problems(names: list[str]) -> list[str | None]:

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import stat
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,15 @@ CONFIGS = ROOT / "configs"
 RECIPES = ROOT / "recipes"
 STACKS = RECIPES / "stacks"
 WORKER = PACKAGE / "worker" / "__main__.py"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra: the zoo is not on PyPI yet."""
+    if ROOT == PACKAGE:
+        return (
+            f"pip install '/PATH/keras_gpu_zoo-VERSION-py3-none-any.whl[{extra}]', with the wheel that you installed"
+        )
+    return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(f'{ROOT}[{extra}]')}"
 
 
 def worker_modules(folder: str) -> list[str]:

@@ -383,23 +383,36 @@ class ExportPart(Part):
     Attributes:
         kind: ``images``, ``texts``, ``pictures`` or ``next_token``.
         about: origin of the weights.
-        quantize: ``none``, or the quantization of the weights.
-        tolerance: largest ``difference`` and ``changed``.
+        quantize: quantizations of the weights; ``none`` is one.
+        tolerance: largest ``difference`` and ``changed`` of each quantization.
+        reading: how a file or text becomes an input, see :class:`zoo.data.images.reading.Reading` and
+            :class:`zoo.data.text.cutting.Cutting`.
+        code: Python that does so, with Pillow and NumPy alone.
+        needed: files that it reads.
+        example_files: image files, or texts.
+        examples: what the program reads from these.
         folder: parent of a folder for each format.
         calibration: items for int8.
-        answers: answers of the training stack, an .npz; ``answers_ms`` is its time per item.
+        answers: answers of the training stack, an .npz, like ``example_answers``; ``answers_ms`` is its time per
+            item.
     """
 
     kind: str
     name: str
     classes: Optional[List[str]]
     about: str
-    quantize: str
-    tolerance: Dict[str, float]
+    quantize: List[str]
+    tolerance: Dict[str, Json]
+    reading: Json
+    code: str
+    example_files: List[str]
+    examples: ItemData
+    needed: Optional[List[str]] = None
     folder: str = ""
     formats: Optional[List[str]] = None
     calibration: Optional[ItemData] = None
     answers: Optional[str] = None
+    example_answers: Optional[str] = None
     answers_ms: Optional[float] = None
 
 

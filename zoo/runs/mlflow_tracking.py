@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import leaves
-from zoo.core import console
+from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.runs import records, tables
 from zoo.runs.records import Json, RunRecord
 
-INSTALL = "pip install 'keras-gpu-zoo[mlflow]', or leave mlflow= out."
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
 # MLflow's limits on the length of a parameter, and on the number of parameters per call.
 MOST_LETTERS, MOST_AT_ONCE = 500, 100
@@ -44,7 +43,9 @@ def _client(uri: str) -> Any:
     try:
         from mlflow.tracking import MlflowClient
     except ImportError as error:
-        raise ZooError(f"mlflow={uri} needs MLflow, which is not installed: {error}", INSTALL) from error
+        raise ZooError(
+            f"mlflow={uri} needs MLflow, which is not installed: {error}", paths.install_command("mlflow")
+        ) from error
     try:
         return MlflowClient(tracking_uri=uri)
     except Exception as error:

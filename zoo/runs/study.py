@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.search_space import Range, Space
+from zoo.core import paths
 from zoo.core.errors import ZooError
 
 JOURNAL = "journal.log"
@@ -153,7 +154,7 @@ def load_optuna() -> Any:
     try:
         return importlib.import_module("optuna")
     except ImportError as error:
-        raise ZooError(f"Tuning needs Optuna: {error}", "pip install 'keras-gpu-zoo[tune]'") from error
+        raise ZooError(f"Tuning needs Optuna: {error}", paths.install_command("tune")) from error
 
 
 def _trial(row: Any) -> Trial:

@@ -188,7 +188,7 @@ def _whole(question: Json, path: Path) -> Any:
 
     decode.MOST_PIXELS = question["most_pixels"]
     side = question["side"]
-    image = decode.to_rgb(decode.open_upright(path, (side, side)))
+    image = decode.to_rgb(decode.open_upright(path, side))
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     return np.array(image)
 

@@ -7,7 +7,8 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 HEADINGS = (
-    "format", "quantize", "KB", "largest difference", "changed in 1000", "accuracy", "ms", "source ms", "result"
+    "format", "quantize", "KB", "largest difference", "changed in 1000", "from files", "accuracy", "ms", "source ms",
+    "result",
 )  # fmt: skip
 
 
@@ -17,10 +18,12 @@ def cells(row: Json, compared: Json) -> list[str]:
         result += f"; not run: {row['not_run']}"
     elif row["ran"]:
         result += ", ran"
+    files = row.get("files")
+    from_files = f"{files['difference']:.2g}, {files['changed']} of {files['items']} changed" if files else ""
     accuracy = "" if row.get("accuracy") is None else f"{compared['accuracy']:.4f} to {row['accuracy']:.4f}"
     return [
         row["format"], row["quantize"], _number(row.get("bytes", 0) / 1000, "{:,.0f}"),
-        _number(row.get("difference"), "{:.2g}"), _number(row.get("changed"), "{:.1f}"), accuracy,
+        _number(row.get("difference"), "{:.2g}"), _number(row.get("changed"), "{:.1f}"), from_files, accuracy,
         _number(row.get("milliseconds"), "{:.2f}"), _number(compared["milliseconds"], "{:.2f}"), result,
     ]  # fmt: skip
 

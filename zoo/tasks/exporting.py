@@ -2,12 +2,14 @@
 
 import dataclasses
 import errno
+import inspect
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
@@ -42,12 +44,16 @@ class Subject:
         model: the ``model`` of a request.
         weights: ``.npz``, or a function that writes one into a folder; None if the model has them.
         classes: names of the classes; may be empty.
-        items: writes at most so many items into a folder, and returns the ``data`` of a request.
+        items: writes a number of items at most into a folder, and returns the ``data`` of a request.
         calibration: the same for calibration items; None without any.
+        examples: writes image files, or chooses texts; returns them and what the program itself reads from them.
+            It is called after ``items``, with the same folder.
+        reading: how a file or text becomes an input.
+        code: the functions that do so, which ``predict.py`` needs.
         source: the run, if any.
         own_stack: the stack that reads the model, if stack ``export`` does not: it answers, and writes a SavedModel.
         record: further fields of ``run.json``.
-        beside: files to copy next to the exported ones.
+        needed: files to copy next to each exported one.
     """
 
     kind: str
@@ -55,17 +61,29 @@ class Subject:
     weights: Path | Callable[[Path], Path] | None
     classes: list[str]
     items: Callable[[Path, int], ItemData]
+    examples: Callable[[Path], tuple[list[str], ItemData]]
+    reading: Json
+    code: tuple[Callable[..., Any], ...]
     calibration: Callable[[Path, int], ItemData] | None = None
     source: Run | None = None
     own_stack: str | None = None
     record: Json = dataclasses.field(default_factory=dict)
-    beside: list[Path] = dataclasses.field(default_factory=list)
+    needed: list[Path] = dataclasses.field(default_factory=list)
 
     @property
     def about(self) -> str:
         if self.source is None:
-            return f"weights {(self.record.get('weights') or {}).get('source', 'of its own')}"
+            source = str((self.record.get("weights") or {}).get("source", "of its own"))
+            return f"weights {os.path.basename(source)}"  # not the path: it is of no use elsewhere
         return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
+
+
+class Items(NamedTuple):
+    """Items to compare an export on, files or texts for its README, and what the program reads from these."""
+
+    data: ItemData
+    files: list[str]
+    examples: ItemData
 
 
 def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
@@ -122,7 +140,7 @@ def _refuse_taken(target: Path) -> None:
 
 
 def _refuse_uncalibrated(settings: ExportConfig, subject: Subject) -> None:
-    if settings.quantize == "int8" and subject.calibration is None:
+    if "int8" in settings.quantize and subject.calibration is None:
         raise ZooError(
             "quantize=int8 needs items to calibrate with, and nothing tells which this model was trained with",
             "Give calibrate=FOLDER, a folder of images such as it was trained with, or another quantize=.",
@@ -133,25 +151,18 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     settings = context.settings
     try:
         data = subject.items(context.folder, settings.items)
-        wanted = subject.calibration if settings.quantize == "int8" else None
+        items = Items(data, *subject.examples(context.folder))
+        wanted = subject.calibration if "int8" in settings.quantize else None
         calibration = wanted(_folder(context, "calibration"), settings.calibration_items) if wanted else None
     except OSError as error:
         raise storage_error("write", context.folder, error) from error
-    own = _own_answers(context, subject, data)
+    own = _own_answers(context, subject, items)
     if subject.own_stack:
         arguments = subject.model["args"] | {"frozen": True, "output": None}
         subject = dataclasses.replace(subject, model=subject.model | {"args": arguments, "saved": own["saved"]})
-    answers = {name: own.get(name) for name in ("answers", "answers_ms")}
-    request = _request(
-        context,
-        subject,
-        data,
-        "export",
-        folder=str(part),
-        calibration=calibration,
-        formats=settings.format,
-        **answers,
-    )
+    answers = {name: own.get(name) for name in ("answers", "answers_ms", "example_answers")}
+    answers |= {"folder": str(part), "calibration": calibration, "formats": settings.format}
+    request = _request(context, subject, items, "export", **answers)
     outcome = execute(context, request)
     raise_if_failed(context, outcome)
     rows = outcome.done.rows if outcome.done else None
@@ -168,17 +179,24 @@ def _folder(context: RunContext[ExportConfig], name: str) -> Path:
     return folder
 
 
-def _request(context: RunContext[ExportConfig], subject: Subject, data: ItemData, job: str, **more: Any) -> Request:
+def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, job: str, **more: Any) -> Request:
     weights = subject.weights(context.folder) if callable(subject.weights) else subject.weights
     request = request_of(context, subject.model, job, weights)
-    request.data, request.export = data, ExportPart(
+    request.data, request.export = items.data, ExportPart(
         kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
-        quantize=context.settings.quantize, tolerance=context.settings.tolerance, **more,
+        quantize=context.settings.quantize, tolerance=context.settings.tolerance, reading=subject.reading,
+        code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
+        example_files=items.files, examples=items.examples, **more,
     )  # fmt: skip
     return request
 
 
-def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: ItemData) -> Json:
+def _source(function: Callable[..., Any]) -> str:
+    """Return the source of a function without notes to our own tools."""
+    return re.sub(r"  # (noqa|fmt): .*", "", inspect.getsource(function))
+
+
+def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Items) -> Json:
     """Let the stack of the training answer; if it cannot, ``answers_why`` has the reason."""
     choice, why = _own_stack(context, subject)
     if choice is None:
@@ -187,12 +205,12 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, data: Item
     record = dataclasses.replace(context.record, stack=dict(context.record.stack))
     own = dataclasses.replace(context, choice=choice, record=record, folder=_folder(context, "source"))
     saved = str(own.folder / "model") if subject.own_stack else ""
-    outcome: Outcome = execute(own, _request(own, subject, data, "answer", folder=saved), live=False)
+    outcome: Outcome = execute(own, _request(own, subject, items, "answer", folder=saved), live=False)
     raise_if_failed(own, outcome)
     taken = outcome.done.metrics["milliseconds"] if outcome.done else None
     console.say(f"Compared with what stack {choice.stack.name} answers itself")
-    answers = str(own.folder / "answers.npz")
-    return {"answers": answers, "answers_ms": taken, "answers_from": choice.stack.name, "saved": saved}
+    files = {"answers": str(own.folder / "answers.npz"), "example_answers": str(own.folder / "examples.npz")}
+    return {**files, "answers_ms": taken, "answers_from": choice.stack.name, "saved": saved}
 
 
 def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
@@ -241,8 +259,6 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
         "",
     ]
     atomic_write(part / "README.md", "\n".join(lines))
-    for file in subject.beside:
-        shutil.copyfile(file, part / file.name)
 
 
 def _place(part: Path, target: Path) -> None:
@@ -297,13 +313,13 @@ def _copy(part: Path, target: Path) -> None:
 
 def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) -> None:
     """Report the results' folder; raise an error if a format was not kept."""
-    kept = [row["format"] for row in rows if row["kept"]]
+    kept = [row["folder"] for row in rows if row["kept"]]
     context.record.results = [str(target / name) for name in kept]
-    problems = [f"{row['format']}: {row['problem']}" for row in rows if not row["kept"]]
+    problems = [f"{row['folder']}: {row['problem']}" for row in rows if not row["kept"]]
     if problems:
         where = f"Kept in {target}: {', '.join(kept)}.\n" if kept else ""
         raise ZooError(
-            f"Not kept, quantize={context.settings.quantize}:\n{bulleted(problems)}",
+            f"Not kept, quantize={','.join(context.settings.quantize)}:\n{bulleted(problems)}",
             f"{where}Another quantize=, or max_difference= and max_changed=, which say what is tolerated, may help.",
         )
 

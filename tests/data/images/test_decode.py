@@ -121,7 +121,7 @@ def test_a_large_jpeg_is_decoded_small_and_looks_the_same(tmp_path: Path) -> Non
     large.save(tmp_path / "a.png")
     hinted, whole = decode.decode(tmp_path / "a.jpg", (224, 224)), decode.decode(tmp_path / "a.png", (224, 224))
     assert np.abs(hinted.astype(int) - whole).mean() < 1.5
-    assert decode.open_upright(tmp_path / "a.jpg", (448, 448)).size == (800, 600)
+    assert decode.open_upright(tmp_path / "a.jpg", 448).size == (800, 600)
 
 
 def bomb(path: Path, side: int) -> Path:

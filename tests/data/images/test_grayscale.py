@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from zoo.core.errors import ZooError
-from zoo.data.images import grayscale
+from zoo.data.images import grayscale, reading
 
 SHAPE = (28, 28, 1)
 FUZZ = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,7 +59,7 @@ def difference(first: np.ndarray, second: np.ndarray) -> float:
 
 def test_a_grey_picture_of_the_size_is_used_byte_for_byte(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (28, 28), np.uint8)
-    for style in grayscale.STYLES:
+    for style in reading.STYLES:
         assert np.array_equal(one(Image.fromarray(noise), tmp_path / "noise.png", style), noise)
 
 

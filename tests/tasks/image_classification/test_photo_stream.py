@@ -20,7 +20,7 @@ def test_every_core_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.zeros((2, 2, 3), np.uint8), None
 
     monkeypatch.setattr(os, "cpu_count", lambda: 20)
-    monkeypatch.setattr(decode, "decode_with_thumb", decoded)
+    monkeypatch.setattr(decode, "read_with_thumb", decoded)
     names = [(str(number), Path(str(number))) for number in range(40)]
     stream = PhotoStream(names, (2, 2), 1, "stretch", 0, lambda *_: None, lambda _: None)
     assert stream.prime()

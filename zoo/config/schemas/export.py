@@ -23,12 +23,12 @@ class ExportOutput(Output):
 @dataclass
 class ExportConfig(ClassifierConfig):
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.folder"}
-    listed: ClassVar[tuple[str, ...]] = ("format",)
+    listed: ClassVar[tuple[str, ...]] = ("format", "quantize")
 
     format: list[str] = setting([], "onnx, litert, openvino, savedmodel, coreml; several with commas")
-    quantize: str = setting(
-        "none", "dynamic: weights in 8 bits; int8: all in 8 bits, calibrated", choices=exporters.QUANTIZATIONS
-    )
+    quantize: list[str] = setting(
+        ["none"], "none; float16; dynamic: weights in 8 bits; int8: all in 8 bits, calibrated; several with commas, "
+        "each for the formats that have it")  # fmt: skip
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
         "train", "items to calibrate int8 on: train, those of the run's training; or a folder of images",
@@ -54,12 +54,13 @@ class ExportConfig(ClassifierConfig):
 
     def checks(self) -> list[str | None]:
         missing = f"format is missing: give format={','.join(exporters.formats())}, or some of them"
-        fits = exporters.problems("format", self.format, self.quantize) if self.quantize in TOLERANCES else []
+        fits = exporters.problems("format", self.format, self.quantize)
         return [*super().checks(), *fits, None if self.format else missing]
 
     @property
-    def tolerance(self) -> dict[str, float]:
-        difference, changed = TOLERANCES[self.quantize]
-        given = {"difference": self.max_difference, "changed": self.max_changed}
-        usual = {"difference": difference, "changed": changed}
-        return usual | {name: value for name, value in given.items() if value is not None}
+    def tolerance(self) -> dict[str, dict[str, float]]:
+        """Return the largest ``difference`` and ``changed`` of each quantization."""
+        asked = {"difference": self.max_difference, "changed": self.max_changed}
+        given = {name: value for name, value in asked.items() if value is not None}
+        usual = {name: dict(zip(("difference", "changed"), TOLERANCES[name], strict=True)) for name in self.quantize}
+        return {name: row | given for name, row in usual.items()}

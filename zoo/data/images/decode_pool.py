@@ -34,7 +34,7 @@ class Task(TypedDict):
     Attributes:
         array: .npy file of uint8, (n, size, size, 3), to write to.
         size: edge in pixels.
-        resize: see :func:`zoo.data.images.decode.decode`.
+        resize: see :class:`zoo.data.images.reading.Reading`.
     """
 
     array: str

@@ -5,7 +5,6 @@ images.
 """
 
 import contextlib
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,20 +172,10 @@ def _readable() -> Iterator[None]:
 
 def to_srgb(image: "Image") -> "Image":
     """Convert an image to sRGB by its color profile, on white if transparent; raise UnreadableError on failure."""
-    from PIL import ImageCms
+    from zoo.data.images import pixels
 
-    profile = image.info.get("icc_profile")
-    plain = image if image.mode == "CMYK" and profile else decode.opaque(image)
-    if not profile or plain.mode not in ("L", "RGB", "CMYK"):
-        return decode.to_rgb(plain)
-    try:
-        given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        turned = ImageCms.profileToProfile(plain, given, ImageCms.createProfile("sRGB"), outputMode="RGB")
-    except (ImageCms.PyCMSError, OSError, ValueError) as error:
-        console.warn(f"The colour profile of a picture is damaged or of another kind, and is passed over: {error}")
-        return decode.to_rgb(plain)
-    assert turned is not None  # noqa: S101  (None only for conversion in place)
-    return turned
+    with decode.convertible():
+        return pixels.srgb(image, console.warn)
 
 
 def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None:

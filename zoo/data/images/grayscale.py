@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.core.errors import ZooError, listed, unknown
+from zoo.core.errors import ZooError, listed
 from zoo.core.paths import existing_input
 from zoo.data import npy_images
-from zoo.data.images import decode
+from zoo.data.images import decode, reading
+from zoo.data.images.reading import Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-STYLES = ("digits", "plain")
 KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or a .npy array."
-# Share of the contrast between ink and paper below which detail is treated as grain or JPEG noise.
-FAINT = 0.25
-# Gray levels, of 255: an image with less contrast is treated as an empty sheet.
-BLANK = 16
-INK_SIDE = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,24 +50,23 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         shape: (height, width, 1) of one input of the model.
         style: ``"digits"`` or ``"plain"``.
     """
-    if style not in STYLES:
-        raise unknown("style of pictures", style, list(STYLES))
     if len(shape) != 3 or shape[2] != 1:
         raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
+    how = reading.gray((shape[0], shape[1]), style)
     path = existing_input(source, KINDS)
     if path.is_dir():
-        return _folder(path, shape, style)
+        return _folder(path, how)
     if path.suffix.lower() == ".npy":
         stored = npy_images.NpyImages(path, shape)
         names = [path.name] if len(stored) == 1 else [f"{path.name}[{index}]" for index in range(len(stored))]
         return Inputs(names, stored, [])
     try:
-        return Inputs([path.name], [_picture(path, shape, style)[None]], [])
+        return Inputs([path.name], [_picture(path, how)[None]], [])
     except decode.UnreadableError as reason:
         raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
 
 
-def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
+def _folder(folder: Path, how: Reading) -> Inputs:
     import numpy as np
 
     skipped: list[tuple[str, str]] = []
@@ -83,7 +77,7 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     with console.bar(f"Reading {len(files):,} pictures", len(files)) as bar:
         for name in files:
             try:
-                read.append(_picture(folder / name, shape, style))
+                read.append(_picture(folder / name, how))
                 names.append(name)
             except decode.UnreadableError as reason:
                 skipped.append((name, str(reason)))
@@ -93,79 +87,11 @@ def _folder(folder: Path, shape: tuple[int, ...], style: str) -> Inputs:
     return Inputs(names, [np.stack(read)], skipped)
 
 
-def _picture(path: Path, shape: tuple[int, ...], style: str) -> "Bytes":
-    import numpy as np
-    from PIL import Image
-
-    opened = decode.open_upright(path)
-    grey = decode.opaque(opened).convert("L")
-    height, width = shape[:2]
-    if grey.size == (width, height) and len(opened.getbands()) == 1 and opened.mode != "P":
-        return np.asarray(grey)[..., None]
-    if style == "plain":
-        return np.asarray(grey.resize((width, height), Image.Resampling.LANCZOS))[..., None]
-    drawn = _to_mnist_style(np.asarray(grey), height, width)
-    if not drawn.any():
+def _picture(path: Path, how: Reading) -> "Bytes":
+    pixels = decode.read(path, how)
+    if how.resize == "ink" and not pixels.any():
         console.warn(f"{path.name} is blank: no ink stands out from its background")
-    return drawn[..., None]
-
-
-def _to_mnist_style(grey: "Bytes", height: int, width: int) -> "Bytes":
-    """Draw white ink on black, fitted into 20 x 20 and centered by its mass, like MNIST.
-
-    Source: http://yann.lecun.com/exdb/mnist/. There the center of mass is at row and column 14.0 (measured on the
-    first 20,000 images), and the longer side of the ink is 20 pixels in all but 3 of them.
-    """
-    import numpy as np
-
-    ink = _ink(grey)
-    rows, columns = (np.flatnonzero(ink.any(axis=axis)) for axis in (1, 0))
-    if not len(rows):
-        return np.zeros((height, width), np.uint8)
-    small = _fit(ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
-    top, left = (
-        round(min(max(side / 2 - middle, 0), side - extent))
-        for side, middle, extent in zip((height, width), _centre(small), small.shape, strict=True)
-    )
-    drawn = np.zeros((height, width), np.uint8)
-    drawn[top : top + small.shape[0], left : left + small.shape[1]] = small
-    return drawn
-
-
-def _ink(grey: "Bytes") -> "NDArray[np.float32]":
-    """Return the contrast of each pixel with the paper, 0 to 1; the paper is the median of the border."""
-    import numpy as np
-
-    border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
-    paper = float(np.median(border))
-    ink = grey.astype(np.float32) - paper
-    if paper > 127:
-        ink = -ink
-    strongest = float(ink.max())
-    if strongest < BLANK:
-        return np.zeros_like(ink)
-    ink /= strongest
-    return np.where(ink < FAINT, np.float32(0), ink)
-
-
-def _fit(ink: "NDArray[np.float32]") -> "Bytes":
-    """Scale the longer side to 20 pixels and the strongest ink to 255."""
-    import numpy as np
-    from PIL import Image
-
-    scale = INK_SIDE / max(ink.shape)
-    size = (max(1, round(ink.shape[1] * scale)), max(1, round(ink.shape[0] * scale)))
-    scaled = np.asarray(Image.fromarray(ink).resize(size, Image.Resampling.BICUBIC)).clip(0)
-    drawn: Bytes = np.rint(scaled * (255 / scaled.max())).astype(np.uint8)
-    return drawn
-
-
-def _centre(ink: "Bytes") -> tuple[float, float]:
-    import numpy as np
-
-    mass = ink.astype(np.float64)
-    rows, columns = (np.arange(size) for size in ink.shape)
-    return float(mass.sum(1) @ rows / mass.sum()), float(mass.sum(0) @ columns / mass.sum())
+    return pixels
 
 
 def _reasons(skipped: list[tuple[str, str]]) -> str:

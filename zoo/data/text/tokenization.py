@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.text import AUTO, TOKENIZERS
 from zoo.core.errors import ZooError, unknown
+from zoo.data.text import cutting
+from zoo.data.text.cutting import Cutting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,11 +26,8 @@ _LONG = 1 << 16
 SPECIAL = ("<pad>", "<unknown>")
 UNKNOWN = 1
 FORMAT = 1
-# Words with their apostrophes, line ends, and every other character by itself; an HTML tag counts as a blank.
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*|\n|[^\w\s]")
 # Chinese, Japanese, Thai, Lao, Tibetan, Burmese and Khmer are written without blanks between words.
 _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
-_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 
 
 @dataclasses.dataclass
@@ -55,6 +54,10 @@ class Tokenizer:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @property
+    def cutting(self) -> Cutting:
+        return Cutting(self.kind, self.lowercase)
+
     def encode(self, text: str) -> list[int]:
         if self.kind == "bpe":
             numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
@@ -80,11 +83,7 @@ class Tokenizer:
 
     def token_bytes(self) -> list[str]:
         """Return what each token adds to a text, as bytes written as one character each; the worker joins them."""
-        if self.kind == "bpe":
-            return self.tokens
-        blanks = [" " if self.kind == "words" and _spaced(token) else "" for token in self.tokens]
-        texts = ["", "\ufffd", *self.tokens[len(SPECIAL) :]]
-        return [(blank + text).encode().decode("latin-1") for blank, text in zip(blanks, texts, strict=True)]
+        return [added.decode("latin-1") for added in cutting.bytes_of(self.tokens, self.cutting)]
 
     def save(self, path: Path) -> None:
         content = {
@@ -120,10 +119,6 @@ class Tokenizer:
         return self._engine
 
 
-def _spaced(token: str) -> bool:
-    return bool(re.match(r"\w", token))
-
-
 def _code_points(text: str) -> "NDArray[np.uint32]":
     import numpy as np
 
@@ -135,8 +130,7 @@ def _plain(text: str, lowercase: bool) -> str:
 
 
 def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
-    text = _plain(text, lowercase)
-    return text if kind == "characters" else _WORD.findall(_TAG.sub(" ", text))
+    return cutting.pieces_of(text, Cutting(kind, lowercase))
 
 
 def chosen(texts: Sequence[str]) -> str:
@@ -149,7 +143,7 @@ def chosen(texts: Sequence[str]) -> str:
 def is_blank(kind: str, text: str) -> bool:
     """Return True if a text has no tokens: only white space, or for words only HTML tags."""
     if kind in ("words", AUTO) and "<" in text:
-        text = _TAG.sub(" ", text)
+        text = re.sub(Cutting("words", False).tag, " ", text)
     return not text.strip()
 
 
@@ -191,7 +185,7 @@ def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
     from tokenizers import Tokenizer as Engine
     from tokenizers import decoders, models, pre_tokenizers, trainers
 
-    letters = _byte_letters()
+    letters = cutting.byte_letters()
     if size < len(letters) + len(SPECIAL):
         raise ZooError(
             f"data.vocabulary={size} is too small for bpe", f"It needs {len(letters) + len(SPECIAL)} or more."
@@ -208,13 +202,6 @@ def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
         "".join(chr(letters[letter]) for letter in token) for token in tokens[len(SPECIAL) :]
     ]
     return Tokenizer("bpe", lowercase, plain, engine.to_str())
-
-
-def _byte_letters() -> dict[str, int]:
-    """Map the letters of byte-level BPE to bytes: printable bytes to themselves, the rest from U+0100."""
-    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    rest = [number for number in range(256) if number not in seen]
-    return {chr(n): n for n in seen} | {chr(256 + place): n for place, n in enumerate(rest)}
 
 
 def load(path: Path) -> Tokenizer:

@@ -9,7 +9,7 @@ from zoo.config.schemas.common import TestData
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.data.images import decode, labelled_folder
+from zoo.data.images import decode, labelled_folder, reading
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -134,7 +134,7 @@ def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
 def _thumbs(root: Path, judging: Judging) -> "Thumb":
     def thumb(item: int) -> "NDArray[np.uint8] | None":
         try:
-            return decode.decode_with_thumb(root / judging.names[item], (8, 8), "stretch", THUMB)[1]
+            return decode.read_with_thumb(root / judging.names[item], reading.photo((8, 8)), THUMB)[1]
         except decode.UnreadableError:  # its name was escaped, or it was removed
             return None
 

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.data import training_set
-from zoo.data.images import decode, grayscale
+from zoo.data.images import decode, grayscale, reading
+from zoo.data.images.reading import Reading
 from zoo.data.sources import bundled_photos
 from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
 from zoo.runs.result import Run
-from zoo.tasks import exporting
+from zoo.tasks import export_examples, exporting
 from zoo.tasks.image_classification import photo_stream, predict, source
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source import saved
@@ -29,6 +30,8 @@ Write = Callable[[Path, int], ItemData]
 
 def export(overrides: Overrides) -> Run:
     origin = source.find(EXPORT, overrides, source.NEEDED | predict.NEEDED_FOR_ARRAYS)
+    if isinstance(origin, TrainedRun):
+        overrides = origin.with_resize(overrides)
     context = create_context(EXPORT, overrides)
     if isinstance(origin, TrainedRun):
         return exporting.export(context, _of_run(context.settings, origin))
@@ -38,14 +41,17 @@ def export(overrides: Overrides) -> Run:
 
 
 def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subject:
-    calibrate = settings.calibrate
+    calibrate, how = settings.calibrate, reading.photo(network.size, settings.resize)
     return exporting.Subject(
         kind="images",
         model=network.model,
         weights=network.weights,
         classes=network.classes,
-        items=_photos(settings.input, network.size, settings.resize),
-        calibration=None if calibrate == "train" else _photos(calibrate, network.size, settings.resize),
+        items=_photos(settings.input, how),
+        examples=lambda folder: _examples(how, folder),
+        reading=how._asdict(),
+        code=_code(how),
+        calibration=None if calibrate == "train" else _photos(calibrate, how),
         record=network.record,
         own_stack=saved.KERAS_2 if network.record["weights"].get("keras", "").startswith("2.") else None,
     )
@@ -53,23 +59,28 @@ def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subjec
 
 def _of_run(settings: ExportConfig, origin: TrainedRun) -> exporting.Subject:
     network = origin.classifier()
+    photos = origin.shape[2] == 3
+    how = reading.photo(network.size, settings.resize) if photos else reading.gray(network.size, origin.style)
     return exporting.Subject(
         kind="images",
         model=network.model,
         weights=network.weights,
         classes=network.classes,
-        items=_items(origin, settings, settings.input, "test"),
-        calibration=_items(origin, settings, settings.calibrate, "train"),
+        items=_items(origin, settings, settings.input, "test", how),
+        examples=lambda folder: _examples(how, folder),
+        reading=how._asdict(),
+        code=_code(how),
+        calibration=_items(origin, settings, settings.calibrate, "train", how),
         source=origin.run,
     )
 
 
-def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: str) -> Write:
+def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: str, how: Reading) -> Write:
     """Return a function that writes items of a part of the run's data, or of the user's own images."""
     if given in (None, part):
         return lambda folder, most: _part(origin.run, settings, part, folder, most)
     if origin.shape[2] == 3:
-        return _photos(given, (origin.shape[0], origin.shape[1]), settings.resize)
+        return _photos(given, how)
     return lambda folder, most: _gray(str(given), origin.shape, origin.style, folder, most)
 
 
@@ -103,7 +114,24 @@ def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: in
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
 
 
-def _photos(given: str | None, size: tuple[int, int], resize: str) -> Write:
+def _code(how: Reading) -> tuple[Callable[..., Any], ...]:
+    from zoo.data.images import pixels
+
+    color = (pixels.read, pixels.loaded, pixels.upright, pixels.prepared, pixels.opaque, pixels.eight_bits)
+    ink = (pixels.drawn, pixels.contrast, pixels.scaled_ink) if how.resize == "ink" else ()
+    return (*color, pixels.fit, pixels.middle, *ink)
+
+
+def _examples(how: Reading, folder: Path) -> tuple[list[str], ItemData]:
+    """Write image files of many kinds that show the items."""
+    import numpy as np
+
+    paths = export_examples.images(np.load(folder / "items.npy", mmap_mode="r"), folder / "examples")
+    np.save(folder / "examples.npy", np.stack([decode.read(path, how) for path in paths]), allow_pickle=False)
+    return [str(path) for path in paths], ItemData(x=str(folder / "examples.npy"))
+
+
+def _photos(given: str | None, how: Reading) -> Write:
     """Return a function that writes photos of a file or folder, by default the two of scikit-learn."""
 
     def write(folder: Path, most: int) -> ItemData:
@@ -112,7 +140,7 @@ def _photos(given: str | None, size: tuple[int, int], resize: str) -> Write:
         if given is None:
             console.warn("No photos are given: two that come with scikit-learn are compared. input=FOLDER is better.")
         skipped: list[tuple[str, str]] = []
-        pixels = list(_decoded(_named(given), size, resize, skipped, most))
+        pixels = list(_decoded(_named(given), how, skipped, most))
         _warn(skipped)
         if not pixels:
             raise ZooError(f"None of the images of {given} can be used", photo_stream.KINDS)
@@ -128,14 +156,14 @@ def _named(given: str | None) -> Iterator[tuple[str, Path]]:
 
 
 def _decoded(
-    photos: Iterator[tuple[str, Path]], size: tuple[int, int], resize: str, skipped: list[tuple[str, str]], most: int
+    photos: Iterator[tuple[str, Path]], how: Reading, skipped: list[tuple[str, str]], most: int
 ) -> "Iterator[NDArray[np.uint8]]":
     count = 0
     for name, path in photos:
         if count == most:
             return
         try:
-            yield decode.decode(path, size, resize)
+            yield decode.read(path, how)
             count += 1
         except decode.UnreadableError as reason:
             skipped.append((name, str(reason)))

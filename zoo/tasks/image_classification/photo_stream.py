@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
-from zoo.data.images import decode
+from zoo.data.images import decode, reading
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent
 from zoo.protocol.request import StreamPart
 
@@ -62,7 +62,7 @@ class PhotoStream:
         names: (name to show, path) of every image, in order.
         size: (height, width) of the network's input.
         batch: images at a time.
-        resize: see :func:`zoo.data.images.decode.decode`.
+        resize: see :class:`zoo.data.images.reading.Reading`.
         thumbs: number of thumbnails, of the first images.
         take: called with an image and its probabilities, (classes,) float32, in order; they are empty for 0 classes.
         skip: called with every unusable file.
@@ -78,7 +78,7 @@ class PhotoStream:
         take: "Callable[[Picture, NDArray[np.float32]], None]",
         skip: Callable[[Skipped], None],
     ) -> None:
-        self._size, self._batch, self._resize, self._thumbs = size, batch, resize, thumbs
+        self._how, self._batch, self._thumbs = reading.photo(size, resize), batch, thumbs
         self._take, self._skip = take, skip
         threads = max(2, os.cpu_count() or 2)
         self._pool, self._ahead = ThreadPoolExecutor(threads, "decode"), AHEAD * threads
@@ -112,7 +112,7 @@ class PhotoStream:
         """
         import numpy as np
 
-        shape = (SLOTS, self._batch, *self._size, 3)
+        shape = (SLOTS, self._batch, self._how.height, self._how.width, 3)
         paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")[: 2 if classes else 1]}
         self._files = list(paths.values())
         self._pixels = np.memmap(paths["pixels"], np.uint8, "w+", shape=shape)
@@ -186,8 +186,7 @@ class PhotoStream:
 
     def _one(self, name: str, path: Path, thumb: bool) -> Picture | Skipped:
         try:
-            pixels, small = decode.decode_with_thumb(path, self._size, self._resize, THUMB if thumb else 0)
-            return Picture(name, pixels, small)
+            return Picture(name, *decode.read_with_thumb(path, self._how, THUMB if thumb else 0))
         except decode.UnreadableError as reason:
             return Skipped(name, shown(str(reason)))
 

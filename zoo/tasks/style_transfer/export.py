@@ -1,6 +1,8 @@
 """Export a feed-forward style network, which accepts images of any size."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.core import console
@@ -10,7 +12,7 @@ from zoo.data.sources import bundled_photos
 from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
 from zoo.runs.result import Run
-from zoo.tasks import exporting
+from zoo.tasks import export_examples, exporting
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.style_transfer import apply_network, images
 
@@ -20,6 +22,17 @@ GRAIN = 4
 # The shortest side that the networks take: they pad by reflection.
 LEAST_EDGE = 16
 MOST = 10
+# Longer side in pixels of the image that the files of the README's check show, most of them enlarged.
+EXAMPLE_EDGE = 40
+
+
+# How a file becomes an input; the worker adds what the network needs.
+READING = {
+    "color": "sRGB, by the profile",
+    "orientation": "exif",
+    "background": "white",
+    "padding": "edge",
+}
 
 
 def export(overrides: Overrides) -> Run:
@@ -37,11 +50,31 @@ def export(overrides: Overrides) -> Run:
         weights=lambda folder: apply_network.stored(folder, weights),
         classes=[],
         items=lambda folder, most: _pictures(given, folder, most),
+        examples=_examples,
+        reading=READING,
+        code=_code(),
         calibration=(lambda folder, most: _pictures(calibrate, folder, most)) if trained else None,
         source=source,
         record={} if source else {"weights": {"source": settings.weights}},
     )
     return exporting.export(context, subject)
+
+
+def _code() -> tuple[Callable[..., Any], ...]:
+    from zoo.data.images import pixels
+
+    return pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits
+
+
+def _examples(folder: Path) -> tuple[list[str], ItemData]:
+    import numpy as np
+
+    small = images.fitted(np.load(folder / "item0.npy"), EXAMPLE_EDGE)
+    paths = export_examples.images([small], folder / "examples")
+    read = [folder / f"example{number}.npy" for number in range(len(paths))]
+    for path, saved in zip(paths, read, strict=True):
+        np.save(saved, images.opened(path, "input").pixels, allow_pickle=False)
+    return [str(path) for path in paths], ItemData(pictures=[str(path) for path in read])
 
 
 def _pictures(given: str | None, folder: Path, most: int) -> ItemData:

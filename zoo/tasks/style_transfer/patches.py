@@ -61,7 +61,7 @@ def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
     from PIL import Image, ImageOps
 
     try:
-        photo = decode.to_rgb(decode.open_upright(file, (2 * size, 2 * size)))
+        photo = decode.to_rgb(decode.open_upright(file, 2 * size))
     except decode.UnreadableError as reason:
         return str(reason)
     edge = max(1.0, min(photo.size) * draw.uniform(LEAST_SHARE, 1.0))

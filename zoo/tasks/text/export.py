@@ -1,5 +1,6 @@
 """Export text models: a classifier, or one step of a language model with its cache."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -8,15 +9,18 @@ from zoo.config.schemas.common import TestData
 from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
-from zoo.data.text import dataset, tokenization
+from zoo.data.text import cutting, dataset, tokenization
 from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import exporting, trained_run
+from zoo.tasks import export_examples, exporting, trained_run
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, trained_text
 
+CODE = (cutting.numbers_of, cutting.pieces_of, cutting.bytes_of, cutting.merged, cutting.byte_letters)
+# Parts of a text that are prompts.
+PROMPTS = 10
 Write = Callable[[Run, TestData, str, Path, int], ItemData]
 
 
@@ -40,27 +44,48 @@ def _export(
     part: str,
 ) -> Run:
     """Export a model of a run, compared on a part of its texts and calibrated on its training texts."""
-    source = _opened(command, overrides, needed)
+    source, tokenizer = _opened(command, overrides, needed)
     context = create_context(command, overrides)
     _refuse_other_items(context.settings)
-    data = context.settings.data
+    data, model = context.settings.data, _model(source)
     subject = exporting.Subject(
         kind=kind,
-        model=_model(source),
+        model=model,
         weights=source.folder / "weights.npz",
         classes=[str(name) for name in source.record["data"].get("class_names", [])],
         items=lambda folder, most: write(source, data, part, folder, most),
+        examples=lambda folder: _examples(kind, tokenizer, folder),
+        reading={**tokenizer.cutting._asdict(), "length": model["args"]["length"], "vocabulary": dataset.VOCABULARY},
+        code=CODE,
         calibration=lambda folder, most: write(source, data, "train", folder, most),
         source=source,
-        beside=[source.folder / dataset.VOCABULARY],
+        needed=[source.folder / dataset.VOCABULARY],
     )
     return exporting.export(context, subject)
 
 
-def _opened(command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type]) -> Run:
+def _opened(
+    command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type]
+) -> tuple[Run, tokenization.Tokenizer]:
     source = trained_run.open_run(command, overrides, needed)
-    tokenization.load(source.folder / dataset.VOCABULARY)  # rejects a damaged one
-    return source
+    return source, tokenization.load(source.folder / dataset.VOCABULARY)
+
+
+def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tuple[list[str], ItemData]:
+    """Choose texts of many kinds, from the tokens of the items."""
+    import numpy as np
+
+    added = [each.encode("latin-1") for each in tokenizer.token_bytes()]
+    if kind == "texts":
+        tokens, offsets = (np.load(folder / f"inputs_{name}.npy") for name in ("tokens", "offsets"))
+        parts = [tokens[begin:end] for begin, end in itertools.pairwise(offsets)]
+    else:
+        parts = np.array_split(np.load(folder / "items.npy"), PROMPTS)
+    given = [b"".join(added[token] for token in part).decode("utf-8", "replace") for part in parts]
+    texts = export_examples.texts([text for text in given if text.strip()])
+    (folder / "examples").mkdir()
+    read = text_inputs.Inputs([], texts, tokenizer.encode_all(texts), None, {})
+    return texts, predict.save(folder / "examples", read)
 
 
 def _model(source: Run) -> Json:

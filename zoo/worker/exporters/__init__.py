@@ -4,10 +4,11 @@ A module has ``KIND``, the kind of the ``artifact`` event; ``NAME``, the name of
 the stack must have; and ``export(model, path)``.
 
 A format for another runtime, which stack ``export`` writes, also has ``QUANTIZATIONS``, its subset of none, float16,
-dynamic and int8, on a single line, which the host parses; ``RUNTIME``, the runtime's name; ``IMPORTS`` and ``USE``,
-Python for the README from ``inputs``, arrays by name, to ``outputs``, a list; ``export(subject, path, quantize,
-calibration, facts)`` instead of the function above; and ``runtime(subject, path)``, which returns the function from a
-question to answers, lists of arrays. ``NOT_RUN`` may say why the runtime is not available.
+dynamic and int8, on a single line, which the host parses; ``RUNTIME``, the runtime's name, and ``PACKAGE``, its
+package; ``export(subject, path, quantize, calibration, facts)`` instead of the function above; and
+``opened(folder, about)``, which returns the function from inputs, arrays by name, to the list of outputs. Its source
+is copied into ``predict.py``: it uses only ``numpy``, ``os`` and what it imports itself. ``about`` is the content of
+``model.json``. ``NOT_RUN`` may say why the runtime is not available.
 """
 
 import importlib

@@ -5,6 +5,7 @@ names. ``dynamic`` keeps the weights in 8 bits.
 """
 
 import contextlib
+import os
 import sys
 import tempfile
 
@@ -16,15 +17,8 @@ KIND = "export"
 NAME = "model.mlpackage"
 NEEDS = ("coremltools",)
 QUANTIZATIONS = ("none", "float16", "dynamic")
-RUNTIME = "Core ML"
+RUNTIME, PACKAGE = "Core ML", "coremltools"
 NOT_RUN = None if sys.platform == "darwin" else "Core ML runs on macOS only"
-IMPORTS = ("import coremltools",)
-USE = (
-    'model = coremltools.models.MLModel("model.mlpackage")',
-    "answers = model.predict(inputs)",
-    "outputs = [answers[name] for name in {outputs}]",
-)
-TAKES_IMAGES = True
 # Code for an app; only for image classifiers.
 SWIFT = """\
 import CoreML
@@ -77,7 +71,7 @@ def export(subject, path, quantize, calibration, facts):
         source="tensorflow",
         convert_to="mlprogram",
         inputs=[_input(ct, subject, row) for row in subject.inputs],
-        classifier_config=ct.ClassifierConfig(_labels(subject)) if scaled else None,
+        classifier_config=ct.ClassifierConfig(labels(subject)) if scaled else None,
         minimum_deployment_target=ct.target.macOS13,
         skip_model_load=True,
         compute_precision=ct.precision.FLOAT32 if quantize == "none" else ct.precision.FLOAT16,
@@ -101,7 +95,7 @@ def _with_names(ct, model, subject):
     return ct.models.MLModel(spec, weights_dir=model.weights_dir, skip_model_load=True)
 
 
-def _labels(subject):
+def labels(subject):
     """Return the class names; repeated ones get their number, since Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
@@ -111,7 +105,7 @@ def _scaling(subject):
     """Return the preprocessing as part of the model, whose inputs are then pixels 0 to 255."""
     row = subject.preprocessing
     subtract, divide = np.array(row["subtract"], np.float32), np.array(row["divide"], np.float32)
-    flip = row["color"] == "BGR"
+    flip = row["channels"] == "BGR"
     return lambda pixels: ((pixels[..., ::-1] if flip else pixels) - subtract) / divide
 
 
@@ -125,34 +119,35 @@ def _input(ct, subject, row):
     return ct.TensorType(name=name, shape=[1, *sizes], dtype=np.int32 if dtype == "int32" else np.float32)
 
 
-def runtime(subject, path):
-    """Return the function from a question to its answers with Core ML, on macOS only."""
+def opened(folder, about):
+    """Return the function from inputs, arrays by name, to the list of outputs; it runs on macOS only.
+
+    Image classifiers take images and scale their pixels themselves: arrays are converted back.
+    """
     import coremltools as ct
+    from PIL import Image
 
-    model = ct.models.MLModel(path)
-    names = [name for name, _, _ in subject.inputs]
+    model = ct.models.MLModel(os.path.join(folder, "model.mlpackage"))
 
-    def one(arrays):
-        answers = model.predict(dict(zip(names, arrays)))
-        if subject.kind == "images":
-            (shares,) = [value for value in answers.values() if isinstance(value, dict)]
-            return [np.array([[shares[name] for name in _labels(subject)]], np.float32)]
-        return [answers[name] for name in subject.outputs]
+    def image(array):
+        how = about["preprocessing"]
+        pixels = array.reshape(how["height"], how["width"], -1) * np.array(how["divide"]) + np.array(how["subtract"])
+        pixels = np.rint(pixels).clip(0, 255).astype(np.uint8)
+        if pixels.shape[-1] == 1:
+            return Image.fromarray(pixels[..., 0])
+        return Image.fromarray(pixels[..., ::-1] if how["channels"] == "BGR" else pixels)
 
-    def run(question):
-        items = [[array[place : place + 1] for array in question] for place in range(len(question[0]))]
-        if subject.kind == "images":
-            items = [[_as_image(subject.preprocessing, arrays[0])] for arrays in items]
+    def one(inputs):
+        if "classes" not in about or "image" not in inputs:
+            answers = model.predict(inputs)
+            return [answers[name] for name in about["outputs"]]
+        answers = model.predict({"image": image(inputs["image"])})
+        (shares,) = [value for value in answers.values() if isinstance(value, dict)]
+        return [np.array([[shares[name] for name in about["labels"]]], np.float32)]
+
+    def run(inputs):
+        count = len(next(iter(inputs.values())))
+        items = [{name: array[place : place + 1] for name, array in inputs.items()} for place in range(count)]
         return [np.concatenate(outputs) for outputs in zip(*map(one, items))]
 
     return run
-
-
-def _as_image(row, array):
-    """Return the image whose preprocessing gave this input."""
-    from PIL import Image
-
-    pixels = np.rint(array[0] * np.array(row["divide"]) + np.array(row["subtract"])).clip(0, 255).astype(np.uint8)
-    if pixels.shape[-1] == 1:
-        return Image.fromarray(pixels[..., 0])
-    return Image.fromarray(pixels[..., ::-1] if row["color"] == "BGR" else pixels)

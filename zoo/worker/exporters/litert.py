@@ -1,65 +1,61 @@
 """LiteRT (TensorFlow Lite), by TensorFlow's converter: float32, float16, or 8 bits."""
 
+import json
+import os
+import tempfile
+import zipfile
+
 from zoo.worker.exporting import tracing
 
 KIND = "export"
 NAME = "model.tflite"
 NEEDS = ("tensorflow", "ai_edge_litert")
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
-RUNTIME = "LiteRT"
-IMPORTS = ("from ai_edge_litert.interpreter import Interpreter",)
-USE = (
-    'model = Interpreter("model.tflite")',
-    "at = {{row['name']: row['index'] for row in model.get_input_details()}}",
-    "[model.resize_tensor_input(at[name], array.shape) for name, array in inputs.items()]",
-    "model.allocate_tensors()",
-    "[model.set_tensor(at[name], array) for name, array in inputs.items()]",
-    "model.invoke()",
-    "rows = sorted(model.get_output_details(), key=lambda row: int(row['name'].partition('_')[2] or 0))",
-    "outputs = [model.get_tensor(row['index']) for row in rows]",
-)
+RUNTIME, PACKAGE = "LiteRT", "ai-edge-litert"
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write ``model.tflite``, which cannot contain the facts; the arguments are those of the exporter for ONNX."""
+    """Write ``model.tflite``, with a signature; the arguments are those of the exporter for ONNX.
+
+    The facts and the names of the classes are appended as an archive, as in TFLite Metadata: ``unzip model.tflite``.
+    """
     import tensorflow as tf
 
-    traced = tracing.frozen(tracing.function(subject, named=False))
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
-    if quantize != "none":
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    if quantize == "float16":
-        converter.target_spec.supported_types = [tf.float16]
-    if quantize == "int8":
-        converter.representative_dataset = lambda: iter(calibration)
-    content = converter.convert()
+    frozen = tracing.frozen(tracing.function(subject, named=False))
+    names = [name for name, _, _ in subject.inputs]
+
+    def serve(*inputs):
+        answers = frozen(*inputs)
+        return dict(zip(subject.outputs, answers if isinstance(answers, (list, tuple)) else [answers]))
+
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as scratch:
+        holder = tf.Module()
+        holder.serve = tf.function(serve, input_signature=tracing.signature(subject))
+        tf.saved_model.save(holder, scratch, signatures=holder.serve)
+        converter = tf.lite.TFLiteConverter.from_saved_model(scratch)
+        if quantize != "none":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if quantize == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        if quantize == "int8":
+            converter.representative_dataset = lambda: (dict(zip(names, question)) for question in calibration)
+        content = converter.convert()
     with open(path, "wb") as out:
         out.write(content)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("model.json", json.dumps(facts))
+        archive.writestr("labels.txt", "\n".join(subject.request.classes or ()))
 
 
-def runtime(subject, path):
-    """Return the function from a question to its answers with LiteRT."""
+def opened(folder, about):
+    """Return the function from inputs, arrays by name, to the list of outputs."""
     from ai_edge_litert.interpreter import Interpreter
 
-    model = Interpreter(model_path=path)
-    places = {row["name"]: row["index"] for row in model.get_input_details()}
-    shapes = []
+    model = Interpreter(model_path=os.path.join(folder, "model.tflite"))
+    run = model.get_signature_runner("serving_default")
 
-    def run(question):
-        present = [array.shape for array in question]
-        if shapes != present:
-            for (name, _, _), array in zip(subject.inputs, question):
-                model.resize_tensor_input(places[name], array.shape)
-            model.allocate_tensors()
-            shapes[:] = present
-        for (name, _, _), array in zip(subject.inputs, question):
-            model.set_tensor(places[name], array)
-        model.invoke()
-        return [model.get_tensor(row["index"]) for row in sorted(model.get_output_details(), key=_place)]
+    def outputs(inputs):
+        answers = run(**inputs)
+        return [answers[name] for name in about["outputs"]]
 
-    return run
-
-
-def _place(row):
-    """Return the position of an output: the converter names them Identity, Identity_1, ..."""
-    return int(row["name"].partition("_")[2] or 0)
+    return outputs

@@ -11,12 +11,7 @@ KIND = "export"
 NAME = "model.onnx"
 NEEDS = ("tf2onnx", "onnx", "onnxruntime")
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
-RUNTIME = "ONNX Runtime"
-IMPORTS = ("import onnxruntime",)
-USE = (
-    'session = onnxruntime.InferenceSession("model.onnx")',
-    "outputs = session.run({outputs}, inputs)",
-)
+RUNTIME, PACKAGE = "ONNX Runtime", "onnxruntime"
 OPSET = 15
 
 
@@ -39,6 +34,8 @@ def export(subject, path, quantize, calibration, facts):
     elif quantize != "none":
         _to_8_bits(subject, path, calibration)
     finished = onnx.load(path)
+    _name_dimensions(subject, finished.graph)
+    finished.doc_string = facts["description"]
     onnx.helper.set_model_props(finished, facts)
     onnx.save(finished, path)
 
@@ -52,8 +49,22 @@ def convert(subject):
         return tf2onnx.convert.from_function(traced, input_signature=tracing.signature(subject), opset=OPSET)[0]
 
 
+def _name_dimensions(subject, graph):
+    """Name the dimensions of any size, instead of the converter's numbers; intermediate ones lose their names."""
+    del graph.value_info[:]
+    names = ("batch", "height", "width") if subject.kind == "pictures" else ("batch", "length")
+    for value in (*graph.input, *graph.output):
+        for place, size in enumerate(value.type.tensor_type.shape.dim):
+            if not size.HasField("dim_value"):
+                size.dim_param = names[place]
+
+
 def _to_8_bits(subject, path, calibration):
-    """Quantize a file in place; only its weights without calibration items."""
+    """Quantize a file in place; only its weights without calibration items.
+
+    A softmax stays in float32: in 8 bits, its probabilities do not sum to one.
+    """
+    import onnx
     from onnxruntime import quantization
 
     aside = path + ".float32"
@@ -71,16 +82,16 @@ def _to_8_bits(subject, path, calibration):
                 return next(rows, None)
 
         quantization.quantize_static(
-            aside, path, Reader(), quant_format=quantization.QuantFormat.QDQ, per_channel=True
-        )
+            aside, path, Reader(), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+            nodes_to_exclude=[node.name for node in onnx.load(aside).graph.node if node.op_type == "Softmax"],
+        )  # fmt: skip
     finally:
         os.remove(aside)
 
 
-def runtime(subject, path):
-    """Return the function from a question to its answers with ONNX Runtime."""
+def opened(folder, about):
+    """Return the function from inputs, arrays by name, to the list of outputs."""
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    names = [name for name, _, _ in subject.inputs]
-    return lambda question: session.run(subject.outputs, dict(zip(names, question)))
+    session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), providers=["CPUExecutionProvider"])
+    return lambda inputs: session.run(about["outputs"], inputs)

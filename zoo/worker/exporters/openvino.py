@@ -9,13 +9,7 @@ KIND = "export"
 NAME = "model.xml"
 NEEDS = ("openvino", *onnx.NEEDS)
 QUANTIZATIONS = ("none", "float16", "int8")
-RUNTIME = "OpenVINO"
-IMPORTS = ("import openvino",)
-USE = (
-    'model = openvino.Core().compile_model("model.xml", "CPU")',
-    "answers = model(inputs)",
-    "outputs = [answers[name] for name in {outputs}]",
-)
+RUNTIME, PACKAGE = "OpenVINO", "openvino"
 
 
 def export(subject, path, quantize, calibration, facts):
@@ -24,22 +18,37 @@ def export(subject, path, quantize, calibration, facts):
 
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as scratch:
         between = os.path.join(scratch, onnx.NAME)
-        onnx.export(subject, between, "int8" if quantize == "int8" else "none", calibration, {})
+        onnx.export(subject, between, "int8" if quantize == "int8" else "none", calibration, {"description": ""})
         model = openvino.convert_model(between)
-        for name, value in facts.items():
+        for name, value in dict(facts, **_for_model_api(subject)).items():
             model.set_rt_info(value, ["model_info", name])
         openvino.save_model(model, path, compress_to_fp16=quantize == "float16")
 
 
-def runtime(subject, path):
-    """Return the function from a question to its answers with OpenVINO, on the CPU in float32."""
+def _for_model_api(subject):
+    """Return what OpenVINO's Model API reads from ``model_info`` of an image classifier."""
+    row, request = subject.preprocessing, subject.request
+    if subject.kind != "images":
+        return {}
+    about = {"model_type": "Classification", "layout": "NHWC", "output_raw_scores": "True"}
+    about["labels"] = " ".join(name.replace(" ", "_") for name in request.classes or ())
+    about["mean_values"], about["scale_values"] = (
+        " ".join("%g" % n for n in row[key]) for key in ("subtract", "divide")
+    )
+    about["reverse_input_channels"] = str(row["channels"] == "BGR")
+    about["resize_type"] = "crop" if request.reading["resize"] == "crop" else "standard"
+    return about
+
+
+def opened(folder, about):
+    """Return the function from inputs, arrays by name, to the list of outputs, on the CPU in float32."""
     import openvino
 
-    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    names = [name for name, _, _ in subject.inputs]
+    exact = {"INFERENCE_PRECISION_HINT": "f32"}
+    model = openvino.Core().compile_model(os.path.join(folder, "model.xml"), "CPU", exact)
 
-    def run(question):
-        answers = compiled(dict(zip(names, question)))
-        return [answers[name] for name in subject.outputs]
+    def run(inputs):
+        answers = model(inputs)
+        return [answers[name] for name in about["outputs"]]
 
     return run

@@ -1,38 +1,37 @@
 """TensorFlow's SavedModel, a folder, for TensorFlow Serving and other tools."""
 
+import os
+
 from zoo.worker.exporting import tracing
+from zoo.worker.files import save_json
 
 KIND = "export"
 NAME = "model"
 NEEDS = ("tensorflow",)
 QUANTIZATIONS = ("none",)
-RUNTIME = "TensorFlow"
-IMPORTS = ("import tensorflow as tf",)
-USE = (
-    'model = tf.saved_model.load("model").signatures["serving_default"]',
-    "answers = model(**{{name: tf.constant(array) for name, array in inputs.items()}})",
-    "outputs = [answers[name].numpy() for name in {outputs}]",
-)
+RUNTIME, PACKAGE = "TensorFlow", "tensorflow"
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write the folder ``model``, without the facts; the arguments are those of the exporter for ONNX."""
+    """Write the folder ``model``, the facts in ``assets.extra``; the arguments are those of the exporter for ONNX."""
     import tensorflow as tf
 
     holder = tf.Module()
     holder.model, holder.serve = getattr(subject.model, "trackable", subject.model), tracing.function(subject)
     tf.saved_model.save(holder, path, signatures=holder.serve)
+    os.makedirs(os.path.join(path, "assets.extra"))
+    save_json(os.path.join(path, "assets.extra", "model.json"), facts)
 
 
-def runtime(subject, path):
-    """Return the function from a question to its answers with TensorFlow."""
+def opened(folder, about):
+    """Return the function from inputs, arrays by name, to the list of outputs."""
     import tensorflow as tf
 
-    loaded = tf.saved_model.load(path)
-    serve, names = loaded.signatures["serving_default"], [name for name, _, _ in subject.inputs]
+    loaded = tf.saved_model.load(os.path.join(folder, "model"))
+    serve = loaded.signatures["serving_default"]
 
-    def run(question, _kept=loaded):
-        answers = serve(**{name: tf.constant(array) for name, array in zip(names, question)})
-        return [answers[name].numpy() for name in subject.outputs]
+    def run(inputs, _kept=loaded):
+        answers = serve(**{name: tf.constant(array) for name, array in inputs.items()})
+        return [answers[name].numpy() for name in about["outputs"]]
 
     return run

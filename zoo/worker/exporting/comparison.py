@@ -11,6 +11,8 @@ from zoo.worker.errors import UserError
 TIMED_S, TIMED_CALLS, WARM = 1.5, 60, 3
 # Levels of 0 to 255 by which a changed pixel differs at least.
 CHANGED_LEVELS = 2
+# Largest difference between the answers of a README, from files, and those of the program: a color may be rounded.
+FROM_FILES = {"images": 1e-3, "texts": 1e-3, "next_token": 1e-3, "pictures": 1.01 / 255}
 
 
 def compare(kind, answers, source):
@@ -33,6 +35,25 @@ def compare(kind, answers, source):
         differs = _changed(kind, ours[0], theirs[0])
         changed, items = changed + int(differs.sum()), items + differs.size
     return {"difference": largest, "changed": 1000.0 * changed / items, "items": items}
+
+
+def of_files(kind, answers, source):
+    """Compare the first outputs of single items with those of the source; pixels are cut to the size of the answer.
+
+    Returns:
+        ``difference``, as :func:`compare`; ``changed``, the number of answers with another class or token, unless two
+        were equally likely; ``worst``, the number of the most different item; ``items``.
+    """
+    differences, changed = [], 0
+    for ours, theirs in zip(answers, source):
+        theirs = theirs[0][:, : ours.shape[0], : ours.shape[1]] if kind == "pictures" else theirs[0].reshape(1, -1)
+        (ours,), (theirs,) = _comparable(kind, [ours[None]]), _comparable(kind, [theirs])
+        differences.append(float(np.abs(ours - theirs).max()))
+        if kind != "pictures":
+            best = theirs.max() - theirs[0, ours.argmax()]
+            changed += bool(best > 2 * FROM_FILES[kind])
+    worst = int(np.argmax(differences))
+    return {"difference": differences[worst], "changed": changed, "worst": worst, "items": len(answers)}
 
 
 def _comparable(kind, outputs):

@@ -1,10 +1,13 @@
 """The subject of an export: the model, built in float32 from its weights, and real items, on any stack."""
 
+import types
+
 import numpy as np
 
 from zoo.models import compat
 from zoo.worker import devices, weights
 from zoo.worker.errors import UserError
+from zoo.worker.exporting import programs
 from zoo.worker.model import build
 
 # Items of one question: more than one, to prove that the exported file takes batches.
@@ -20,7 +23,7 @@ class Subject:
         model: the Keras model.
         inputs: (name, shape, dtype) of each input; None in a shape, such as the batch, is any size.
         outputs: names of the outputs.
-        preprocessing: how pixels are preprocessed, see :func:`affine`; None without preprocessing.
+        preprocessing: how pixels are scaled, see :func:`affine`; None if they are not.
         request: the ``export`` part of the request.
     """
 
@@ -28,9 +31,13 @@ class Subject:
         self.kind, self.model, self.inputs, self.outputs = kind, model, inputs, outputs
         self.preprocessing, self.request, self._ask = preprocessing, request, ask
 
-    def questions(self, data):
-        """List the questions from files of items, an ``ItemData`` of the request: lists of arrays, one per input."""
-        return self._ask(data)
+    def questions(self, data, size=BATCH):
+        """List the questions from an ``ItemData``, ``size`` items each: lists of arrays, one per input."""
+        return self._ask(data, size)
+
+    def named(self, question):
+        """Return the arrays of a question by the names of the inputs."""
+        return dict(zip((name for name, _, _ in self.inputs), question))
 
     def answers(self, questions):
         """List the answers of the Keras model: for each question a list of float32 arrays, one per output."""
@@ -59,9 +66,9 @@ def _loaded(request):
 def _images(request):
     model, preprocess = _loaded(request)
 
-    def ask(data):
+    def ask(data, size):
         pixels = np.load(data.x, mmap_mode="r", allow_pickle=False)
-        return [[preprocess(np.array(pixels[begin : begin + BATCH]))] for begin in range(0, len(pixels), BATCH)]
+        return [[preprocess(np.array(pixels[begin : begin + size]))] for begin in range(0, len(pixels), size)]
 
     pixels = np.load(request.data.x, mmap_mode="r", allow_pickle=False)
     shape = preprocess(np.array(pixels[:1])).shape[1:]
@@ -76,10 +83,10 @@ def _texts(request):
     arguments["fixed"] = not devices.capabilities()["any_length"]
     model, _ = _loaded(request)
 
-    def ask(data):
+    def ask(data, size):
         texts = open_texts(data, arguments["length"], arguments["fixed"])
         rows = np.arange(len(texts))
-        return [[texts.batch(rows[begin : begin + BATCH])] for begin in range(0, len(rows), BATCH)]
+        return [[texts.batch(rows[begin : begin + size])] for begin in range(0, len(rows), size)]
 
     return Subject("texts", model, [("tokens", (None, None), "int32")], ["probabilities"], ask)
 
@@ -90,8 +97,11 @@ def _pictures(request):
     model = fast.build(compat, initializer="zeros", **request.model.args)
     weights.load(model, request.weights)
 
-    def ask(data):
-        return [[fast.preprocess(np.load(path, allow_pickle=False))[None]] for path in data.pictures]
+    how = types.SimpleNamespace(multiple=fast.GRAIN, least=fast.LEAST_EDGE)
+
+    def ask(data, _):
+        pixels = (np.load(path, allow_pickle=False) for path in data.pictures)
+        return [[programs.padded(each, how)[None]] for each in pixels]
 
     return Subject("pictures", model, [("image", (None, None, None, 3), "float32")], ["restyled"], ask)
 
@@ -115,8 +125,12 @@ def _next_token(request):
     inputs += [(name, (None, length, width), "float32") for name in names]
     outputs = ["logits", *("new_" + name for name in names)]
 
-    def ask(data):
-        return list(_steps(model, np.load(data.x, allow_pickle=False)[:length], len(names), length, width))
+    def ask(data, _):
+        if data.x:
+            return list(_steps(model, np.load(data.x, allow_pickle=False)[:length], len(names), length, width))
+        tokens, offsets = (np.load(path, allow_pickle=False) for path in (data.tokens, data.offsets))
+        texts = [tokens[max(begin, end - length) : end] for begin, end in zip(offsets, offsets[1:])]
+        return [list(_steps(model, text, len(names), length, width))[-1] for text in texts]
 
     return Subject("next_token", model, inputs, outputs, ask)
 
@@ -140,7 +154,8 @@ def affine(preprocess, channels):
         preprocess: from uint8 (n, height, width, channels) to the model's input.
 
     Returns:
-        ``{"color": ..., "subtract": [...], "divide": [...]}``, one number for each channel of the input.
+        ``{"layout": ..., "channels": ..., "subtract": [...], "divide": [...]}``: channels are RGB, BGR or gray; the
+        network takes (pixels 0 to 255 - subtract) / divide.
     """
     start, steps = _response(preprocess, np.zeros(channels)), []
     for channel in range(channels):
@@ -149,7 +164,8 @@ def affine(preprocess, channels):
     if np.abs(_response(preprocess, probe) - probe @ matrix - start).max() > 1e-3 * max(1.0, np.abs(start).max()):
         raise UserError("the preprocessing of this model is more than a product and a sum for each color")
     slopes = matrix.sum(axis=0)
-    return {"color": _color(matrix), "subtract": (0.0 - start / slopes).tolist(), "divide": (1 / slopes).tolist()}
+    subtract, divide = ([float("%.7g" % number) for number in row] for row in (0.0 - start / slopes, 1 / slopes))
+    return {"layout": "channels last", "channels": _channels(matrix), "subtract": subtract, "divide": divide}
 
 
 def _response(preprocess, color):
@@ -158,7 +174,7 @@ def _response(preprocess, color):
     return np.asarray(preprocess(pixels), np.float64)[0, 0, 0]
 
 
-def _color(matrix):
+def _channels(matrix):
     if matrix.shape[1] == 1:
         return "gray"
     flipped = np.abs(np.diag(matrix[::-1])).sum() > np.abs(np.diag(matrix)).sum()

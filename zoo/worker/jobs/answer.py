@@ -22,6 +22,8 @@ def run(request, events, stop, phases):
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
     save(os.path.join(request.run_dir, "answers.npz"), source.answers(questions))
+    examples = source.answers(source.questions(request.export.examples, 1))
+    save(os.path.join(request.run_dir, "examples.npz"), examples)
     phases["infer_s"] = time.monotonic() - began
     if request.export.folder:
         savedmodel.export(source, request.export.folder, "none", [], {})

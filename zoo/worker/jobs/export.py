@@ -10,8 +10,7 @@ import numpy as np
 from zoo.models import compat
 from zoo.worker import exporters
 from zoo.worker.errors import UserError, describe
-from zoo.worker.exporting import card, comparison, subject
-from zoo.worker.files import atomic_write, save_json
+from zoo.worker.exporting import card, comparison, outside, subject
 from zoo.worker.jobs import answer
 
 # Copies of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and intermediate files.
@@ -19,20 +18,22 @@ COPIES = 4
 
 
 def run(request, events, stop, phases):
-    """Write a folder for each format, with the file, ``model.json`` and ``README.md``; return a row for each.
+    """Write a folder for each format and quantization, with the file and its README; return a row for each.
 
-    The request's ``export`` has ``formats``, ``quantize``, ``folder``, ``kind``, ``name``, ``classes``, ``about``,
-    ``tolerance``; and, or null, ``calibration``, a ``data`` part, and ``answers``, a file of its source.
+    See :class:`zoo.protocol.request.ExportPart`.
     """
     began, wanted = time.monotonic(), request.export
-    chosen = [(name, exporters.find(name)) for name in wanted.formats]
+    formats = [(name, exporters.find(name)) for name in wanted.formats]
+    chosen = [
+        (*each, quantize) for each in formats for quantize in wanted.quantize if quantize in each[1].QUANTIZATIONS
+    ]
     job = _Job(request)
     phases["build_s"] = time.monotonic() - began
     rows = []
-    for number, (name, exporter) in enumerate(chosen, 1):
+    for number, (name, exporter, quantize) in enumerate(chosen, 1):
         if stop.asked:
             break
-        rows.append(job.row(name, exporter))
+        rows.append(job.row(name, exporter, quantize))
         events.step(step=number, steps=len(chosen))
     phases["export_s"] = time.monotonic() - began - phases["build_s"]
     metrics = {"items": job.items, "source_ms": job.source_ms, "rebuilt_difference": job.rebuilt}
@@ -55,6 +56,13 @@ class _Job:
         calibration = self._wanted.calibration
         self._calibration = self._subject.questions(calibration) if calibration else []
 
+        self._examples = self._subject.questions(self._wanted.examples, 1)
+        if self._wanted.example_answers:
+            outputs = len(self._subject.outputs)
+            self._example_answers = answer.load(self._wanted.example_answers, len(self._examples), outputs)
+        else:
+            self._example_answers = self._subject.answers(self._examples)
+
     def _answers(self, own):
         if self._wanted.answers:
             stored = answer.load(self._wanted.answers, len(self._questions), len(self._subject.outputs))
@@ -63,13 +71,15 @@ class _Job:
         taken = comparison.milliseconds(lambda question: compat.outputs(model, _alone(question)), self._questions[0])
         return own, taken
 
-    def row(self, name, exporter):
+    def row(self, name, exporter, quantize):
         """Export to one format and return its row; a wrong result is removed."""
-        folder = os.path.join(self._wanted.folder, name)
-        row = {"format": name, "quantize": self._wanted.quantize, "kept": False, "ran": False}
+        several = len(self._wanted.quantize) > 1
+        row = {"format": name, "quantize": quantize, "folder": "%s-%s" % (name, quantize) if several else name}
+        row.update(kept=False, ran=False)
+        folder = os.path.join(self._wanted.folder, row["folder"])
         os.mkdir(folder)
         try:
-            self._export(row, name, exporter, folder)
+            self._export(row, exporter, folder)
             row["kept"] = True
         except OSError:
             raise
@@ -86,32 +96,49 @@ class _Job:
         if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
-    def _export(self, row, name, exporter, folder):
-        path, quantize = os.path.join(folder, exporter.NAME), self._wanted.quantize
-        began = time.monotonic()
-        about = card.facts(self._subject, name, quantize)
-        exporter.export(self._subject, path, quantize, self._calibration, card.as_text(about))
+    def _export(self, row, exporter, folder):
+        quantize, began = row["quantize"], time.monotonic()
+        about = card.facts(self._subject, exporter, row["format"], quantize)
+        calibration = self._calibration if quantize == "int8" else []
+        path = os.path.join(folder, exporter.NAME)
+        exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
         row["export_s"] = time.monotonic() - began
         row["bytes"] = _size(folder)
         row["not_run"] = getattr(exporter, "NOT_RUN", None)
+        card.write(self._subject, exporter, about, folder)
         if not row["not_run"]:
-            self._check(row, exporter.runtime(self._subject, path))
-        save_json(os.path.join(folder, card.JSON_NAME), about)
-        with atomic_write(os.path.join(folder, card.README)) as out:
-            out.write(card.readme(self._subject, exporter, about).encode("utf-8"))
+            opened = exporter.opened(folder, about)
+            self._check(row, lambda question: opened(self._subject.named(question)))
+            self._check_readme(row, lambda question: opened(self._subject.named(question)), folder)
 
     def _check(self, row, run):
         answers = [run(question) for question in self._questions]
         row.update(comparison.compare(self._subject.kind, answers, self.source), ran=True)
         row["accuracy"] = comparison.accuracy(answers, self.labels)
         row["milliseconds"] = comparison.milliseconds(run, self._questions[0])
-        if any(row[name] > most for name, most in self._wanted.tolerance.items()):
+        tolerance = self._wanted.tolerance[row["quantize"]]
+        if any(row[name] > most for name, most in tolerance.items()):
             figures = (row["difference"], row["changed"], row["items"])
             words = "largest difference %.3g, %.3g answers in 1000 changed, of %d items" % figures
-            most = tuple(self._wanted.tolerance[name] for name in ("difference", "changed"))
+            most = tuple(tolerance[name] for name in ("difference", "changed"))
             raise UserError(
                 "it answers otherwise than its source: %s; tolerated are %.3g and %.3g" % ((words, *most))
             )
+
+    def _check_readme(self, row, run, folder):
+        """Let the code of the README answer for files, and compare its answers with those of the program."""
+        kind, files = self._subject.kind, self._wanted.example_files
+        answers = outside.answers(folder, files)
+        row["files"] = comparison.of_files(kind, answers, self._example_answers)
+        own = comparison.of_files(kind, answers, [run(question) for question in self._examples])
+        if own["difference"] > comparison.FROM_FILES[kind] or own["changed"]:
+            name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
+            words = "its README answers otherwise for files: largest difference %.3g, of %r; %d of %d answers changed"
+            raise UserError(words % (own["difference"], name, own["changed"], own["items"]))
+        most = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind]
+        if row["files"]["difference"] > most:
+            words = "from files, it answers otherwise than its source: largest difference %.3g; tolerated is %.3g"
+            raise UserError(words % (row["files"]["difference"], most))
 
 
 def _alone(question):

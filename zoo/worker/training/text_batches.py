@@ -31,13 +31,8 @@ class TokenizedTexts:
         """Return (texts, positions) int32 of some texts, padded with 0 at the end; only ``own``, as wide as all."""
         rows = np.zeros((len(chosen[own]), self._width(chosen)), np.int32)
         for row, number in zip(rows, chosen[own]):
-            begin, end = self._offsets[number], self._offsets[number + 1]
-            if end - begin > self._length:
-                first = self._length // 2
-                row[:first] = self._tokens[begin : begin + first]
-                row[first : self._length] = self._tokens[end - (self._length - first) : end]
-            else:
-                row[: end - begin] = self._tokens[begin:end]
+            read = shortened(self._tokens[self._offsets[number] : self._offsets[number + 1]], self._length)
+            row[: len(read)] = read
         return rows
 
     def _width(self, chosen):
@@ -60,6 +55,12 @@ class TokenizedTexts:
         """Return the positions in ``chosen`` of the texts of each batch, the longest first."""
         order = np.argsort(-self.sizes[chosen], kind="stable")
         return [order[begin : begin + size] for begin in range(0, len(order), size)]
+
+
+def shortened(tokens, length):
+    """Return the tokens that the model reads: of a text that is too long, half of them from each end."""
+    first = length // 2
+    return tokens if len(tokens) <= length else np.concatenate([tokens[:first], tokens[first - length :]])
 
 
 def word_dropout(batch, share, random, of=None):

@@ -41,12 +41,16 @@ class TrainedRun:
         """
         if not photos:
             return trained_run.add_defaults(overrides, here)
-        if overrides.get("resize") is None:
-            resize = self.run.record["config"]["data"].get("resize", "stretch")
-            overrides = overrides.with_("run", {"resize": resize})
+        overrides = self.with_resize(overrides)
         if self.run.record["device_kind"] == "cpu":
             return fastest(overrides, here)
         return trained_run.add_defaults(overrides, here)
+
+    def with_resize(self, overrides: Overrides) -> Overrides:
+        """Add the way of resizing of the training."""
+        if not self.is_of_photos or overrides.get("resize") is not None:
+            return overrides
+        return overrides.with_("run", {"resize": self.run.record["config"]["data"].get("resize", "stretch")})
 
     def classifier(self, _: RunContext[ClassifierConfig] | None = None) -> Classifier:
         """Return the network, for images of any number of channels."""

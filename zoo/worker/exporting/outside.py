@@ -1,0 +1,42 @@
+"""Run the code of an export's README on files, in a process that has none of the zoo."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from zoo.worker.errors import UserError
+from zoo.worker.exporting import card
+
+SECONDS = 600
+# Only the README names the code: nothing else of the folder is imported.
+_RUN = """
+import json, sys
+import numpy as np
+code, files = json.load(sys.stdin)
+names = {"__name__": "readme", "__file__": "predict.py"}
+exec(compile(code, "README.md", "exec"), names)
+np.savez(sys.argv[1], *[names["predict"](each) for each in files])
+"""
+
+
+def answers(folder, files):
+    """List what ``predict`` of the README returns for each file or text."""
+    with open(os.path.join(folder, card.README), encoding="utf-8") as text:
+        (code,) = re.findall("```python\n(.*?)```", text.read(), re.DOTALL)
+    with tempfile.TemporaryDirectory() as scratch:
+        out = os.path.join(scratch, "answers.npz")
+        # Isolated: without the user's packages and PYTHONPATH.
+        process = subprocess.run(
+            [sys.executable, "-I", "-B", "-c", _RUN, out], cwd=folder, input=json.dumps([code, files]).encode(),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS,
+        )  # fmt: skip
+        if process.returncode:
+            said = process.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+            raise UserError("the code of its README fails (exit %d): %s" % (process.returncode, said[-1]))
+        with np.load(out, allow_pickle=False) as stored:
+            return [stored[name] for name in stored.files]
