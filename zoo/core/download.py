@@ -60,6 +60,16 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
         return _from_mirrors(target, urls, sha256, size)
 
 
+def unreachable(url: str) -> str:
+    """Return why a server gives no answer to a request, or an empty text if it does."""
+    with _session(url) as session:
+        try:
+            _answer(session, url, 0).close()
+        except _MirrorError as error:
+            return "" if str(error).startswith("HTTP ") else str(error)
+    return ""
+
+
 def _kind(checksum: str) -> str:
     return "md5" if len(checksum) == 32 else "sha256"
 

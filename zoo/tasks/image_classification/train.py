@@ -100,6 +100,8 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     settings, fine_tune = context.settings, context.settings.fine_tune
     application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
     if application.loads_imagenet(settings.model, settings.weights):  # Keras loads them
+        if not context.resumes:
+            application.refuse_offline(settings.model["name"], context.choice.stack)
         return None
     given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)

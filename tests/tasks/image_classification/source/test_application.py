@@ -46,7 +46,19 @@ def test_a_stack_is_asked_once_and_its_size_is_taken(asked: list[str]) -> None:
     assert asked == ["tf-2.21"]
 
 
-def test_a_size_of_the_user_s_and_imagenet_go_to_the_worker(asked: list[str]) -> None:
+def test_without_a_network_imagenet_is_refused_before_work_begins(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(application, "SERVER", "http://127.0.0.1:9/")
+    assert train("model=keras/EfficientNetB0", "weights=imagenet") == 1
+    assert "downloads these weights from http://127.0.0.1:9/: it refused the connection" in capsys.readouterr().err
+    assert not Path("runs/a").exists()
+
+
+def test_a_size_of_the_user_s_and_imagenet_go_to_the_worker(asked: list[str], pretending: Path) -> None:
+    models = pretending / "cache" / "homes" / "tf-2.21" / ".keras" / "models"
+    models.mkdir(parents=True)
+    (models / "efficientnetb0_notop.h5").touch()
     words = ["model=keras/EfficientNetB0", "weights=imagenet", "data.size=64", "fine_tune.unfreeze_share=0.5"]
     assert train(*words) == 0
     request = json.loads(Path("runs/a/request.json").read_text())

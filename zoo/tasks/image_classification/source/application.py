@@ -5,6 +5,7 @@ The stack's Keras lists them, once for each environment; no list is kept by hand
 
 import contextlib
 import json
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from zoo.config import model_files
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
-from zoo.core import console, paths
+from zoo.core import console, download, paths, planning
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import write_json
 from zoo.data.array_datasets import ArrayDataset
@@ -31,6 +32,7 @@ from zoo.tasks.image_classification.source import published
 from zoo.weights import class_names, pretrained
 
 PREFIX = "keras/"
+SERVER = "https://storage.googleapis.com/tensorflow/keras-applications/"
 
 
 def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
@@ -42,6 +44,20 @@ def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str
         raise ZooError(
             f"weights_checksum has no use with model={model['name']}: Keras downloads and checks its own weights",
             "Leave it out, or download the file and give weights=FILE.",
+        )
+
+
+def refuse_offline(name: str, stack: Stack) -> None:
+    """Raise an error if Keras has to download the weights of weights=imagenet, and their server cannot be reached."""
+    models = paths.cache_dir() / "homes" / stack.name / ".keras" / "models"
+    plain = re.sub(r"\W|_", "", name.removeprefix(PREFIX)).lower()
+    files = models.iterdir() if models.is_dir() else ()
+    if planning.is_planning() or any(re.sub(r"\W|_", "", file.name).lower().startswith(plain) for file in files):
+        return
+    if reason := download.unreachable(SERVER):
+        raise ZooError(
+            f"{name} weights=imagenet: Keras downloads these weights from {SERVER}: {reason}",
+            "Connect to the network, or use weights=none or a file: weights=FILE.",
         )
 
 
