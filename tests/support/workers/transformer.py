@@ -15,6 +15,11 @@ ENCODERS = (
     ("pre_gelu", {"norm_first": True, "activation": "gelu", "final_norm": True}),
 )
 CASES = tuple((causal, padding) for causal in (False, True) for padding in (False, True))
+# Language models that NumPy decodes.
+DECODED = {
+    "pre_gelu_tied": {"norm_first": True, "activation": "gelu", "tied": True},
+    "post_relu": {"norm_first": False, "activation": "relu", "tied": False},
+}
 TEXT = {"vocabulary": 20, "length": LENGTH, "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24}
 
 
@@ -114,6 +119,7 @@ def texts(arrays, answers, request):
     arrays["lm"] = compat.outputs(model, tokens)[0]
     cached = decoding.CachedDecoder(language, model.get_weights(), batch=2)
     arrays["steps"] = np.stack([cached.step(tokens[:, place]) for place in range(LENGTH)], axis=1)
+    decoded(arrays, tokens)
     tokens[1, 3:] = 0
     model = classifier.build(compat, classes=3, dropout=0.0, fixed=True, **TEXT)
     weights.initialise(model, 5)
@@ -128,6 +134,23 @@ def texts(arrays, answers, request):
         arrays["gradients"] = np.array([np.sqrt(np.square(each).sum()) / 0.1 for each in changes])
         dropping(answers)
     saved(arrays, tokens, model, request)
+
+
+def decoded(arrays, tokens):
+    """Logits of whole texts, and those of NumPy's decoder after three tokens together and each of the rest."""
+    from zoo.models import compat
+    from zoo.models.transformer import lm, numpy_decoding
+    from zoo.worker import weights
+
+    for name, settings in DECODED.items():
+        model = lm.build(compat, fixed=True, deviation=0.3, **dict(TEXT, **settings))
+        weights.initialise(model, 7)
+        arrays["whole_" + name] = compat.outputs(model, tokens)[0][0, 2:]
+        named = dict(zip((path for path, _ in compat.named_weights(model)), model.get_weights()))  # noqa: B905
+        own = {key: settings[key] for key in ("activation", "norm_first")}
+        decoder = numpy_decoding.NumpyDecoder(named, TEXT["heads"], **own)
+        first, rest = tokens[0, :3], tokens[0, 3:]
+        arrays["decoded_" + name] = np.stack([decoder.read(first), *(decoder.read([token]) for token in rest)])
 
 
 def dropping(answers):

@@ -22,9 +22,9 @@ class Memory:
     def reset(self) -> None:
         self.tokens = []
 
-    def step(self, tokens: list[int]) -> list[list[int]]:
+    def read(self, tokens: list[int]) -> list[int]:
         self.tokens += tokens
-        return [list(self.tokens)]
+        return list(self.tokens)
 
 
 def draws(count: int, temperature: float, top_k: int | None, top_p: float | None = None) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_nothing_is_drawn_where_a_logit_is_no_number(temperature: float) -> None
 
 def test_a_full_memory_reads_the_later_half_again() -> None:
     memory, seen = Memory(4), [2, 3]
-    sampling.prefill(memory, seen)
+    memory.read(seen)
     for token in (4, 5):
         seen.append(token)
         assert sampling.step(memory, seen) == seen

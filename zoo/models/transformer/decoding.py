@@ -119,3 +119,9 @@ class CachedDecoder:
         self._filled[:, self.position] = 1
         self.position += 1
         return logits[:, 0]
+
+    def read(self, tokens):
+        """Append tokens to a single text; return the logits after the last, (vocabulary,) float32."""
+        for token in tokens:
+            logits = self.step([token])
+        return logits[0]

@@ -108,7 +108,7 @@ def _pictures(request):
 
 def _next_token(request):
     from zoo.models.transformer import decoding
-    from zoo.worker.jobs.generate_text import STEP_ARGUMENTS
+    from zoo.worker.inference.decoder import STEP_ARGUMENTS
 
     request.model.args["fixed"] = not devices.capabilities()["any_length"]
     whole, _ = _loaded(request)

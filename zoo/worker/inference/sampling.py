@@ -5,13 +5,6 @@ import numpy as np
 from zoo.worker.inference.outputs import finite
 
 
-def prefill(memory, tokens):
-    """Read tokens one by one; return the logits after the last, (vocabulary,)."""
-    for token in tokens:
-        logits = memory.step([token])
-    return logits[0]
-
-
 def step(memory, seen):
     """Return the logits after ``seen``, whose last token is new to the memory.
 
@@ -19,9 +12,9 @@ def step(memory, seen):
     the remaining text must start at the first one.
     """
     if memory.position < memory.length:
-        return memory.step(seen[-1:])[0]
+        return memory.read(seen[-1:])
     memory.reset()
-    return prefill(memory, seen[-max(1, memory.length // 2) :])
+    return memory.read(seen[-max(1, memory.length // 2) :])
 
 
 def sample(logits, temperature, top_k, random, top_p=None):

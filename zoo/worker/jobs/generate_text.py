@@ -5,10 +5,8 @@ import time
 
 import numpy as np
 
-from zoo.models.transformer import decoding
-from zoo.worker import weights
-from zoo.worker.inference.sampling import prefill, sample, step
-from zoo.worker.training.setup import build_for_texts
+from zoo.worker.inference.decoder import open_decoder
+from zoo.worker.inference.sampling import sample, step
 
 
 def run(request, events, stop, phases):
@@ -17,24 +15,17 @@ def run(request, events, stop, phases):
     The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed; ``pieces`` the
     text of each token, as bytes written as one character each.
     """
-    settings, arguments = request.generate, request.model.args
     began = time.monotonic()
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
-    given = {name: value for name, value in arguments.items() if name in STEP_ARGUMENTS}
-    memory = decoding.CachedDecoder(given, model.get_weights())
+    memory = open_decoder(request)
     phases["build_s"] = time.monotonic() - began
     began = time.monotonic()
-    logits = prefill(memory, settings.tokens[-memory.length :])
+    logits = memory.read(request.generate.tokens[-memory.length :])
     phases["prompt_s"] = time.monotonic() - began
     began = time.monotonic()
     written = _write(request, memory, logits, events, stop)
     phases["infer_s"] = time.monotonic() - began
     metrics = {"items": written["count"], "items_per_s": written["count"] / max(1e-9, phases["infer_s"])}
     return {"metrics": metrics, "text": written["text"], "stopped": "interrupted" if stop.asked else None}
-
-
-STEP_ARGUMENTS = ("vocabulary", "length", "layers", "d_model", "heads", "d_ff", "activation", "norm_first", "tied")
 
 
 def _write(request, memory, logits, events, stop):

@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 
-from zoo.models.transformer import decoding
-from zoo.worker import weights
 from zoo.worker.errors import UserError
+from zoo.worker.inference.decoder import open_decoder
 from zoo.worker.inference.sampling import sample, step
-from zoo.worker.jobs.generate_text import STEP_ARGUMENTS
-from zoo.worker.training.setup import build_for_texts
+
+# Tokens of a long prompt that are read before the other texts continue.
+PROMPT_AT_ONCE = 64
 
 
 def run(request, events, stop, phases):
@@ -24,11 +24,8 @@ def run(request, events, stop, phases):
     further token is drawn.
     """
     began = time.monotonic()
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
-    given = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}
-    memory = decoding.CachedDecoder(given, model.get_weights())
-    memory.step([2])  # compiles
+    memory = open_decoder(request)
+    memory.read([2])  # compiles
     phases["build_s"] = time.monotonic() - began
     events.emit("ready")
     pieces = [piece.encode("latin-1") for piece in request.pieces]
@@ -46,7 +43,7 @@ def run(request, events, stop, phases):
 
 
 def _advance(text, slot, events):
-    """Draw one token, or read one of the prompt, and report its text; return False after the end of the text."""
+    """Draw one token, or read a part of the prompt, and report its text; return False after the end of the text."""
     try:
         more = text.advance()
     except UserError as error:
@@ -74,7 +71,8 @@ class _Text:
     def advance(self):
         """Take one step and return the added text."""
         if self._prompt:
-            self._logits = self._memory.step([self._prompt.pop(0)])[0]
+            self._logits = self._memory.read(self._prompt[:PROMPT_AT_ONCE])
+            del self._prompt[:PROMPT_AT_ONCE]
             return ""
         drawing = [self._settings[name] for name in ("temperature", "top_k")]
         token = sample(self._logits, *drawing, self._random, self._settings["top_p"])
