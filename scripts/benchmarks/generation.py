@@ -8,6 +8,7 @@ a stream. `cpu ms` is the processor time of a token: for `infer` of the whole co
 command for one token. `--before` adds an earlier commit. The load of the machine is printed with each round.
 """
 
+import functools
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
@@ -37,13 +39,13 @@ def main() -> int:
     parser.add_argument("--before", type=Path, help="checkout of an earlier commit")
     parser.add_argument("--without-serve", action="store_true")
     options = parser.parse_args()
-    ways = {PEER: lambda: peer(options.tokens)}
+    ways: dict[str, Callable[[], Figures]] = {PEER: functools.partial(peer, options.tokens)}
     for stack in options.stacks:
-        ways[f"infer, {stack}"] = lambda stack=stack: infer(common.ROOT, stack, options.tokens)
+        ways[f"infer, {stack}"] = functools.partial(infer, common.ROOT, stack, options.tokens)
         if options.before:
-            ways[f"infer before, {stack}"] = lambda stack=stack: infer(options.before, stack, options.tokens)
+            ways[f"infer before, {stack}"] = functools.partial(infer, options.before, stack, options.tokens)
         if not options.without_serve:
-            ways[f"serve, {stack}"] = lambda stack=stack: stream(stack, min(options.tokens, 2000))
+            ways[f"serve, {stack}"] = functools.partial(stream, stack, min(options.tokens, 2000))
     rounds: dict[str, list[Figures]] = {name: [] for name in ways}
     for number in range(options.rounds):
         for name, measure in ways.items():
@@ -83,7 +85,9 @@ def command(tree: Path, stack: str, tokens: int) -> tuple[dict[str, dict[str, fl
         settings = ["prompt=ROMEO:", f"length={tokens}", f"stack={stack}", f"output.root={folder}", "--json"]
         words = [sys.executable, "-m", "zoo", "infer", "model=transformer/lm", "weights=zoo", *settings]
         before, variables = _spent(), {**os.environ, "PYTHONPATH": str(tree)}
-        answer = subprocess.run(words, cwd=tree, env=variables, stdout=subprocess.PIPE, check=True)
+        answer = subprocess.run(words, cwd=tree, env=variables, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise SystemExit(answer.stderr[-2000:])
     return json.loads(answer.stdout), _spent() - before
 
 

@@ -7,15 +7,17 @@ second half is encoded again in one pass. Writes JSON: tokens a second, and proc
 import json
 import sys
 import time
+from typing import Any
 
-import torch
-from torch.nn.functional import gelu, layer_norm, linear
+import torch  # type: ignore[import-not-found, unused-ignore]
+from torch.nn.functional import gelu, layer_norm, linear  # type: ignore[import-not-found, unused-ignore]
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
 
 
-def weights(sizes):
+def weights(sizes: dict[str, int]) -> tuple[torch.Tensor, torch.Tensor, list[dict[str, Any]]]:
+    """Draw token table, position table, and the kernels and biases of each layer."""
     width, inner = sizes["d_model"], sizes["d_ff"]
     shapes = {"qkv": (3 * width, width), "out": (width, width), "up": (inner, width), "down": (width, inner)}
     layers = [
@@ -26,7 +28,9 @@ def weights(sizes):
 
 
 class Loop:
-    def __init__(self, sizes):
+    """A language model and its cache."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
         self.width, self.heads, self.length = sizes["d_model"], sizes["heads"], sizes["length"]
         self.tokens, self.positions, self.layers = weights(sizes)
         shape = (sizes["layers"], self.heads, self.length, self.width // self.heads)
@@ -34,10 +38,11 @@ class Loop:
         self.gamma, self.beta = torch.ones(self.width), torch.zeros(self.width)
         self.past = torch.full((self.length, self.length), float("-inf")).triu(1)
 
-    def normal(self, x):
+    def normal(self, x: torch.Tensor) -> torch.Tensor:
         return layer_norm(x, (self.width,), self.gamma, self.beta)
 
-    def read(self, tokens):
+    def read(self, tokens: list[int]) -> torch.Tensor:
+        """Append tokens; return the logits after the last, (1, vocabulary)."""
         begin, end, count = self.position, self.position + len(tokens), len(tokens)
         x = self.tokens[tokens] + self.positions[begin:end]
         for number, layer in enumerate(self.layers):
@@ -51,10 +56,12 @@ class Loop:
             x = x + linear(attended.transpose(0, 1).reshape(count, self.width), *layer["out"])
             x = x + linear(gelu(linear(self.normal(x), *layer["up"])), *layer["down"])
         self.position = end
-        return self.normal(x[-1:]) @ self.tokens.T
+        logits: torch.Tensor = self.normal(x[-1:]) @ self.tokens.T
+        return logits
 
-    @torch.inference_mode()
-    def write(self, count):
+    @torch.inference_mode()  # type: ignore[untyped-decorator, unused-ignore]
+    def write(self, count: int) -> None:
+        """Generate so many tokens."""
         self.position, seen = 0, [2]
         logits = self.read(seen)
         for _ in range(count):
@@ -66,7 +73,8 @@ class Loop:
                 logits = self.read(seen[-1:])
 
 
-def main():
+def main() -> None:
+    """Time it."""
     loop, count = Loop(json.loads(sys.argv[1])), int(sys.argv[2])
     loop.write(100)
     began, spent = time.perf_counter(), time.process_time()
