@@ -4,14 +4,13 @@ python scripts/benchmarks/generation.py [--stacks torch tf-2.21 jax] [--rounds 5
 
 All generate with the sizes of the bundled language model, each round in separate processes. The zoo's tokens a second
 are those of the run's record, without the start; of the server they are counted from the first to the last event of
-a stream. `cpu ms` is the processor time of a token: for `infer` of the whole command, host and worker, less that of a
-command for one token. `--before` adds an earlier commit. The load of the machine is printed with each round.
+a stream. `cpu_ms` is the processor time of a token, of the server and its worker. `--before` adds an earlier commit.
+The load of the machine is printed with each round.
 """
 
 import functools
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -73,27 +72,15 @@ def peer(tokens: int) -> Figures:
 
 
 def infer(tree: Path, stack: str, tokens: int) -> Figures:
-    """Measure a command of a checkout."""
-    record, spent = command(tree, stack, tokens)
-    _, least = command(tree, stack, 1)
-    return {"tokens_per_s": record["metrics"]["items_per_s"], "cpu_ms": 1000 * (spent - least) / (tokens - 1)}
-
-
-def command(tree: Path, stack: str, tokens: int) -> tuple[dict[str, dict[str, float]], float]:
-    """Generate by the command line; return the run's record, and the processor seconds of host and worker."""
+    """Measure the command line of a checkout."""
     with tempfile.TemporaryDirectory() as folder:
         settings = ["prompt=ROMEO:", f"length={tokens}", f"stack={stack}", f"output.root={folder}", "--json"]
         words = [sys.executable, "-m", "zoo", "infer", "model=transformer/lm", "weights=zoo", *settings]
-        before, variables = _spent(), {**os.environ, "PYTHONPATH": str(tree)}
+        variables = {**os.environ, "PYTHONPATH": str(tree)}
         answer = subprocess.run(words, cwd=tree, env=variables, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise SystemExit(answer.stderr[-2000:])
-    return json.loads(answer.stdout), _spent() - before
-
-
-def _spent() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return {"tokens_per_s": json.loads(answer.stdout)["metrics"]["items_per_s"]}
 
 
 def stream(stack: str, tokens: int) -> Figures:
