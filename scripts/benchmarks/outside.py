@@ -31,6 +31,7 @@ from zoo.data import idx
 from zoo.environments import machine, stacks, store
 from zoo.tasks import export_examples
 
+ASKED = "output.name=asked"
 COUNT, FORMATS = 200, ("onnx", "litert", "openvino", "savedmodel")
 HEADINGS = ["model", "format", "answers", "changed", "largest difference"]
 # In the folder of an export alone.
@@ -94,9 +95,9 @@ def _files(pixels: "list[np.ndarray[Any, Any]]", folder: Path, count: int = COUN
 
 def images(settings: list[str], files: list[Path], folder: Path, color: bool) -> Answers:
     more = ["probabilities=true", "sheets=0"] if color else []
-    record = zoo("infer", [*settings, f"input={folder / 'files'}", f"output.root={folder}", *more])
+    record = zoo("infer", [*settings, f"input={folder / 'files'}", f"output.root={folder}", ASKED, *more])
     assert record["data"]["items"] == len(files)  # noqa: S101
-    values = np.load(Path(record["folder"]) / "probabilities.npy")
+    values = np.load(folder / "asked" / "probabilities.npy")
     return Answers(list(values), [[str(path)] for path in sorted(files)])
 
 
@@ -104,17 +105,23 @@ def texts(settings: list[str], places: Mapping[str, str], folder: Path) -> Answe
     given = (Path(places["data"]) / "text" / "rt-polarity.neg").read_text(encoding="latin-1").splitlines()
     lines = [" ".join(text.split()) for part in range(0, COUNT, 20) for text in export_examples.texts(given[part:])]
     (folder / "texts.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    words = [f"input={folder / 'texts.txt'}", "data.lines=true", "data.encoding=utf-8", f"output.root={folder}"]
-    record = zoo("infer", [*settings, *words])
-    values = np.load(Path(record["folder"]) / "probabilities.npy")
+    words = [
+        f"input={folder / 'texts.txt'}",
+        "data.lines=true",
+        "data.encoding=utf-8",
+        f"output.root={folder}",
+        ASKED,
+    ]
+    zoo("infer", [*settings, *words])
+    values = np.load(folder / "asked" / "probabilities.npy")
     return Answers(list(values), [[line] for line in lines])
 
 
 def tokens(settings: list[str], folder: Path) -> Answers:
     prompt = "To be, or not"
-    words = [f"prompt={prompt}", f"length={COUNT}", "temperature=0", f"output.root={folder}"]
-    record = zoo("infer", [*settings, *words])
-    text = (Path(record["folder"]) / "generated.txt").read_text(encoding="utf-8")
+    words = [f"prompt={prompt}", f"length={COUNT}", "temperature=0", f"output.root={folder}", ASKED]
+    zoo("infer", [*settings, *words])
+    text = (folder / "asked" / "generated.txt").read_text(encoding="utf-8")
     return Answers([text[len(prompt) :]], [[prompt, COUNT, 0]], "continued")
 
 

@@ -12,9 +12,11 @@ from PIL import ExifTags, Image, ImageCms
 
 from zoo.data.images import decode, files, pixels, reading
 from zoo.data.images.reading import Reading
+from zoo.data.text import tokenization
 from zoo.tasks import export_examples
 from zoo.tasks.image_classification import export as image_export
 from zoo.tasks.style_transfer import export as style_export
+from zoo.tasks.text import export as text_export
 
 DIGIT = np.zeros((28, 28, 1), np.uint8)
 DIGIT[4:24, 10:14] = 255
@@ -75,3 +77,11 @@ def test_examples_of_texts_are_given_in_other_forms() -> None:
     texts = export_examples.texts(["a fine film", "a poor one"])
     assert len(texts) == export_examples.COUNT
     assert len(set(texts)) > 10
+
+
+def test_of_a_short_text_no_example_is_without_tokens(tmp_path: Path) -> None:
+    tokenizer = tokenization.learn("characters", ["to be or not"], 50, lowercase=False)
+    np.save(tmp_path / "items.npy", np.array(tokenizer.encode("to be or not"), np.int32))
+    texts, data = text_export._examples("next_token", tokenizer, tmp_path)
+    assert len(texts) > 10
+    assert (np.diff(np.load(str(data.offsets))) > 0).all()

@@ -164,22 +164,12 @@ def _prepare() -> None:
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-def opaque(image: "Image") -> "Image":
-    """Convert an image to 8-bit ``1``, ``L`` or ``RGB``, on white if transparent.
-
-    Raises:
-        UnreadableError: its colors cannot be converted, or the range of its values is unknown.
-    """
+def to_rgb(image: "Image") -> "Image":
+    """Convert an image to 8-bit ``RGB``, on white if transparent; raise UnreadableError if its colors are unknown."""
     from zoo.data.images import pixels
 
     with convertible():
-        return pixels.opaque(image)
-
-
-def to_rgb(image: "Image") -> "Image":
-    """Convert an image to 8-bit ``RGB``, on white if transparent; raise the errors of :func:`opaque`."""
-    image = opaque(image)
-    return image if image.mode == "RGB" else image.convert("RGB")
+        return pixels.opaque(image).convert("RGB")
 
 
 def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -> Iterator[str]:

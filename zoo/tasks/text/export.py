@@ -82,7 +82,8 @@ def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tup
     else:
         parts = np.array_split(np.load(folder / "items.npy"), PROMPTS)
     given = [b"".join(added[token] for token in part).decode("utf-8", "replace") for part in parts]
-    texts = export_examples.texts([text for text in given if text.strip()])
+    texts = export_examples.texts([text for text in given if text.strip()] or ["a"])
+    texts = [text for text in texts if len(tokenizer.encode(text))]
     (folder / "examples").mkdir()
     read = text_inputs.Inputs([], texts, tokenizer.encode_all(texts), None, {})
     return texts, predict.save(folder / "examples", read)

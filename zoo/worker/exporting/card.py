@@ -101,7 +101,7 @@ def program(subject, exporter):
     title = "%s for %s" % (subject.request.name, exporter.RUNTIME)
     head = _HEAD % (title, words, "\n".join(lines), "\n".join(other))
     parts = [head, subject.request.code.strip(), *map(_source, [*programs.FUNCTIONS[kind], exporter.opened])]
-    return "\n\n\n".join([*parts, programs.MAIN[kind].strip()]) + "\n"
+    return "\n\n\n".join([*parts, programs.ending(kind)]) + "\n"
 
 
 def _source(function):

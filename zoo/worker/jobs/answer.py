@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 
-from zoo.models import compat
 from zoo.worker.exporters import savedmodel
 from zoo.worker.exporting import comparison, subject
 from zoo.worker.files import save_arrays
@@ -27,12 +26,8 @@ def run(request, events, stop, phases):
     phases["infer_s"] = time.monotonic() - began
     if request.export.folder:
         savedmodel.export(source, request.export.folder, "none", [], {})
-    taken = comparison.milliseconds(lambda question: compat.outputs(source.model, _alone(question)), questions[0])
+    taken = comparison.milliseconds(lambda question: source.answers([question]), questions[0])
     return {"metrics": {"milliseconds": taken, "items": sum(len(question[0]) for question in questions)}}
-
-
-def _alone(question):
-    return question if len(question) > 1 else question[0]
 
 
 def save(path, answers):

@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 
-from zoo.models import compat
 from zoo.worker import exporters
 from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, outside, subject
@@ -67,8 +66,7 @@ class _Job:
         if self._wanted.answers:
             stored = answer.load(self._wanted.answers, len(self._questions), len(self._subject.outputs))
             return stored, self._wanted.answers_ms
-        model = self._subject.model
-        taken = comparison.milliseconds(lambda question: compat.outputs(model, _alone(question)), self._questions[0])
+        taken = comparison.milliseconds(lambda question: self._subject.answers([question]), self._questions[0])
         return own, taken
 
     def row(self, name, exporter, quantize):
@@ -139,10 +137,6 @@ class _Job:
         if row["files"]["difference"] > most:
             words = "from files, it answers otherwise than its source: largest difference %.3g; tolerated is %.3g"
             raise UserError(words % (row["files"]["difference"], most))
-
-
-def _alone(question):
-    return question if len(question) > 1 else question[0]
 
 
 def _labels(data):
