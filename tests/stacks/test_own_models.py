@@ -91,6 +91,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, cwd=folder, env=row.env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (folder / "executed").unlink(missing_ok=True)
+    shutil.copy(folder / "good.keras", folder / "archive.bin")
+    shutil.copy(folder / "good.h5", folder / "model, final")
     hostile(folder)
     return folder
 
@@ -147,7 +149,7 @@ def test_a_hostile_file_is_refused_and_runs_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["good.keras", "good.h5"])
+@pytest.mark.parametrize("name", ["good.keras", "good.h5", "archive.bin", "model, final"])
 def test_a_saved_model_answers_as_the_keras_that_saved_it(saved: Path, name: str) -> None:
     real_stacks.environment("tf-2.21")
     assert infer(saved, name) == 0

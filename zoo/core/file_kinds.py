@@ -182,7 +182,7 @@ def _varint(stream: IO[bytes], place: int) -> tuple[int, int]:
 
 def _of_hdf5(stream: IO[bytes]) -> str:
     """Tell a whole model from weights by the names of attributes and groups."""
-    if _contains(stream, b"model_config\0"):
+    if _contains(stream, b"model_config"):
         return "hdf5_model"
     if _contains(stream, b"layer_names"):
         return "weights_keras2"

@@ -30,6 +30,7 @@ class FrozenModel:
         dtype: of the stored input.
         quantization: (scale, zero point) of the input, or None.
         outputs: name -> shape, without the batch, of the numeric outputs.
+        name: the chosen output.
     """
 
     compiled, predict_function = True, None
@@ -38,7 +39,7 @@ class FrozenModel:
         """Wrap ``ask``, from the stored input to the output of a name; ``spec`` is (shape, dtype, quantization)."""
         shape, self.dtype, self.quantization = spec
         self._batch, self._layout, self.shape = shape[0], *_image(shape)
-        self._ask, self.outputs, self._name, self._finish = ask, outputs, None, lambda rows: rows
+        self._ask, self.outputs, self.name, self._finish = ask, outputs, None, lambda rows: rows
         self.trackable, self._traced = None, None
 
     def described(self):
@@ -56,7 +57,7 @@ class FrozenModel:
         if name not in fitting:
             words = ", ".join("%s %s" % (each, tuple(shape)) for each, shape in self.outputs.items())
             raise UserError("%s has the outputs %s: choose one with model.output=NAME" % (path, words))
-        self._name = name
+        self.name = name
         return self
 
     def predict_on_batch(self, pixels):
@@ -67,13 +68,13 @@ class FrozenModel:
         for begin in range(0, len(stored), step):
             part = stored[begin : begin + step]
             padding = np.zeros((step - len(part), *part.shape[1:]), part.dtype)
-            rows = self._ask(np.concatenate([part, padding]) if len(padding) else part, self._name)
+            rows = self._ask(np.concatenate([part, padding]) if len(padding) else part, self.name)
             parts.append(rows[: len(part)])
         return self._finish(np.concatenate(parts))
 
     def __call__(self, images, training=False):
         """Return the numbers of a SavedModel within a function of TensorFlow, for the converters."""
-        return self._traced(images[..., 0] if self._layout == "NHW" else images, self._name)
+        return self._traced(images[..., 0] if self._layout == "NHW" else images, self.name)
 
     def get_weights(self):
         """Return nothing: the weights are constants of the graph."""
@@ -94,7 +95,7 @@ class FrozenModel:
 
     def end_in_probabilities(self, classes, path):
         """Convert the chosen output to (n, classes) probabilities by its range on test images; return notes."""
-        width = _width(self.outputs[self._name])
+        width = _width(self.outputs[self.name])
         if width not in ((classes, 1) if classes == 2 else (classes,)):
             raise UserError("%s gives %d numbers for an image, and there are %d classes" % (path, width, classes))
         height, across, channels = self.shape

@@ -1,6 +1,8 @@
 """Load a saved model of any origin with the stack's own Keras, in its safe mode if it has one."""
 
 import inspect
+import os
+import tempfile
 
 import numpy as np
 
@@ -44,11 +46,24 @@ def build(model):
 def _load(path):
     load = compat.keras.models.load_model
     safe = {"safe_mode": True} if "safe_mode" in inspect.signature(load).parameters else {}
-    try:
-        return load(path, compile=False, **safe)
-    except Exception as error:
-        words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error))
-        raise UserError(words + ". Objects that are no part of this Keras are not loaded") from error
+    with tempfile.TemporaryDirectory() as folder:
+        named = _with_suffix(path, folder)
+        try:
+            return load(named, compile=False, **safe)
+        except Exception as error:
+            words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error).replace(named, path))
+            raise UserError(words + ". Objects that are no part of this Keras are not loaded") from error
+
+
+def _with_suffix(path, folder):
+    """Return a path whose suffix tells Keras 3 the format: the path itself, or a link in a folder."""
+    with open(path, "rb") as stream:
+        suffixes = (".h5", ".hdf5") if stream.read(4) == b"\x89HDF" else (".keras",)
+    if path.endswith(suffixes):
+        return path
+    named = os.path.join(folder, "model" + suffixes[0])
+    os.symlink(os.path.abspath(path), named)
+    return named
 
 
 def _of_two(model, ending):

@@ -38,7 +38,9 @@ def trunk(model, layer=None):
 def cut(request, model):
     """Cut off the model of a request after the layer of its ``features``; set the layer's name in the request."""
     if isinstance(model, FrozenModel):
-        return model.choose(request.features.layer or request.model.args.get("output"), request.model.saved)
+        model.choose(request.features.layer or request.model.args.get("output"), request.model.saved)
+        request.features.layer = model.name
+        return model
     part, request.features.layer = trunk(model, request.features.layer)
     return part
 
