@@ -139,3 +139,11 @@ def test_comments_leave_the_yaml_as_it_is() -> None:
     given = composed("model=mnist", "data=digits").overlay("user", {"data.root": long, "output.root": "a\nb\n"})
     assert OmegaConf.create(given.text) == OmegaConf.create(OmegaConf.to_yaml(given.tree))
     assert given.text.count("# user") == 5
+
+
+def test_the_path_of_a_model_may_have_commas(tmp_path: Path) -> None:
+    path = tmp_path / "cats, final"
+    path.write_bytes(b"")
+    assert Overrides.parse([f"model={path}"]).get("model") == str(path)
+    (entry,) = Overrides.parse(["model=a.keras,b.keras"])
+    assert entry.choices == ("model=a.keras", "model=b.keras")

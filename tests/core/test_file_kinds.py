@@ -112,6 +112,11 @@ def test_damaged_archives_and_missing_files_are_errors(tmp_path: Path) -> None:
         file_kinds.of(tmp_path / "gone")
 
 
+def test_exports_in_a_folder_are_no_weights(tmp_path: Path) -> None:
+    folder("export.json", "onnx/model.onnx", content=ONNX)(tmp_path / "a")
+    assert "Keras model that it was made from" in file_kinds.of(tmp_path / "a").refusal("weights").remedy
+
+
 def test_a_numpy_array_is_not_weights(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(3))
     assert file_kinds.of(tmp_path / "x.npy").word == "array"

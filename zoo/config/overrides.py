@@ -3,6 +3,7 @@
 import functools
 import itertools
 import numbers
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -184,7 +185,9 @@ def _path(value: str) -> str | None:
 
 def _is_model_file(key: str, value: str) -> bool:
     """Return True if the value is the path of one model file; several, with commas, are a sweep."""
-    return key == "model" and (model_files.is_named(value) or model_files.is_saved(value)) and "," not in value
+    if key != "model" or not (model_files.is_named(value) or model_files.is_saved(value)):
+        return False
+    return "," not in value or os.path.exists(os.path.expanduser(value))
 
 
 @functools.cache

@@ -72,6 +72,8 @@ class FileKind:
         path, inside = shlex.quote(str(self.path)), shlex.quote(str(self.path / self.inside))
         if self.word == "run":
             return f"Give weights={inside}." if setting == "weights" else f"Give run={path} instead of model=."
+        if setting == "weights" and self.detail in [_ABOUT[word] for word in FROZEN]:
+            return "Give the Keras model that it was made from, .keras or .h5."
         if self.word == "zip" and self.inside:
             folder = shlex.quote(str(self.path.with_suffix("")))
             member = shlex.quote(str(self.path.with_suffix("") / self.inside))
