@@ -25,8 +25,9 @@ def test_the_same_seed_gives_the_same_letters_everywhere(conformance: Answers, s
 @pytest.mark.parametrize("stack", STACKS["transformer"])
 def test_numpy_decodes_what_the_model_computes(conformance: Answers, stack: str) -> None:
     given = dict(np.load(conformance.folder(stack, "transformer") / "arrays.npz"))
+    bound = 1e-5 if stack in STACKS["generation"] else 1e-4  # as for the other outputs of a stack
     for name in DECODED:
-        np.testing.assert_allclose(given[f"decoded_{name}"], given[f"whole_{name}"], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(given[f"decoded_{name}"], given[f"whole_{name}"], rtol=1e-5, atol=bound)
 
 
 @pytest.mark.stacks("torch")
