@@ -74,6 +74,7 @@ def main() -> int:
     ask.add_argument("stacks", nargs="+")
     ask.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     ask.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
+    ask.add_argument("--skip-resume", action="store_true", help="train once, without a kill")
     write = actions.add_parser("write", help="write the tables of LOG into docs/correctness.md")
     write.add_argument("log", type=Path)
     options = parser.parse_args()
@@ -82,7 +83,7 @@ def main() -> int:
         return 0
     for stack in options.stacks:
         for model in options.models:
-            _ask(options.log, stack, model, options.formats)
+            _ask(options.log, stack, model, options.formats, not options.skip_resume)
     return 0
 
 
@@ -90,7 +91,7 @@ def _lines(log: Path) -> list[Line]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
 
 
-def _ask(log: Path, stack: str, model: str, formats: Iterable[str]) -> None:
+def _ask(log: Path, stack: str, model: str, formats: Iterable[str], resume: bool) -> None:
     """Append the line of a stack and a model, unless it is there."""
     versions = store.ensure(stacks.load(stack), machine.probe().platform).versions
     keras = versions.get("keras-nightly") or versions["keras"]
@@ -100,7 +101,7 @@ def _ask(log: Path, stack: str, model: str, formats: Iterable[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), stack, model)
         line: Line = {"model": model, "stack": stack, "keras": keras, "framework": stacks.load(stack).framework}
-        line |= place.trained() if stacks.load(stack).trains else place.borrowed()
+        line |= place.trained(resume) if stacks.load(stack).trains else place.borrowed()
         line |= place.exported(formats) if model != "style_transfer" else {}
     line["seconds"] = round(time.monotonic() - began, 1)
     with log.open("a", encoding="utf-8") as out:
@@ -125,13 +126,13 @@ class Place:
         where = [f"backend={backend}", f"stack={stack}", "backend.probes=false", f"output.root={folder}"]
         self.words = list(dict.fromkeys([*kept, *epochs, often, "seed=1", *where]))
 
-    def trained(self) -> Line:
-        """Train, and train again with a kill in between."""
+    def trained(self, resume: bool) -> Line:
+        """Train; if ``resume``, train again with a kill in between."""
         try:
             whole = registry.dispatch("train", Overrides.parse([*self.words, "output.name=whole"])).folder
         except ZooError as error:
             return {"refused": {"train": error.message}}
-        return {"losses": _losses(whole), "resumed": self._resumed(whole)}
+        return {"losses": _losses(whole), "resumed": self._resumed(whole) if resume else None}
 
     def _resumed(self, whole: Path) -> Line:
         """Kill the worker after its first checkpoint, resume, and compare with the run that was not killed."""
