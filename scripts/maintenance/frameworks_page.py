@@ -54,9 +54,9 @@ IMAGE = "features=random size=64 min_size=64 steps=6 every=0 precision=float32"
 # What steps.first_epoch_settings has no settings for.
 OWN = {
     "mnist_conv5": "data=digits data.train_limit=512 trainer.batch_size=32 trainer.learning_rate=0.001",
-    "mobilenet_v2": "data=folder data.root={samples}/shapes model.input_size=64 model.alpha=0.35"
-    " model.bn_momentum=0.5 augment.flip=false augment.crop=0 trainer.batch_size=32 trainer.optimizer=adam"
-    " trainer.learning_rate=0.0001 trainer.schedule=constant trainer.warmup=0",
+    "mobilenet_v2": "data=folder data.root={samples}/shapes data.layout=classes model.input_size=64"
+    " model.alpha=0.35 model.bn_momentum=0.5 augment.flip=false augment.crop=0 trainer.batch_size=32"
+    " trainer.optimizer=adam trainer.learning_rate=0.0001 trainer.schedule=constant trainer.warmup=0",
     "style_transfer/fast": STYLE,
     "style_transfer": IMAGE,
 }
@@ -102,7 +102,9 @@ def _ask(log: Path, stack: str, model: str, formats: Iterable[str], resume: bool
         place = Place(Path(folder), stack, model)
         line: Line = {"model": model, "stack": stack, "keras": keras, "framework": stacks.load(stack).framework}
         line |= place.trained(resume) if stacks.load(stack).trains else place.borrowed()
-        line |= place.exported(formats) if model != "style_transfer" else {}
+        if model != "style_transfer" and (place.folder / "whole").is_dir():
+            done = place.exported(formats)
+            line |= {**done, "refused": {**line.get("refused", {}), **done.pop("refused", {})}}
     line["seconds"] = round(time.monotonic() - began, 1)
     with log.open("a", encoding="utf-8") as out:
         out.write(json.dumps(line) + "\n")
@@ -235,7 +237,9 @@ def _of_losses(line: Line, reference: dict[str, list[float]]) -> str:
     own, theirs = line.get("losses"), reference.get(line["model"])
     if not own:
         return "refused" if "train" in line.get("refused", {}) else ""
-    if not theirs or own is theirs:
+    if not theirs:
+        return "yes"
+    if own is theirs:
         return "reference"
     return f"{max(abs(one / other - 1) for one, other in zip(own, theirs, strict=True)):.1e}"
 

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.maintenance.evidence import intake
 from tests.support import evidence_sample as sample
-from zoo.certification import endurance, page, plan, reference, results, session, steps
+from zoo.certification import endurance, page, plan, reference, results, samples, session, steps
 from zoo.certification.plan import Step
 from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED
 from zoo.certification.work import Findings, Work
@@ -318,3 +318,9 @@ def test_every_backend_takes_the_same_first_epoch(model: str, tmp_path: Path) ->
         composed[backend.name] = chosen
     assert len(composed) > 5
     assert {name: chosen for name, chosen in composed.items() if chosen != composed["cpu"]} == {}
+
+
+def test_the_drawn_images_are_trained_on(pretending: Path) -> None:
+    """They are flat, and files of each class have the same names, as in a data set of masks."""
+    words = steps.first_epoch_settings("mobilenet", samples.draw(pretending / "samples"))
+    assert main(["train", *words, "backend=cpu"]) == 0

@@ -119,7 +119,7 @@ def _whole_training() -> list[Step]:
         do = steps.training(model, *settings)
         return Step(f"train {model}", f"trains {model} on {data} by its recipe", expected_s, do)
 
-    shapes = ("data=folder", "data.root={samples}/shapes", "model.input_size=64")
+    shapes = ("data=folder", "data.root={samples}/shapes", "data.layout=classes", "model.input_size=64")
     images = ("content={samples}/shapes/disc/000.bmp", "style={samples}/shapes/stripes/000.bmp")
     return [
         *_first_epochs("mnist_dense", "mnist", "mobilenet", "transformer/classifier", "transformer/lm"),
