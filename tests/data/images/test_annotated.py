@@ -84,6 +84,16 @@ def test_the_folder_with_classes_is_named(tmp_path: Path) -> None:
     assert folder_scan.scan(root, "classes").class_names == ["images", "seg"]
 
 
+def test_the_folder_with_parts_of_classes_is_named(tmp_path: Path) -> None:
+    root = lay(tmp_path, *(f"Data/LOC/train/{name}/{name}{{}}.jpg" for name in "ab"), "Data/LOC/val/v{}.jpg",
+               *(f"text:Annotations/LOC/train/{name}/{name}{{}}.xml" for name in "ab"))  # fmt: skip
+    with pytest.raises(ZooError, match="Annotations contains label files of the images in Data") as caught:
+        folder_scan.scan(root)
+    assert caught.value.remedy.endswith(f"data.root={tmp_path / 'Data' / 'LOC'}")
+    note = folder_scan.scan(str(tmp_path / "Data" / "LOC")).notes[1]
+    assert "val/ contains 6 images without class folders, which are not used, and no other validation part" in note
+
+
 @pytest.mark.parametrize(
     "patterns",
     [

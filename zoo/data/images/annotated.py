@@ -29,12 +29,15 @@ def refuse(path: Path) -> None:
         names = set_parts.subfolders(folder)
         full = [name for name in names if next(decode.iter_images(folder / name), None)]
         for annotations, images, what in _pairs(folder, names, full):
-            classes = set_parts.folders_of_images(folder / images)
-            further = len(classes) > 1 and not any(map(set_parts.part_of, classes))
+            inner = set_parts.wrapped(folder / images) or folder / images
+            classes = set_parts.folders_of_images(inner)
+            further = any(
+                not set_parts.part_of(name) or set_parts.folders_of_images(inner / name) for name in classes
+            )
             raise ZooError(
                 f"{folder / annotations} contains {what} of the images in {images}: a data set for detection or "
                 "segmentation",
-                f"The class folders are further down: data.root={folder / images}"
+                f"The class folders are further down: data.root={inner}"
                 if further
                 else f"{_CLASSIFY}: DIR/cat/1.jpg, ... If every folder is a class, add data.layout=classes.",
             )

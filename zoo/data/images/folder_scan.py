@@ -89,8 +89,8 @@ def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
         flat = [] if own or part == "train" else list(decode.iter_images(path / folder))
         if flat:
             notes.append(
-                f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, and "
-                f"no other test part is drawn. Classify them with: python -m zoo infer run=last input={path / folder}"
+                f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, and no "
+                f"other {part} part is drawn. Classify them with: python -m zoo infer run=last input={path / folder}"
             )
         unknown = sorted(set(own) - set(classes))
         if unknown:
