@@ -62,7 +62,7 @@ def choose(
     Args:
         source: ``imagenet``, ``zoo``, ``zoo/NAME``, the path of a file, ``none`` or None.
         model: settings ``name``, and arguments such as ``alpha`` and ``input_size``.
-        given: names of the arguments that the user chose; all others are taken from the file.
+        given: names of the arguments that the user chose; the file gives the rest.
         checksum: the SHA-256 that the file must have, or None.
     """
     if source is None or source == "none":

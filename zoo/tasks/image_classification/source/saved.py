@@ -123,7 +123,7 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
 
 
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which accepts only images of its own size."""
+    """Return the network, which accepts images of one size."""
     result = classifier(context)
     result.refuse_numbers()
     return result
