@@ -2,8 +2,10 @@
 
 Python says that it runs on macOS; what the system's tools say comes from programs on PATH: :func:`install_tools`.
 An environment is this test environment's own Python, if the stack has a lock for that Mac, and its worker pretends.
+With STRICT_MPS, the Python of a stack for this machine, the real worker runs in that on a stand-in for Apple's GPU.
 """
 
+import os
 import platform
 import shlex
 import sys
@@ -54,11 +56,13 @@ def ensure(stack: Stack, name: str) -> store.Environment:
     if name not in stack.platforms or not lock.is_file():
         raise NoLockError(f"Stack {stack.name} has no lock for {name}")
     version = ".".join(map(str, sys.version_info[:3]))
-    return store.Environment(Path(sys.executable), Path(sys.prefix), lock, "0" * 64, {}, 0.0, version)
+    python = Path(os.environ.get("STRICT_MPS", sys.executable))
+    return store.Environment(python, Path(sys.prefix), lock, "0" * 64, {}, 0.0, version)
 
 
 if __name__ == "__main__":
     store.ensure = ensure
     endurance.ZOO = [sys.executable, __file__, sys.argv[1]]
-    paths.WORKER = SUPPORT / "fake_worker.py"
+    strict = "STRICT_MPS" in os.environ
+    paths.WORKER = SUPPORT / ("workers/strict_mps.py" if strict else "fake_worker.py")
     leave(main(sys.argv[2:]))

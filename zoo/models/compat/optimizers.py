@@ -1,5 +1,8 @@
 """Optimizers with the same rule on every Keras, gradient clipping included."""
 
+import os
+import types
+
 from zoo.models.compat.version import MAJOR, at_least, backend_name, is_tensorflow_1, keras, version
 
 
@@ -35,7 +38,31 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
         _synchronize_gradients(instance)
     if MAJOR >= 3 and backend_name() == "tensorflow":
         _add_up_rows(instance)
+    if backend_name() == "torch" and _lacks_lists():
+        _update_one_by_one(instance)
     return _clip_gradients(instance, clip) if clip and not at_least(2, 4) else instance
+
+
+def _lacks_lists():
+    """Return whether the device is Apple's GPU and PyTorch has no operations on lists of tensors for it.
+
+    PyTorch 2.1 and 2.2 have none (pytorch/pytorch#77764).
+    """
+    import torch
+
+    if not os.environ.get("KERAS_TORCH_DEVICE", "").startswith("mps"):
+        return False
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return not any(has("aten::_foreach_add_.List", key) for key in ("MPS", "CompositeExplicitAutograd"))
+
+
+def _update_one_by_one(instance):
+    """Let Keras update one weight after another, as its other backends do, instead of a list of them at once."""
+    base = next(each for each in type(instance).__mro__ if each.__name__ == "BaseOptimizer")
+    names = ("_backend_update_step", "_apply_weight_decay")
+    names += ("_backend_reset_gradient_accumulators", "_backend_increment_gradient_accumulators")
+    for name in names:
+        setattr(instance, name, types.MethodType(getattr(base, name), instance))
 
 
 def _module():
