@@ -93,8 +93,8 @@ def first_epoch_settings(model: str, samples: Path) -> list[str]:
             "augment.crop": 0, "fine_tune.head_epochs": 0, "fine_tune.unfreeze_from": "null",
             "trainer.learning_rate": 0.0001, "trainer.label_smoothing": 0.1,
         },
-        # Adam of Keras 3 on TensorFlow updates only the rows of a table in the batch, that of the other backends all
-        # rows.
+        # Adam of Keras 3 on TensorFlow updates only the rows of a table in the batch, Adam of the other backends
+        # all rows.
         "transformer/classifier": {
             **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
             "model.heads": 2, "model.pooled_dropout": 0, "model.pair_buckets": 0, "model.spelling": False,
@@ -180,7 +180,7 @@ def tuned(model: str, data: str, trials: int) -> Do:
 
 
 def space_file(model: str, backend: str) -> Path:
-    """Return the search space file of a recipe; that of the CPU if the backend has none."""
+    """Return the search space file of a recipe, or the CPU's if the backend has none."""
     folder = paths.CONFIGS / "tune" / model
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:
