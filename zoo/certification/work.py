@@ -25,7 +25,6 @@ class Work:
     Attributes:
         place: backend and stack.
         mode: quick or whole.
-        folder: of the run folders.
         samples: drawn data, see :mod:`zoo.certification.samples`.
         mnist: folder of the files of MNIST; None downloads them.
     """

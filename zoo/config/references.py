@@ -48,7 +48,6 @@ class Published:
         what: the measured work.
         source: address or publication.
         metric: the comparable metric or phase of a run; None if there is none.
-        data: the data set of the measurement.
     """
 
     what: str

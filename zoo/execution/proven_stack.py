@@ -30,7 +30,6 @@ class ProvenStack:
 
     Attributes:
         choice: backend and stack.
-        environment: its libraries.
         device: the variables that choose the device.
         label: the stack's name, with added packages.
     """

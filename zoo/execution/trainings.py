@@ -19,7 +19,6 @@ class Training:
     """A training that is executed somewhere.
 
     Attributes:
-        folder: its run folder.
         metric: a metric of every epoch.
         target: value of the metric to reach.
         reached_s: seconds from the start of the worker, with libraries loaded, to the end of the epoch that reached

@@ -82,7 +82,6 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
         pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
         classes: number of outputs of the top.
         classifier_activation: activation of the top; None gives logits.
-        name: name of the model.
 
     Returns:
         An uncompiled model; its input is RGB in -1..1.

@@ -62,15 +62,9 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
     """Build MobileNetV2; every argument means the same as in ``keras.applications.MobileNetV2``.
 
     Args:
-        input_shape: shape of one image, at least 32 by 32; None means 224 by 224, or any size without a top.
         alpha: width multiplier of the filters, which are rounded to multiples of eight.
-        include_top: whether the model ends in class probabilities; without a top it ends in feature maps.
-        weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
-        input_tensor: Keras tensor to use as the input.
-        pooling: without a top: None, ``"avg"`` or ``"max"`` over the feature maps.
-        classes: number of outputs of the top.
-        classifier_activation: activation of the top; None gives logits.
-        name: name of the model.
+        input_shape, include_top, weights, input_tensor, pooling, classes, classifier_activation, name: see
+            :func:`zoo.models.mobilenet.MobileNet`.
 
     Returns:
         An uncompiled model; its input is RGB in -1..1.

@@ -21,7 +21,6 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
         tokens: (n, length) int32, an array or a tensor.
         keep: (n, length): 1 where a token counts, 0 where it is padding.
         stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for pairs of tokens only.
-        vocabulary: number of tokens.
         count: number of buckets.
         modulo: computes remainders of such tensors.
 
@@ -60,7 +59,6 @@ def features(rows, stems, vocabulary, count):
     Args:
         rows: (n, length) int32 tokens, 0 for padding.
         stems: (vocabulary,) int32 number of each token's stem; None for pairs of tokens only.
-        vocabulary: number of tokens.
         count: number of buckets.
 
     Returns:

@@ -26,7 +26,6 @@ class Parts:
     fifty letters of a word are used, and an empty word has no parts.
 
     Attributes:
-        words: number of words.
         count: number of different parts.
     """
 

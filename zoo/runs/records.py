@@ -41,8 +41,6 @@ class RunRecord:
         exit: ``running``, ``completed``, ``interrupted`` or ``failed``; ``killed`` is read if no process writes into
             the folder of a running run.
         run_id: unique; stored in the run's checkpoints.
-        command: the command line that started the run.
-        config: the composed settings.
         set_by: origin of each value that differs from the default: ``user``, ``recipe``, ``machine``, ...
         device_kind: of the backend, ``cpu`` or ``gpu``.
         reasons: for the selection of backend and stack.
@@ -50,7 +48,6 @@ class RunRecord:
         phases: seconds by phase.
         other: fields of another version of this program, kept unchanged.
         device: the device and the proof that it computed, from the worker.
-        versions: of the libraries.
         probes: rows of the numeric probes; ``probes_from`` is the date of cached ones.
         stopped: the limit that ended the training early.
         adjusted: settings changed during the run, such as the batch size.
@@ -60,7 +57,6 @@ class RunRecord:
         calibration: points that were timed before the training, and the settings taken.
         weights: that the training started from, or that predicted.
         expected: bounds that the recipe promises, with verdicts.
-        summary: the result in sentences.
         side_files: further files of a style transfer.
         places: participants of a benchmark.
         exports: a row per format of an export; ``compared_with`` names its reference.

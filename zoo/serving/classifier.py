@@ -23,7 +23,6 @@ class Classifier(Batched):
     """A classifier of items of one shape; its other arguments are those of :class:`zoo.serving.served.Served`.
 
     Args:
-        shape: of an item.
         top: number of classes in an answer; 0 means five at most.
         precision: of the worker's computation.
     """

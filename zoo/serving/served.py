@@ -40,7 +40,6 @@ class Served(abc.ABC):
         weights: its file; None if the network includes them.
         shape: of the slots, whose number comes first.
         precision: of the worker's computation.
-        classes: number of classes.
 
     Attributes:
         task: of the models of this kind.
@@ -49,7 +48,6 @@ class Served(abc.ABC):
         parameters: schemas of the parameters.
         bodies: accepted content other than JSON by type.
         answers: answers other than JSON by type.
-        classes: names of the classes of classifiers.
         engine: keeps the worker running; set by :meth:`connect`.
     """
 

@@ -29,7 +29,6 @@ class Status:
 
     Attributes:
         grade: one of :data:`GRADES`; empty if no stack can run it.
-        stack: the stack of the result.
         versions: of that stack, by package.
         date: date of the training; without one, the date of the lock.
         result: the metric, and whether the target was reached.

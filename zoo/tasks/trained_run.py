@@ -55,7 +55,6 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
     Args:
         whole_numbers: arguments that must be integers.
         given: the user's model file, for a run that was trained with one.
-        verb: the verb for messages.
     """
     path = source.folder / "request.json"
     try:

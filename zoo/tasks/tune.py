@@ -45,7 +45,6 @@ class Search:
     """The settings of a search.
 
     Attributes:
-        space: the values to search.
         target: value that the metric has to reach.
         fixed: settings of every trial.
         folder: folder of the search: journal, runs, result.

@@ -23,7 +23,6 @@ class Verdict:
     """The result of a validation.
 
     Attributes:
-        overrides: the validated settings.
         recipe: model and backend; empty if the training itself failed.
         row: the evidence; None if the training itself failed.
         problems: why it does not count, one sentence each; empty if it does.

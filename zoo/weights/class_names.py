@@ -26,7 +26,6 @@ def choose(source: str | None, weights: Path, count: int, published: bool = Fals
     Args:
         source: the file that ``classes=`` names, or None.
         weights: names are searched for next to this file.
-        count: number of classes.
         published: the weights are those of ImageNet.
     """
     if source:
@@ -106,7 +105,6 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
 
     Args:
         words: names of folders, or of the classes of a data set, in order.
-        classes: names of the classes of a network.
         what: origin of the words, for the error.
         by_number: whether numeric words may mean the numbers of classes with names.
     """

@@ -36,7 +36,6 @@ class PretrainedWeights:
     """Weights that a run starts from.
 
     Attributes:
-        path: the file.
         npz: for the worker, ``layer/weight`` -> float32.
         record: for ``run.json``: ``source``, ``file``, ``sha256``, ``parameters``.
         network: properties of the network; None for models that are not recognized in files.

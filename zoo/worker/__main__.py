@@ -4,7 +4,8 @@
 Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
 
 A job is a module of ``zoo/worker/jobs`` with ``run(request, events, stop, phases)``, which returns the fields of the
-``done`` event. It reports to ``events``, adds seconds to ``phases`` by name, and checks ``stop`` between steps.
+``done`` event. It reports to ``events``, adds seconds to ``phases`` by name, and checks ``stop`` between steps. It
+raises FloatingPointError if the loss is no longer a number.
 """
 
 import contextlib

@@ -30,7 +30,6 @@ class FrozenModel:
         dtype: of the stored input.
         quantization: (scale, zero point) of the input, or None.
         outputs: name -> shape, without the batch, of the numeric outputs.
-        name: the chosen output.
     """
 
     compiled, predict_function = True, None

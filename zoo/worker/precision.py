@@ -29,7 +29,6 @@ def policy(wanted, device_kind, network=""):
     Args:
         wanted: ``auto`` or a policy of Keras.
         device_kind: ``cpu`` or ``gpu``.
-        network: name of the model.
 
     Raises:
         ValueError: not every such device supports it.

@@ -20,7 +20,6 @@ class LabelledFolder:
     Attributes:
         root: the parent of the class folders.
         folders: their names, sorted, without those that contain no image.
-        counts: number of images in each.
         part: name of the data set part's folder; empty without parts.
         unreadable: (name, reason) of folders that cannot be listed.
     """

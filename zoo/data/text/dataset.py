@@ -69,7 +69,6 @@ class TextDataset:
             texts of the same words share, ``texts.bin``, the texts in UTF-8, and ``places.npy``, the start of each.
         sha256: checksum over all sources.
         source: in the user's words.
-        tokenizer: the vocabulary.
     """
 
     folder: Path

@@ -55,7 +55,6 @@ class Command:
         words: program and arguments; the path of the interpreter may differ on other machines.
         folder: working directory.
         log: file to append the output to.
-        variables: additional environment variables.
     """
 
     name: str

@@ -17,7 +17,6 @@ class RayJob:
     """A task of Ray.
 
     Args:
-        ray: the library.
         reference: to the exit status of the command.
         place: the requested node, or empty.
     """

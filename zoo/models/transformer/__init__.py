@@ -70,7 +70,6 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     positions, later ones included, as if none were masked; PyTorch gives NaN there.
 
     Args:
-        layers: number of layers.
         d_model: width of the vectors, in and out; a multiple of heads.
         heads: number of attention heads.
         d_ff: width inside the feed-forward networks.
@@ -117,7 +116,6 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
     Args:
         x: (batch, length, width).
         keep: (batch, length), 1 for positions that count, 0 for padding; None if all count.
-        layers: number of layers.
         final_norm: normalize the output of the last layer.
         settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``; ``deviation``, the
             standard deviation of the initial kernels, None for Glorot uniform; ``out_deviation``, the same for the

@@ -79,7 +79,6 @@ class CachedDecoder:
     Args:
         arguments: arguments that the language model was built with.
         arrays: its weights, in its order.
-        batch: number of texts.
 
     Attributes:
         position: number of tokens in the cache.

@@ -21,7 +21,6 @@ class TextEmbedding(ZooLayer):
     (batch, length, vocabulary): tied embeddings (Press and Wolf 2017, https://arxiv.org/abs/1608.05859).
 
     Args:
-        vocabulary: number of tokens.
         length: largest number of positions.
         width: width of the embeddings.
         dropout: share dropped of the sum.
@@ -118,9 +117,7 @@ class WordPairLogits(ZooLayer):
     regression, see :func:`zoo.models.logistic_regression.gains`.
 
     Args:
-        vocabulary: number of tokens.
         buckets: number of hash buckets for combinations.
-        classes: number of outputs.
         spelling: combine the stems of tokens too. Each token has the number of a stem, 0 until a training sets it.
     """
 

@@ -40,14 +40,8 @@ class EncoderLayer(ZooLayer):
     count and 0 for padding.
 
     Args:
-        heads: number of attention heads.
-        d_ff: width inside the feed-forward network.
-        dropout: share dropped after attention, inside and after the feed-forward network.
-        attention_dropout: share of attention weights dropped.
-        activation: relu or gelu.
-        norm_first: normalize the inputs of attention and feed-forward network, instead of the sums.
-        causal: let a position attend only to itself and those before it.
-        epsilon: epsilon of the normalizations.
+        heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see
+            :func:`zoo.models.transformer.TransformerEncoder`.
         deviation: standard deviation of the initial kernels; None is Glorot uniform.
         out_deviation: the same for the two products before the sums; None is ``deviation``.
     """

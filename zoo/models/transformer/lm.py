@@ -39,7 +39,6 @@ def build(
     """Build the language model.
 
     Args:
-        vocabulary: number of tokens.
         length: size of the context window in tokens.
         layers, heads, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         d_model: width of embeddings and encoder.

@@ -40,7 +40,6 @@ class Classifier:
         model: the ``model`` of a request: ``name`` and ``args``.
         size: (height, width) of its images.
         weights: ``.npz`` for the worker; None if the model has them.
-        classes: names of its classes.
         record: its fields in ``run.json``.
         numbers: whether it predicts numbers, which ``classes`` name, instead of classes.
     """

@@ -46,7 +46,6 @@ class ImagePipeline:
     """Passes images through the worker; see ``zoo/worker/jobs/apply_style_network.py`` for the files.
 
     Args:
-        items: the images.
         folder: folder for the files.
         size: longer side of the results in pixels; 0 keeps that of the images.
 

@@ -30,8 +30,6 @@ class Inputs:
     """Texts to classify.
 
     Attributes:
-        names: their names in tables.
-        texts: the original texts.
         tokens: token ids of each.
         labels: the true classes, or None.
         record: for ``run.json``.

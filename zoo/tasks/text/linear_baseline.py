@@ -27,7 +27,6 @@ def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json |
     """Fit the baseline to the training and validation texts, and evaluate it on the test texts.
 
     Args:
-        texts: the prepared texts.
         parts: indices of the texts, ``train``, ``validation`` and ``test``.
 
     Returns:

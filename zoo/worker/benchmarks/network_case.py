@@ -22,7 +22,6 @@ class NetworkCase:
 
     Args:
         network: ``model``, the name and arguments that build it; ``golden``, its known outputs, or None.
-        framework: the framework that computes.
         precision: ``float32``, ``bfloat16`` or ``float16``; weights are always float32.
     """
 

@@ -51,7 +51,6 @@ class Group:
     """This process among the processes of a training.
 
     Args:
-        rank: its number.
         settings: the part ``distributed`` of the request.
         rows: see :func:`zoo.worker.distributed.meeting.meet`.
         asked: the flag that signals set in this process.

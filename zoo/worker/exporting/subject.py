@@ -20,9 +20,7 @@ class Subject:
 
     Attributes:
         kind: one of :data:`KINDS`: classes of images, classes of texts, images from images, the next token.
-        model: the Keras model.
         inputs: (name, shape, dtype) of each input; None in a shape, such as the batch, is any size.
-        outputs: names of the outputs.
         preprocessing: how pixels are scaled, see :func:`affine`; None if they are not.
         request: the ``export`` part of the request.
     """

@@ -23,8 +23,6 @@ def restyle(model, chain, read, shape, scratch, tile, tick, colors=network.COLOR
     """Restyle a large image.
 
     Args:
-        model: the network with its weights.
-        chain: its stages.
         read: from (top, left, rows, columns) in pixels to that window of the image, float32 RGB 0..255.
         shape: (rows, columns) of the image, multiples of 4.
         scratch: folder for unnamed files.

@@ -23,9 +23,6 @@ def run(request, events, stop, phases):
 
     The request's ``style`` has ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and number of
     steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``. A stop keeps the current image.
-
-    Raises:
-        FloatingPointError: the loss is no longer a number.
     """
     settings = request.style
     compat.seed(settings.seed)

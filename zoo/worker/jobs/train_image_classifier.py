@@ -26,9 +26,6 @@ def run(request, events, stop, phases):
 
     Uses the request's ``train``, ``fine_tune``, ``freeze``, ``weights`` and ``data`` parts. A stop ends the training
     after the current step and keeps the result.
-
-    Raises:
-        FloatingPointError: the loss is no longer a number.
     """
     training = Run(request, events, stop, phases)
     settings, plan = training.settings, request.fine_tune

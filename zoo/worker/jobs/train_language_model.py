@@ -25,9 +25,6 @@ def run(request, events, stop, phases):
 
     Uses the request's ``train`` and ``data`` parts. A stop ends the training after the current step and keeps the
     result.
-
-    Raises:
-        FloatingPointError: the loss is no longer a number.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
@@ -49,7 +46,6 @@ class WindowBatches:
     Args:
         parts: ``train``, more tokens than a window has, and ``validation``.
         length: tokens of a window.
-        vocabulary: number of tokens in the vocabulary.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
         group: the processes that share the batches; this one reads its own windows only.
     """

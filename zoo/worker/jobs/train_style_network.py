@@ -37,9 +37,6 @@ def run(request, events, stop, phases):
     ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
     :func:`zoo.worker.style.feature_model.frozen`, with ``style`` and ``content``, names of layers), ``painting`` and
     ``inbox``, paths.
-
-    Raises:
-        FloatingPointError: the loss is no longer a number.
     """
     settings, began, group = request.train, time.monotonic(), distributed.current()
     distributed.require_divisible(settings.batch_size, group)

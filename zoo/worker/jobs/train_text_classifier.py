@@ -24,9 +24,6 @@ def run(request, events, stop, phases):
 
     Uses the request's ``train`` and ``data`` parts, and ``pieces``: the text of each token, as bytes written as one
     character each. A stop ends the training after the current step and keeps the result.
-
-    Raises:
-        FloatingPointError: the loss is no longer a number.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)

@@ -18,7 +18,6 @@ class StyleCheckpoints:
     """Writes ``picture.png``, ``steps/NNNNN.png``, ``losses.csv`` and a checkpoint; a full disk is reported once.
 
     Args:
-        folder: the run folder.
         minutes: time between two checkpoints within one size.
         events: where to report.
         run_id: id of the run.

@@ -12,7 +12,6 @@ def frozen(settings, layers, input_shape):
     Args:
         settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
             ``seed`` of random weights; ``precision``, float32 by default.
-        layers: names of the requested feature layers.
         input_shape: (height, width, 3) of one image.
     """
     wrong = devices.capabilities()["wrong_features"]

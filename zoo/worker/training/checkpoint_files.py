@@ -26,7 +26,6 @@ class Checkpoints:
     """The checkpoints of one run.
 
     Args:
-        folder: the run folder.
         keep: number of the newest ones to keep.
         reserve_bytes: disk space to leave free.
         run_id: id of the run, written to checkpoints; those of another run are rejected.

@@ -25,7 +25,6 @@ class Checkpointer:
     For a resumed run, it reads the newest valid checkpoint at once.
 
     Args:
-        model: the whole model.
         run: a :class:`zoo.worker.training.run.Run`, with the settings ``checkpoint_minutes``, ``keep_checkpoints``,
             ``disk_reserve_gb``, ``on_nan`` and ``resume``.
 

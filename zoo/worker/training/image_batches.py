@@ -79,7 +79,6 @@ class ImageBatches:
         parts: ``train``, the part to train on, and ``validation``, the one to evaluate on after each epoch.
         preprocess: from stored rows to the model's input.
         settings: ``batch_size``, which no batch exceeds, ``seed`` and ``label_smoothing``.
-        classes: number of classes.
         augment: None, or called with (rows, seeds) to augment a batch; the seeds are those of this epoch and step.
         balance: weight items so that every class counts the same.
         mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.

@@ -17,7 +17,6 @@ class TextBatches:
         texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
         labels: (texts,) integer classes.
         split: indices of the texts, ``train`` and ``validation``.
-        classes: number of classes.
         settings: ``batch_size``, ``seed``, ``label_smoothing`` and ``word_dropout``.
         group: the processes that share the batches; this one reads only its own texts.
     """

@@ -30,11 +30,7 @@ def fit(model, batches, stage, checkpointer, run):
     It emits one ``epoch`` event each, ``step`` events between.
 
     Args:
-        model: the compiled model.
-        batches: see above.
-        stage: a :class:`zoo.worker.training.state.Stage`.
         checkpointer: gets the record of every epoch, and writes checkpoints.
-        run: a :class:`zoo.worker.training.run.Run`.
 
     Raises:
         FloatingPointError: the loss is no longer a number.

@@ -18,7 +18,6 @@ def adam(function, x, steps, rate, after):
     Args:
         function: from an array to ``(terms, gradient)``.
         x: float32 array to start from; it is not changed.
-        steps: number of steps.
         rate: approximate change of each value in a step; falls to a tenth along half a cosine.
         after: called with (step, x, terms) after each step, with the terms before it; stops when it returns true.
 
