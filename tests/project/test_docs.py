@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,8 +62,13 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         (folder / "weights.npz").touch()
         (tmp_path / "tests").symlink_to(CHECKOUT / "tests")
         (tmp_path / "my_model.py").write_text("def build(input_shape, classes, width=32, dropout=0.3): pass\n")
-        for name in ("cats.keras", "vww_96.h5"):
-            (tmp_path / name).touch()
+        with zipfile.ZipFile(tmp_path / "cats.keras", "w") as archive:
+            archive.writestr("config.json", "{}")
+        lite, onnx = b"\0\0\0\0TFL3", b"\x08\x08\x3a\0\x42\0"
+        models = {"vww_96.h5": b"\x89HDF\r\n\x1a\n model_config", "model.tflite": lite, "model_unquant.tflite": lite,
+                  "detector.onnx": onnx}  # fmt: skip
+        for name, content in models.items():
+            (tmp_path / name).write_bytes(content)
         monkeypatch.chdir(tmp_path)
 
     return train
