@@ -188,11 +188,15 @@ def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dic
             name, words = re.split("!?=", condition)[0], condition.partition("=")[2]
             if name in values and not _is_met(values[name], condition):
                 shown = name.removesuffix(".name")
-                value = "null" if values[name] is None else values[name]
                 more = "" if "!=" in condition else f", or set {shown}{'=' * bool(words)}{words.replace('|', ' or ')}"
-                now = str(value).lower() if isinstance(value, bool) else value
-                result.setdefault(key, f"{key} has no effect with {shown}={now}: remove it{more}")
+                result.setdefault(key, f"{key} has no effect with {shown}={_shown(values[name])}: remove it{more}")
     return result
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "[]"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_met(value: Any, condition: str) -> bool:
