@@ -57,9 +57,7 @@ class Card:
         default: whether ``weights=zoo`` selects this one of several for a model.
         recipe: the training command.
         commit: of the zoo that trained it.
-        seed: of that training.
-        stack: of that training.
-        versions: of its libraries.
+        seed, stack, versions: of that training.
         limits: what it cannot do, one sentence each.
         figures: of these files: metric -> stack -> value.
         files: every other file of the folder -> sha256.

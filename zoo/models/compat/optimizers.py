@@ -44,10 +44,7 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
 
 
 def _lacks_lists():
-    """Return whether the device is Apple's GPU and PyTorch has no operations on lists of tensors for it.
-
-    PyTorch 2.1 and 2.2 have none (pytorch/pytorch#77764).
-    """
+    """Return whether PyTorch has no operations on lists of tensors for Apple's GPU, like 2.1, 2.2 (pytorch#77764)."""
     import torch
 
     if not os.environ.get("KERAS_TORCH_DEVICE", "").startswith("mps"):

@@ -15,9 +15,10 @@ RUNTIME, PACKAGE = "LiteRT", "ai-edge-litert"
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write ``model.tflite``, with a signature; the arguments are those of the exporter for ONNX.
+    """Write ``model.tflite``; the arguments are those of the exporter for ONNX.
 
-    The facts and the names of the classes are appended as an archive, as in TFLite Metadata: ``unzip model.tflite``.
+    All but style networks have a signature. The facts and the names of the classes are appended as an archive, as in
+    TFLite Metadata: ``unzip model.tflite``.
     """
     import tensorflow as tf
 
@@ -29,10 +30,13 @@ def export(subject, path, quantize, calibration, facts):
         return dict(zip(subject.outputs, answers if isinstance(answers, (list, tuple)) else [answers]))
 
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as scratch:
-        holder = tf.Module()
-        holder.serve = tf.function(serve, input_signature=tracing.signature(subject))
-        tf.saved_model.save(holder, scratch, signatures=holder.serve)
-        converter = tf.lite.TFLiteConverter.from_saved_model(scratch)
+        if subject.kind == "pictures":  # the signature loses the channels of an enlarged image of any size
+            converter = tf.lite.TFLiteConverter.from_concrete_functions([frozen])
+        else:
+            holder = tf.Module()
+            holder.serve = tf.function(serve, input_signature=tracing.signature(subject))
+            tf.saved_model.save(holder, scratch, signatures=holder.serve)
+            converter = tf.lite.TFLiteConverter.from_saved_model(scratch)
         if quantize != "none":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         if quantize == "float16":
@@ -52,10 +56,18 @@ def opened(folder, about):
     from ai_edge_litert.interpreter import Interpreter
 
     model = Interpreter(model_path=os.path.join(folder, "model.tflite"))
-    run = model.get_signature_runner("serving_default")
+    run = model.get_signature_runner("serving_default") if model.get_signature_list() else None
 
     def outputs(inputs):
-        answers = run(**inputs)
-        return [answers[name] for name in about["outputs"]]
+        if run:
+            answers = run(**inputs)
+            return [answers[name] for name in about["outputs"]]
+        (pixels,) = inputs.values()
+        place = model.get_input_details()[0]["index"]
+        model.resize_tensor_input(place, pixels.shape)
+        model.allocate_tensors()
+        model.set_tensor(place, pixels)
+        model.invoke()
+        return [model.get_tensor(model.get_output_details()[0]["index"])]
 
     return outputs
