@@ -113,10 +113,8 @@ HEADING = (
 def examine(lock: Path, stack: stacks.Stack, platform: str, macos: str, cache: Path) -> Outcome:
     """Check one lock on one version of macOS."""
     row = stack.platforms[platform]
-    folder = cache / "environments" / f"{stack.name}-{platform}-{macos}"
     begun = time.monotonic()
-    variables = {"MACOSX_DEPLOYMENT_TARGET": macos}
-    sources = wheels.unpack(lock, wheels.TRIPLES[platform], stack.python, variables, folder, cache / "sources")
+    folder, sources = unpacked(lock, stack, platform, macos, cache)
     pins = stacks.pins(lock)
     environment = metadata.markers(platform, stack.python)
     listed = metadata.problems(folder, row.requirements, pins, environment, stack.omit)
@@ -129,6 +127,15 @@ def examine(lock: Path, stack: stacks.Stack, platform: str, macos: str, cache: P
     return Outcome(
         stack.name, platform, macos, problems, excused, len(pins), len(files), findings, time.monotonic() - begun
     )
+
+
+def unpacked(
+    lock: Path, stack: stacks.Stack, platform: str, macos: str, cache: Path
+) -> tuple[Path, list[wheels.Source]]:
+    """Unpack the wheels of a lock for one version of macOS; return their folder, and the packages without a wheel."""
+    folder = cache / "environments" / f"{stack.name}-{platform}-{macos}"
+    variables = {"MACOSX_DEPLOYMENT_TARGET": macos}
+    return folder, wheels.unpack(lock, wheels.TRIPLES[platform], stack.python, variables, folder, cache / "sources")
 
 
 def linked(folder: Path, platform: str, files: wheels.Images, macos: str) -> dyld.Findings:

@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.linking import torch_operations, wheels
+from scripts import link_check
+from scripts.linking import torch_operations
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
@@ -89,11 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(row: stacks.Stack, platform: str) -> bool:
     """Print the rows of one lock; return whether an operation is missing."""
-    oldest = row.platforms[platform].minimum_os or "14.0"
-    cache = paths.cache_dir() / "link_check"
-    folder = cache / "environments" / f"{row.name}-{platform}-{oldest}"
-    lock, triple = stacks.lock_file(row, platform), wheels.TRIPLES[platform]
-    wheels.unpack(lock, triple, row.python, {"MACOSX_DEPLOYMENT_TARGET": oldest}, folder, cache / "sources")
+    oldest, cache = row.platforms[platform].minimum_os or "14.0", paths.cache_dir() / "link_check"
+    folder, _ = link_check.unpacked(stacks.lock_file(row, platform), row, platform, oldest, cache)
     operations = torch_operations.installed(folder)
     any_missing = False
     for model, calls in recorded().items():

@@ -4,6 +4,7 @@ Files may come from third parties: only their first bytes, lists of members and 
 """
 
 import mmap
+import re
 import shlex
 import zipfile
 from dataclasses import dataclass
@@ -195,7 +196,7 @@ def _of_hdf5(stream: IO[bytes]) -> str:
 
 def _contains(stream: IO[bytes], *words: bytes) -> bool:
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return any(content.find(word) >= 0 for word in words)
+        return re.search(b"|".join(map(re.escape, words)), content) is not None
 
 
 def _of_archive(path: Path) -> FileKind:

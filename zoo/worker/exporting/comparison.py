@@ -20,8 +20,7 @@ def compare(kind, answers, source):
 
     Returns:
         ``difference``: the largest, of probabilities, or of colors as a share of 255; ``changed``: answers, or pixels
-            of
-        images in a thousand, that changed; ``items``.
+        of images, in a thousand, that changed; ``items``.
     """
     largest, changed, items = 0.0, 0, 0
     for ours, theirs in zip(answers, source):

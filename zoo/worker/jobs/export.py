@@ -135,7 +135,7 @@ class _Job:
             raise UserError(words % (own["difference"], name, own["changed"], own["items"]))
         most = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind]
         if row["files"]["difference"] > most:
-            words = "from files, it answers otherwise than its source: largest difference %.3g; tolerated is %.3g"
+            words = "its answers for files differ from those of its source by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
 
 
