@@ -11,7 +11,8 @@ round to round. A first command of each checkout prepares environments and texts
 measurement when it is there: a run that was stopped goes on where it was.
 
 Each measurement of this commit is followed by matrix products. --output has the rows against the earlier commit,
-peers and those products, which `ratios.py FILE --check docs/ratios.json` holds against the rows of another day.
+peers and those products, which `ratios.py FILE --check
+docs/background/ratios.json` compares with the rows of another day.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Measure "Export" in docs/benchmarks.md: every model in every format and quantization, next to its source stack.
+"""Measure "Export" in docs/background/benchmarks.md: every model in every format, next to its source stack.
 
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports
 python scripts/benchmarks/export.py --data ~/data --runs runs/exports --only mobilenet --photos a/ --calibrate b/

@@ -1,4 +1,4 @@
-"""Measure "Outside the zoo" in docs/export.md: answers of predict.py for files, next to those of `infer`.
+"""Measure "Exports outside the zoo" in docs/background/benchmarks.md: answers of predict.py and of `infer`.
 
 python scripts/benchmarks/outside.py --data ~/data --runs runs/exports
 python scripts/benchmarks/outside.py --data ~/data --runs runs/exports --photos photos/ --only mobilenet

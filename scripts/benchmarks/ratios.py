@@ -1,6 +1,7 @@
 """Print measured ratios as one table, from files that the scripts of this folder wrote with ``--output FILE.json``.
 
-python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json] [--check docs/ratios.json]
+python scripts/benchmarks/ratios.py FILE.json... [--markdown] [--output ALL.json]
+                                    [--check docs/background/ratios.json]
 
 A FILE may also be the results.json of `python -m zoo bench model=transformer implementation=both` or of
 `python -m zoo bench bench=stacks`, of which the first stack is compared with the others.

@@ -210,7 +210,7 @@ def _show(row: Row) -> None:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return the table of docs/benchmarks.md, with the medians of all rounds."""
+    """Return the table of docs/background/benchmarks.md, with the medians of all rounds."""
     servers = [name for name in (*TITLES,) if any(row["server"] == name for row in rows)]
     heads = ["MobileNet on OpenVINO", "clients", "bare runtime"]
     heads += [f"{TITLES[name]} | share | p50, p99 ms | CPU share" for name in servers]

@@ -1,4 +1,4 @@
-"""Ask stacks of Keras 3 to build, train, resume and export every model; write the table of docs/correctness.md.
+"""Ask stacks of Keras 3 to build, train, resume and export every model; write docs/background/correctness.md.
 
 python scripts/maintenance/frameworks_page.py ask LOG torch mlx         ask stacks, a line in LOG for each model
 python scripts/maintenance/frameworks_page.py ask LOG jax --models mnist
@@ -45,7 +45,7 @@ from zoo.protocol.events import ResumeEvent
 from zoo.runs import event_log, result
 from zoo.tasks import registry
 
-PAGE = ROOT / "docs" / "correctness.md"
+PAGE = ROOT / "docs" / "background" / "correctness.md"
 MARKS = ("<!-- frameworks -->", "<!-- end of frameworks -->")
 REFERENCE = "torch"
 FORMATS = ("onnx", "litert", "openvino", "savedmodel", "coreml")
@@ -75,7 +75,7 @@ def main() -> int:
     ask.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     ask.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
     ask.add_argument("--skip-resume", action="store_true", help="train once, without a kill")
-    write = actions.add_parser("write", help="write the tables of LOG into docs/correctness.md")
+    write = actions.add_parser("write", help="write the tables of LOG into docs/background/correctness.md")
     write.add_argument("log", type=Path)
     options = parser.parse_args()
     if options.action == "write":

@@ -1,4 +1,4 @@
-"""Make docs/gallery.md and its pictures from the networks that come with the zoo.
+"""Make docs/background/gallery.md and its pictures from the networks that come with the zoo.
 
     python3 scripts/run.py python scripts/maintenance/gallery.py page --data DATA
     python3 scripts/run.py python scripts/maintenance/gallery.py sheet RUN RUN --data DATA --painting PAINTING
@@ -31,8 +31,8 @@ from zoo.tasks import registry
 from zoo.weights import zoo_networks
 from zoo.weights.zoo_networks import ZooNetwork
 
-PAGE = ROOT / "docs" / "gallery.md"
-PICTURES = ROOT / "docs" / "gallery"
+PAGE = ROOT / "docs" / "background" / "gallery.md"
+PICTURES = ROOT / "docs" / "background" / "gallery"
 SIZE = 512
 SHEET_SIZE = 400
 HEIGHT = 240

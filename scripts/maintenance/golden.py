@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 
 # How far the losses of a first epoch may be from the golden ones, as a share of them: several times what those of the
-# stacks differed by when they were measured (docs/certify.md).
+# stacks differed by when they were measured (docs/how-to/certify.md).
 TOLERANCES = {
     "mnist_dense": 1e-4, "mnist": 0.01, "mobilenet": 0.05, "transformer/classifier": 1e-3, "transformer/lm": 1e-3,
 }  # fmt: skip

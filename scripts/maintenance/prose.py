@@ -18,7 +18,7 @@ from typing import NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = ("*.md", "docs/*.md", "recipes/*.md", "recipes/*/*.md")
+PAGES = ("*.md", "docs/**/*.md", "recipes/*.md", "recipes/*/*.md")
 NAMED = re.compile(
     r"\b(beside|anew|foretold|told|so called|that of|others|otherwise|meanwhile|of (its|their) own|goes on|go on"
     r"|(in|at) hand|by heart|whoever|thereof|a one|(?<!there )(is|are|was) no (?!longer|more|faster|slower)"

@@ -1,4 +1,4 @@
-"""Write recipes/README.md, which shows all evidence, the versions at the top of each recipe, and docs/machines.md.
+"""Write recipes/README.md, which shows all evidence, the head of each recipe, and docs/reference/machines.md.
 
 python scripts/maintenance/recipes_page.py              write the page
 python scripts/maintenance/recipes_page.py --check      exit 1 with a message if the page is out of date
@@ -24,7 +24,7 @@ from zoo.runs import evidence, published_figures
 from zoo.tasks import recipe_status
 
 PAGE = paths.RECIPES / "README.md"
-MACHINES = ROOT / "docs" / "machines.md"
+MACHINES = ROOT / "docs" / "reference" / "machines.md"
 MARKS = ("<!-- certified machines -->", "<!-- end of certified machines -->")
 HEAD = """\
 # Recipes and their evidence

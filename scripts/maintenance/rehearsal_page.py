@@ -1,4 +1,4 @@
-"""Run the rehearsals of Macs and write what happened on each into docs/machines.md.
+"""Run the rehearsals of Macs and write what happened on each into docs/background/macs.md.
 
 python scripts/maintenance/rehearsal_page.py            run the tests (minutes) and write the table
 python scripts/maintenance/rehearsal_page.py --print    run them and print the table only
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from zoo.environments import machine
 from zoo.explain import known_issues
 
-PAGE = ROOT / "docs" / "machines.md"
+PAGE = ROOT / "docs" / "background" / "macs.md"
 MARKS = ("<!-- rehearsal -->", "<!-- end of rehearsal -->")
 TESTS = ("tests/environments/test_rehearsal.py", "tests/certification/test_rehearsal.py")
 # What the worker that pretends does (tests/support/fake_worker.py), and what else is planted, in words.

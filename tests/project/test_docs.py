@@ -17,7 +17,7 @@ from zoo.cli.main import main
 from zoo.config.overrides import Overrides
 
 PAGES = [CHECKOUT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")] + sorted(
-    (CHECKOUT / "docs").glob("*.md")
+    (CHECKOUT / "docs").rglob("*.md")
 )
 
 
@@ -146,6 +146,6 @@ def test_a_link_into_a_page_names_a_heading(page: Path, target: str, anchor: str
 def test_every_command_of_the_command_line_is_on_its_page() -> None:
     shown = subprocess.run([sys.executable, "-m", "zoo", "--help"], capture_output=True, text=True, check=True).stdout
     verbs = set(re.findall(r"^    (\w+)(?: +\S|$)", shown, flags=re.MULTILINE))
-    page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert verbs
     assert verbs == set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE))

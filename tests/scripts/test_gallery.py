@@ -11,7 +11,7 @@ from tests.support import CHECKOUT, scripts
 from zoo.data import idx
 from zoo.weights import zoo_networks
 
-PAGE = CHECKOUT / "docs" / "gallery.md"
+PAGE = CHECKOUT / "docs" / "background" / "gallery.md"
 MOST_BYTES = 1_000_000
 
 

@@ -14,8 +14,8 @@ from zoo.protocol.variables import KERAS
 MORE = "ZOO_WORKER_ENV"
 
 # By default glibc returns the memory maps of a large network to the system after each step, and the next step faults
-# gigabytes in again, 4 kB at a time: a third of the training time (docs/benchmarks.md, "Memory of a step"). This
-# keeps memory, and requests huge pages. Other systems, and an old glibc, ignore it.
+# gigabytes in again, 4 kB at a time: a third of the training time (docs/background/benchmarks.md,
+# "Memory of a step"). This keeps memory, and requests huge pages. Other systems, and an old glibc, ignore it.
 _TUNABLES = ("hugetlb=1", f"mmap_threshold={1 << 32}", f"trim_threshold={1 << 33}")
 ALLOCATOR = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{each}" for each in _TUNABLES)}
 

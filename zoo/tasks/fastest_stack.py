@@ -1,6 +1,6 @@
 """Choose PyTorch's stack for the work that it does fastest on a CPU, if the user names no stack.
 
-Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/benchmarks.md.
+Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/background/benchmarks.md.
 """
 
 from zoo.config import declared, references
@@ -26,5 +26,5 @@ def add(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def add_to_training(overrides: Overrides, here: Machine) -> Overrides:
-    """Do the same as :func:`add`, for trainings of texts and of wide image networks (docs/benchmarks.md)."""
+    """Do the same as :func:`add`, for texts and wide image networks (docs/background/benchmarks.md)."""
     return add(overrides, here) if here.platform in MEASURED else overrides

@@ -116,5 +116,5 @@ def _leave(folder: Path, state: "Certification") -> None:
              else "; ".join(row.words[:1])} for row in state.steps]  # fmt: skip
     console.table_of("", rows)
     console.output(f"{state.hardware}: {state.counts()}", f"Page: {shown}", f"Evidence: {file}")
-    console.say("The evidence holds no names, paths or serial numbers (docs/certify.md lists what it holds). "
+    console.say("The evidence holds no names, paths or serial numbers (docs/how-to/certify.md lists what it holds). "
                 "Attach it to an issue of the form \"It ran on my GPU\", failures too.")  # fmt: skip

@@ -106,7 +106,7 @@ def opened(settings: LauncherSettings, folder: Path) -> Iterator[RayExecutor]:
     except Exception as error:  # of many types, also plain Exception (a node that does not start)
         where = settings.address or "this machine"
         raise ZooError(
-            f"The Ray cluster at {where} does not answer: {error}", "Start it: ray start --head; see docs/scaling.md."
+            f"The Ray cluster at {where} does not answer: {error}", "Run: ray start --head (docs/how-to/scaling.md)"
         ) from error
     try:
         yield RayExecutor(ray, settings)
