@@ -2,10 +2,11 @@
 
 python scripts/maintenance/frameworks_page.py ask LOG torch mlx         ask stacks, a line in LOG for each model
 python scripts/maintenance/frameworks_page.py ask LOG jax --models mnist
-python scripts/maintenance/frameworks_page.py write LOG                 write the tables of all lines in LOG
+python scripts/maintenance/frameworks_page.py write LOG                 replace the rows of the lines in LOG
 
 A line of LOG is of a model, a stack and a version of Keras; a second start asks only what is missing. The reference
-is stack torch with a release of Keras. To ask a nightly build, lock the stacks with it in another checkout (`python
+is stack torch with a release of Keras: LOG needs its losses of each model (`--losses` asks for nothing else, and such
+a line makes no row). To ask a nightly build, lock the stacks with it in another checkout (`python
 scripts/lock.py --nightly --platform linux-x86_64`) and give the same LOG there.
 
 Of each model and stack, by commands of the zoo:
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def main() -> int:
     ask.add_argument("stacks", nargs="+")
     ask.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     ask.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
-    ask.add_argument("--skip-resume", action="store_true", help="train once, without a kill")
+    ask.add_argument("--losses", action="store_true", help="train once, without a kill and without exports")
     write = actions.add_parser("write", help="write the tables of LOG into docs/background/correctness.md")
     write.add_argument("log", type=Path)
     options = parser.parse_args()
@@ -83,7 +84,7 @@ def main() -> int:
         return 0
     for stack in options.stacks:
         for model in options.models:
-            _ask(options.log, stack, model, options.formats, not options.skip_resume)
+            _ask(options.log, stack, model, () if options.losses else options.formats)
     return 0
 
 
@@ -91,8 +92,8 @@ def _lines(log: Path) -> list[Line]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
 
 
-def _ask(log: Path, stack: str, model: str, formats: Iterable[str], resume: bool) -> None:
-    """Append the line of a stack and a model, unless it is there."""
+def _ask(log: Path, stack: str, model: str, formats: Sequence[str]) -> None:
+    """Append the line of a stack and a model, unless it is there; without formats only its losses."""
     versions = store.ensure(stacks.load(stack), machine.probe().platform).versions
     keras = versions.get("keras-nightly") or versions["keras"]
     if any((row["stack"], row["keras"], row["model"]) == (stack, keras, model) for row in _lines(log)):
@@ -101,8 +102,8 @@ def _ask(log: Path, stack: str, model: str, formats: Iterable[str], resume: bool
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), stack, model)
         line: Line = {"model": model, "stack": stack, "keras": keras, "framework": stacks.load(stack).framework}
-        line |= place.trained(resume) if stacks.load(stack).trains else place.borrowed()
-        if model != "style_transfer" and (place.folder / "whole").is_dir():
+        line |= place.trained(bool(formats)) if stacks.load(stack).trains else place.borrowed()
+        if formats and model != "style_transfer" and (place.folder / "whole").is_dir():
             done = place.exported(formats)
             line |= {**done, "refused": {**line.get("refused", {}), **done.pop("refused", {})}}
     line["seconds"] = round(time.monotonic() - began, 1)
@@ -134,7 +135,7 @@ class Place:
             whole = registry.dispatch("train", Overrides.parse([*self.words, "output.name=whole"])).folder
         except ZooError as error:
             return {"refused": {"train": error.message}}
-        return {"losses": _losses(whole), "resumed": self._resumed(whole) if resume else None}
+        return {"losses": _losses(whole)} | ({"resumed": self._resumed(whole)} if resume else {})
 
     def _resumed(self, whole: Path) -> Line:
         """Kill the worker after its first checkpoint, resume, and compare with the run that was not killed."""
@@ -164,7 +165,7 @@ class Place:
         (whole / "run.json").write_text(json.dumps(record), encoding="utf-8")
         return {"refused": {"train": refused}}
 
-    def exported(self, formats: Iterable[str]) -> Line:
+    def exported(self, formats: Sequence[str]) -> Line:
         """Export the training; the difference of each format that its runtime ran."""
         words = [f"run={self.folder / 'whole'}", f"format={','.join(formats)}", "compare_to=run"]
         words += [f"output.root={self.folder}", "output.name=exported", "max_difference=1"]
@@ -200,32 +201,58 @@ def _difference(whole: Path, cut: Path) -> float:
 
 
 def _write(lines: list[Line]) -> None:
-    """Put the table between the marks of the page."""
+    """Replace rows between the marks of the page."""
     before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    atomic_write(PAGE, f"{before}{MARKS[0]}\n{table(lines)}\n{MARKS[1]}{after}")
+    earlier, after = rest.split(MARKS[1])
+    atomic_write(PAGE, f"{before}{MARKS[0]}\n{table(lines, earlier)}\n{MARKS[1]}{after}")
 
 
-def table(lines: list[Line]) -> str:
-    """Return the table in Markdown, with the sentences of what was refused below it."""
+def table(lines: list[Line], earlier: str = "") -> str:
+    """Return the table in Markdown, with the sentences of what was refused below it.
+
+    A row of ``earlier``, the table so far, stays if no line is of its stack, its model, and a Keras of its kind: a
+    release or a nightly build. Its sentences stay with it.
+    """
     reference = {row["model"]: row["losses"] for row in lines if row["stack"] == REFERENCE and _released(row)}
-    rows = [
+    asked = [line for line in lines if "resumed" in line or line.get("refused")]
+    new = {(not _released(line), line["stack"], line["model"]): _row(line, reference) for line in asked}
+    kept = {key: cells for key, cells in _rows(earlier).items() if key not in new}
+    rows = sorted((kept | new).items(), key=lambda row: (*row[0][:2], MODELS.index(row[0][2])))
+    refused = [
+        f"- `{line['stack']}`, {verb}: {sentence.splitlines()[0]}"
+        for line in asked
+        for verb, sentence in line.get("refused", {}).items()
+    ]
+    stays = {f"- `{stack}`," for _, stack, _ in kept}
+    refused += [each for each in earlier.splitlines() if each.startswith(tuple(stays))] if stays else []
+    heading = [
         "| stack | Keras | model | build | predict | train | resume | export |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    refused: list[str] = []
-    for line in sorted(lines, key=lambda row: (not _released(row), row["stack"], MODELS.index(row["model"]))):
-        exports = {name: each for name, each in line.get("exports", {}).items() if isinstance(each, float)}
-        cells = [line["stack"], line["keras"], line["model"], "yes" if line.get("losses") or exports else "no"]
-        cells.append(f"{line['outputs']:.1e}" if line.get("outputs") is not None else "")
-        cells.append(_of_losses(line, reference))
-        cells.append(_of_resumed(line.get("resumed")))
-        count = len(line.get("exports", {}))
-        cells.append(f"{count} format{'s' * (count != 1)}, {max(exports.values()):.1e}" if exports else "")
-        rows.append(f"| {' | '.join(cells)} |")
-        sentences = line.get("refused", {}).items()
-        refused += [f"`{line['stack']}`, {verb}: {sentence.splitlines()[0]}" for verb, sentence in sentences]
-    return "\n".join([*rows, "", "Refused:", "", *(f"- {each}" for each in dict.fromkeys(refused))])
+    body = [f"| {' | '.join(cells)} |" for _, cells in rows]
+    return "\n".join([*heading, *body, "", "Refused:", "", *sorted(set(refused))])
+
+
+def _rows(earlier: str) -> dict[tuple[bool, str, str], list[str]]:
+    """Return the rows of a table in Markdown by kind of Keras, stack and model."""
+    lines = [line for line in earlier.splitlines() if line.startswith("| ")][1:]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return {("dev" in keras, stack, model): row for row in cells for stack, keras, model in [row[:3]]}
+
+
+def _row(line: Line, reference: dict[str, list[float]]) -> list[str]:
+    exports = {name: each for name, each in line.get("exports", {}).items() if isinstance(each, float)}
+    count = len(line.get("exports", {}))
+    return [
+        line["stack"],
+        line["keras"],
+        line["model"],
+        "yes" if line.get("losses") or exports else "no",
+        f"{line['outputs']:.1e}" if line.get("outputs") is not None else "",
+        _of_losses(line, reference),
+        _of_resumed(line.get("resumed")),
+        f"{count} format{'s' * (count != 1)}, {max(exports.values()):.1e}" if exports else "",
+    ]
 
 
 def _released(line: Line) -> bool:

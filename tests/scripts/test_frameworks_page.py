@@ -40,6 +40,15 @@ def test_a_resumed_run_with_different_weights_is_shown(page: ModuleType) -> None
     assert "| differs by 0.25 |" in page.table([changed])
 
 
+def test_rows_stay_until_their_stack_and_model_is_asked_again(page: ModuleType) -> None:
+    earlier = page.table(LINES)
+    newer = {**LINES[0], "keras": "3.16.0.dev2", "outputs": 5e-7}
+    rows = page.table([newer, {"model": "mnist", "stack": "torch", "keras": "3.15.1", "losses": [2.0, 1.0]}], earlier)
+    assert rows == earlier.replace(*(f"| mlx | {text} |" for text in (
+        "3.16.0.dev1 | mnist | yes | 2.0e-07", "3.16.0.dev2 | mnist | yes | 5.0e-07"
+    )))  # fmt: skip
+
+
 def test_the_table_is_written_between_its_marks(
     page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
