@@ -45,3 +45,38 @@ def test_no_name_controls_the_terminal(folder: Path, command: str, capsys: pytes
 def test_the_path_of_a_page_is_escaped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "last"]) == 0
     assert SHOWN in capsys.readouterr().out
+
+
+FORGED = "a\nerror: the disk is full\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "{}/none"], ["report", "{}/none"], ["weights", "convert", "{}/text", "out.npz"],
+        ["train", "model=mnist", "data=mnist", "data.root={}/none"],
+        ["train", "model=mobilenet", "data=folder", "data.root={}/none"],
+        ["infer", "model=mobilenet", "weights=zoo", "input={}/none"], ["infer", "run={}/none", "input=x.png"],
+        ["train", "model=transformer/classifier", "data=text_table", "data.root=."],
+    ],
+)  # fmt: skip
+def test_a_path_cannot_forge_lines(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FORGED).mkdir()
+    (tmp_path / FORGED / "text").write_text("secret words of another file")
+    (tmp_path / f"{FORGED}.tsv").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main([word.format(FORGED) for word in command]) == 1
+    printed = "".join(capsys.readouterr())
+    assert "\nerror: the disk" not in printed
+    assert r"a\nerror: the disk is full\n" in printed or "a\\\\nerror" in printed
+    assert "secret" not in printed
+
+
+def test_a_file_of_a_folder_cannot_forge_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cat").mkdir()
+    (tmp_path / "cat" / f"{FORGED}.png").touch()
+    (tmp_path / FORGED).mkdir()
+    assert main(["train", "model=mobilenet", "data=folder", f"data.root={tmp_path}", "--dry-run"]) == 1
+    assert "\nerror: the disk" not in capsys.readouterr().err

@@ -117,6 +117,11 @@ def test_exports_in_a_folder_are_no_weights(tmp_path: Path) -> None:
     assert "Keras model that it was made from" in file_kinds.of(tmp_path / "a").refusal("weights").remedy
 
 
+def test_the_content_of_an_unknown_file_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("secret")
+    assert file_kinds.of(tmp_path / "x").refusal("weights").message.endswith("; it is text")
+
+
 def test_a_numpy_array_is_not_weights(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(3))
     assert file_kinds.of(tmp_path / "x.npy").word == "array"

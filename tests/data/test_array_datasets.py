@@ -242,7 +242,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "it is empty"),
     "cut": (WHOLE[:-5], "more than the file can hold|breaks off"),
     "cut header": (WHOLE[:9], "within its header"),
-    "three bytes": (WHOLE[:3], "begins with the bytes 00 00 08"),
+    "three bytes": (WHOLE[:3], "does not begin with the bytes 00 00 08"),
     "trailing": (WHOLE + b"x", "more bytes follow"),
     "cut gzip": (ZIPPED[: len(ZIPPED) // 2], "gzip"),
     "gzip without its end": (ZIPPED[:-4], "gzip"),

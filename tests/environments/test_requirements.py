@@ -44,7 +44,7 @@ def test_other_files_have_none(tmp_path: Path, content: bytes) -> None:
         ("# /// script\n# requires-python = 'new'\n# ///\n", "cannot be read"),
         ("# /// script\n# dependencies = 'a'\n# ///\n", "dependencies is no list of texts: 'a'"),
         ("# /// script\n# dependencies = [1]\n# ///\n", r"dependencies is no list of texts: \[1\]"),
-        ("# /// script\n# dependencies = ['!']\n# ///\n", "a.py, dependencies: '!' names no package"),
+        ("# /// script\n# dependencies = ['!']\n# ///\n", "a.py, dependencies: '!' is not the name of a package"),
         (SCRIPT + SCRIPT, "has 2 blocks of inline metadata"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_file_of_requirements_with_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a\n-r a.txt", "includes itself"), ("-r none.txt", "Cannot read"), ("a\n\n?", "a.txt, line 3: '.' names no"),
+        ("-r none.txt", "Cannot read"), ("a\n\n?", "a.txt, line 3: this line is not"), ("-r .", "it is not a file"),
         ("a @ https://example.org/a.whl", "is an address"), ("a\nb\n-e .", "line 3"),
     ],
 )  # fmt: skip
@@ -75,3 +75,26 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, text: str, words: str) -> No
     (tmp_path / "a.txt").write_text(text)
     with pytest.raises(ZooError, match=words):
         requirements.read_file(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("line", ["root:secret:20000:0:99999:7:::", "a @ file:///secret", "AWS_SECRET=x y"])
+def test_lines_of_other_files_are_not_shown(tmp_path: Path, line: str) -> None:
+    (tmp_path / "other").write_text(f"a\n{line}\n")
+    (tmp_path / "a.txt").write_text("-r other\n")
+    with pytest.raises(ZooError, match="other, line 2: this line is") as caught:
+        requirements.read_file(tmp_path / "a.txt")
+    assert "secret" not in str(caught.value).lower()
+
+
+def test_files_that_include_each_other_are_read_once(tmp_path: Path) -> None:
+    """Thirty files that include the next one twice would be a thousand million lines."""
+    for number in range(30):
+        (tmp_path / f"{number}.txt").write_text(
+            f"p{number}\n-r {number + 1}.txt\n-r x/../{number + 1}.txt\n-r 0.txt\n"
+        )
+    (tmp_path / "30.txt").write_text("last\n")
+    assert [each.name for each in requirements.read_file(tmp_path / "0.txt")][-2:] == ["p29", "last"]
+    for number in range(30, 150):
+        (tmp_path / f"{number}.txt").write_text(f"-r {number + 1}.txt\n")
+    with pytest.raises(ZooError, match="includes more than 100 files"):
+        requirements.read_file(tmp_path / "0.txt")

@@ -352,10 +352,19 @@ def test_hosts_are_read_from_names_and_from_a_file(tmp_path: Path) -> None:
     assert (first.jobs, second.python) == (2, "/opt/my zoo/bin/python")
 
 
-@pytest.mark.parametrize("entries", [[], ["-oProxyCommand=evil"], ["mac jobs=0"], ["mac speed=9"], ["a", "a"]])
+@pytest.mark.parametrize(
+    "entries", [[], ["-oProxyCommand=evil"], ["mac jobs=0"], ["mac speed=9"], ["a", "a"], ["a 'b"], ["''"]]
+)
 def test_hosts_that_cannot_be_meant_are_refused(entries: list[str]) -> None:
     with pytest.raises(ZooError):
         ssh.read_hosts(entries)
+
+
+def test_lines_of_a_file_of_hosts_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("# mine\nmac\nroot:secret:20000\nsecret='\n")
+    with pytest.raises(ZooError, match="line 4 of ") as caught:
+        ssh.read_hosts([str(tmp_path / "hosts")])
+    assert "secret" not in str(caught.value)
 
 
 def test_without_its_library_an_engine_says_how_to_get_it(

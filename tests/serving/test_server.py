@@ -1,6 +1,7 @@
 """The server, from outside: what it answers, what it refuses, and how it survives its worker."""
 
 import base64
+import contextlib
 import io
 import json
 import signal
@@ -342,6 +343,20 @@ def _until_answered_with(code: int, server: Server, data: bytes) -> None:
     while (answer := server.post("photos", data=data, headers=RAW)).status_code != code:
         assert time.monotonic() < deadline, answer.text
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nx-slow: "])
+def test_idle_connections_do_not_keep_others_out(server: Server, sent: bytes) -> None:
+    """More connections without a whole request than the server keeps; each new one replaces the oldest of them."""
+    host, port = server.address.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as idle:
+        for _ in range(1200):
+            connection = idle.enter_context(socket.create_connection((host, int(port))))
+            with contextlib.suppress(OSError):
+                connection.sendall(sent)
+        answers = [requests.get(f"{server.address}/healthz", timeout=5).status_code for _ in range(5)]
+        assert answers == [200] * 5
+        assert server.post("photos", data=_raw(1), headers=RAW).status_code == 200
 
 
 def test_figures_and_states_are_told(server: Server) -> None:

@@ -18,6 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         python_path.put_last()
         processes.end_with_starter()
+    for word in sys.argv[1:] if arguments is None else arguments:
+        console.expect_path(word)
     try:
         parsed = parser.parse(arguments)
         code: int = parsed.run(parsed)

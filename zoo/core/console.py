@@ -52,8 +52,25 @@ def _escape(letter: str, keep: str) -> str:
     return letter if harmless else letter.encode("unicode_escape").decode("ascii")
 
 
+# Parts of paths with line breaks, which messages show as escapes.
+_broken: set[str] = set()
+
+
+def expect_path(text: str) -> None:
+    """Show the line breaks of a path as escapes in all further messages; ``text`` may be ``KEY=PATH``."""
+    if not text.isprintable():
+        parts = text.partition("=")[2].split("/") + text.split("/")
+        _broken.update(part for part in parts if "\n" in part.strip() or "\t" in part.strip())
+
+
+def _message(text: str) -> str:
+    for part in sorted(_broken, key=len, reverse=True):
+        text = text.replace(part, escape_controls(part, keep=""))
+    return escape_controls(text)
+
+
 def say(text: str) -> None:
-    print(escape_controls(text), file=sys.stderr, flush=True)
+    print(_message(text), file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
@@ -63,7 +80,7 @@ def write(text: str) -> None:
 
 def warn(text: str) -> None:
     if is_terminal():
-        _console().print(escape_controls(text), style="bold yellow", markup=False)
+        _console().print(_message(text), style="bold yellow", markup=False)
     else:
         say(f"WARNING: {text}")
 
@@ -82,9 +99,9 @@ def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
 def fail(message: str, remedy: str) -> None:
     if is_terminal():
         console = _console()
-        console.print(f"error: {escape_controls(message)}", style="bold red", markup=False)
+        console.print(f"error: {_message(message)}", style="bold red", markup=False)
         if remedy:
-            console.print(escape_controls(remedy), markup=False)
+            console.print(_message(remedy), markup=False)
     else:
         say(f"error: {message}" + (f"\n{remedy}" if remedy else ""))
 

@@ -116,7 +116,7 @@ def of(path: Path) -> FileKind:
             if word == "unknown" and _is_onnx(stream, size):
                 return FileKind(path, "onnx")
         if word == "unknown":
-            return FileKind(path, word, detail=f"; it begins with {head[:8]!r}")
+            return FileKind(path, word, detail="; it is text" if head.isascii() and b"\0" not in head else "")
         return _of_archive(path) if word == "zip" else FileKind(path, word)
     except OSError as error:
         raise storage_error("read", path, error) from error

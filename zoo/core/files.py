@@ -120,6 +120,29 @@ def try_folder(folder: Path) -> None:
         pass
 
 
+SEAL = "sums.json"
+
+
+def seal(folder: Path) -> None:
+    """Write the checksums of all files in a folder except hidden ones, which :func:`is_sealed` compares."""
+    write_json(folder / SEAL, _sums(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return True if a folder has exactly the files that :func:`seal` saw, with the same content."""
+    try:
+        return bool(json.loads((folder / SEAL).read_text(encoding="utf-8")) == _sums(folder))
+    except PermissionError as error:
+        raise storage_error("read", folder, error) from error
+    except (OSError, ValueError, StorageError):  # missing or incomplete
+        return False
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    names = [path.name for path in folder.iterdir() if path.name != SEAL and not path.name.startswith(".")]
+    return {name: file_sha256(folder / name) for name in names}
+
+
 def file_sha256(path: Path) -> str:
     return file_digest(path, "sha256")
 
@@ -164,6 +187,7 @@ def _files_below(
         return
     names = []
     for entry in visible:
+        console.expect_path(entry.name)
         try:
             names.append(entry.name + "/" * entry.is_dir())
         except OSError as error:

@@ -2,14 +2,13 @@
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import atomic_file, atomic_folder, file_sha256, locked, storage_error, write_json
+from zoo.core.files import atomic_file, atomic_folder, is_sealed, locked, seal
 from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, as_row, load_row, names
 from zoo.data.sources import INPUT_SHAPE
@@ -20,11 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
-# Checksums of the arrays as written.
-SUMS = "sums.json"
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 # Part of the name of every prepared folder: increase it when the arrays from the same sources change.
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +65,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     if root is not None:
         sources.in_root(mnist)
         return mnist.name, f"it is in {root}"
-    if _intact(_folder(mnist, sources.source_of(mnist).sha256)):
+    if is_sealed(_folder(mnist, sources.source_of(mnist).sha256)):
         return mnist.name, "it was prepared before"
     try:
         sources.downloaded(mnist)
@@ -85,9 +82,9 @@ def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
     source = sources.source_of(row)
     folder = _folder(row, source.sha256)
-    if not _intact(folder):
+    if not is_sealed(folder):
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
-            if not _intact(folder):
+            if not is_sealed(folder):
                 _write(folder, source.read())
     shapes = _shapes(folder)
     return ArrayDataset(
@@ -149,25 +146,9 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
-def _intact(folder: Path) -> bool:
-    try:
-        shapes = _shapes(folder)
-        if json.loads((folder / SUMS).read_text(encoding="utf-8")) != _sums(folder):
-            return False
-    except PermissionError as error:
-        raise storage_error("read", folder, error) from error
-    except (OSError, ValueError, EOFError):  # missing or incomplete
-        return False
-    return all(shapes[f"x_{part}"] == shapes[f"y_{part}"] + INPUT_SHAPE for part in ("train", "test"))
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    return {name: file_sha256(folder / f"{name}.npy") for name in ARRAYS}
-
-
 def _write(folder: Path, arrays: "sources.Arrays") -> None:
     if folder.exists():
         console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:
         npy_images.save_arrays(part, arrays)
-        write_json(part / SUMS, _sums(part))
+        seal(part)

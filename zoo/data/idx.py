@@ -90,7 +90,7 @@ def _header(stream: Stream, path: Path, shape: tuple[int, ...]) -> list[int]:
     magic = stream.read(4)
     rank = 1 + len(shape)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
-        reason = f"it begins with the bytes {magic.hex(' ')}, not 00 00 08 {rank:02x}"
+        reason = f"it does not begin with the bytes 00 00 08 {rank:02x}"
         raise _damaged(path, reason + _mistaken(magic))
     if magic[2] != 8:
         raise _damaged(path, f"it holds {TYPES[magic[2]]} numbers, not uint8")

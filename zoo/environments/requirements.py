@@ -14,6 +14,7 @@ from zoo.core.errors import ZooError
 
 # From PEP 723.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+MOST_FILES, MOST_BYTES = 100, 10_000_000
 REMEDY = 'Name packages of the index, such as pandas, pandas==2.3.3 or "pandas>=2,<3".'
 
 
@@ -25,36 +26,46 @@ class Metadata:
     python: SpecifierSet = field(default_factory=SpecifierSet)
 
 
-def parse(text: str, place: str) -> Requirement:
-    """Parse a requirement such as ``pandas>=2``; ``place`` is its origin, for the error."""
+def parse(text: str, place: str, shown: str = "") -> Requirement:
+    """Parse a requirement such as ``pandas>=2``; ``place`` is its origin, and ``shown`` its text for the error."""
+    shown = shown or repr(text)
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise ZooError(f"{place}: {text!r} names no package: {str(error).splitlines()[0]}", REMEDY) from error
+        raise ZooError(f"{place}: {shown} is not the name of a package", REMEDY) from error
     if requirement.url:
-        raise ZooError(f"{place}: {text!r} is an address; only packages of the index are added to a stack", REMEDY)
+        raise ZooError(f"{place}: {shown} is an address; only packages of the index are added to a stack", REMEDY)
     return requirement
 
 
 def read_file(path: Path) -> list[Requirement]:
-    """Read a ``requirements.txt``: a package per line, comments, and ``-r`` with another file."""
-    return list(_of_file(path, ()))
+    """Read a ``requirements.txt``: a package per line, comments, and ``-r`` with another file.
+
+    Errors name lines by their number: a file can include any other, whose content is not shown.
+    """
+    return list(_of_file(path, []))
 
 
-def _of_file(path: Path, above: tuple[Path, ...]) -> Iterator[Requirement]:
-    if path in above:
-        raise ZooError(f"{path} includes itself", "Take out one of the lines that begin with -r.")
+def _of_file(path: Path, read: list[Path]) -> Iterator[Requirement]:
+    if len(read) >= MOST_FILES:
+        raise ZooError(f"{read[0]} includes more than {MOST_FILES} files", "Remove lines that begin with -r.")
+    read.append(path.resolve())
     for number, line in enumerate(_text(path).replace("\\\n", " ").splitlines(), 1):
         text = re.sub(r"(^|\s)#.*", "", line).strip()
         other = re.match(r"(?:-r|--requirement)[ =]*(.+)", text)
         if other:
-            yield from _of_file(path.parent / other[1], (*above, path))
+            included = path.parent / other[1]
+            yield from _of_file(included, read) if included.resolve() not in read else ()
         elif text:
-            yield parse(text, f"{path}, line {number}")
+            yield parse(text, f"{path}, line {number}", shown="this line")
 
 
 def _text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is not a file")
+        if path.stat().st_size > MOST_BYTES:
+            raise OSError(f"it has more than {MOST_BYTES:,} bytes")
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(

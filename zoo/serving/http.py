@@ -10,6 +10,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_S = 20.0
 MOST_HEADER_BYTES = 65_536
+# Connections without a whole request; a further one replaces the oldest of them.
+MOST_IDLE = 512
 # Bytes of a body to collect before waking the application; a usual image then arrives in one piece.
 PIECE = 1 << 18
 
@@ -52,10 +54,14 @@ class Protocol(HttpToolsProtocol):
     """Uvicorn's HTTP, with limits on headers."""
 
     _header_bytes = 0
-    _patience: asyncio.TimerHandle | None = None
+    _idle: "dict[Protocol, asyncio.TimerHandle]" = {}  # noqa: RUF012  (shared, in the order of their begin)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
+        if len(self._idle) >= MOST_IDLE:
+            oldest = next(iter(self._idle))
+            oldest._headers_are_there()
+            oldest.transport.close()
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -100,8 +106,8 @@ class Protocol(HttpToolsProtocol):
 
     def _expect_headers(self) -> None:
         self._headers_are_there()
-        self._patience = self.loop.call_later(HEADER_S, self.transport.close)
+        self._idle[self] = self.loop.call_later(HEADER_S, self.transport.close)
 
     def _headers_are_there(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
+        if self in self._idle:
+            self._idle.pop(self).cancel()

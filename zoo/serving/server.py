@@ -37,6 +37,7 @@ def run(words: list[str]) -> int:
     """Serve until asked to stop; return the exit status. ``words`` are those of the command line."""
     limits, groups = serving.take_apart(words)
     paths.make_cache()
+    _allow_connections()
     with contextlib.ExitStack() as stack:
         stack.enter_context(uses.using(paths.cache_in_use()))
         listening = stack.enter_context(_listening(limits))
@@ -46,6 +47,17 @@ def run(words: list[str]) -> int:
         for environment in ready.values():
             stack.enter_context(store.in_use(environment))
         return _run(_Server(limits, loaded, ready, listening, folder))
+
+
+def _allow_connections() -> None:
+    """Allow more open files than the 256 of a shell on macOS; each connection is one."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows, or not permitted
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < 4 * MOST_CONNECTIONS:
+            wanted = 4 * MOST_CONNECTIONS if hard < 0 else min(hard, 4 * MOST_CONNECTIONS)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _run(server: "_Server") -> int:

@@ -297,6 +297,18 @@ def test_an_interrupted_decoding_goes_on_where_it_stopped(
     assert (image_cache.rows(folder.pictures, np.arange(90)).max((1, 2, 3)) >= 200).all()
 
 
+@pytest.mark.parametrize("name", [image_cache.ARRAY, image_cache.STATE, image_cache.REASONS])
+def test_decoded_pictures_that_were_replaced_are_decoded_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    root = fill(tmp_path / "own")
+    file = prepare(root).pictures.with_name(name)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert prepare(root).pictures.with_name(name).read_bytes() == whole
+    assert "were damaged; they are decoded again" in capsys.readouterr().err
+
+
 def test_a_decoder_that_dies_loses_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = fill(tmp_path / "fruit")
     dying = decode_pool.CODE.replace("decode_pool; ", "decode, decode_pool; import os; whole = decode.decode; "

@@ -50,3 +50,15 @@ def test_videos_are_read_whatever_they_are_called(tmp_path: Path, suffix: str, d
     film = video.opened(tmp_path / "film.webm")
     assert film.demuxer == demuxer
     assert [frame.shape for frame in video.frames(film)] == [(16, 32, 3)] * 5
+
+
+@pytest.mark.skipif(not shutil.which("ffmpeg"), reason="ffmpeg is not installed")
+def test_frames_that_are_announced_and_repeated_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "a.mp4"
+    drawn = "color=size=32x16:rate=5:duration=2"
+    video.subprocess.run(["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", drawn, str(source)], check=True)
+    monkeypatch.setattr(video, "MOST_FRAMES", 7)
+    frames = video.frames(video.opened(source))
+    assert [next(frames).shape for _ in range(7)] == [(16, 32, 3)] * 7
+    with pytest.raises(ZooError, match="has more than 7 frames"):
+        next(frames)

@@ -77,6 +77,18 @@ def test_an_interrupted_preparation_is_made_again(tmp_path: Path) -> None:
     assert (dataset.prepare(row, 1).folder / "tokens.npy").is_file()
 
 
+@pytest.mark.parametrize("name", ["labels.npy", "tokens.npy", "about.json", "vocabulary.json"])
+def test_prepared_texts_that_were_replaced_are_prepared_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    row = lines(tmp_path / "texts")
+    file = dataset.prepare(row, 1).folder / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert (dataset.prepare(row, 1).folder / name).read_bytes() == whole
+    assert "were damaged; they are prepared again" in capsys.readouterr().err
+
+
 def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> None:
     row, tested = lines(tmp_path / "texts"), []
     for row.fold in range(4):

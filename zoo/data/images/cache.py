@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from zoo.core import console, paths, planning
 from zoo.core.errors import StorageError, ZooError
-from zoo.core.files import FULL, atomic_file, atomic_write, locked, storage_error
+from zoo.core.files import FULL, atomic_file, atomic_write, is_sealed, locked, remove, seal, storage_error
 from zoo.data.images import decode_pool
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Part of every name: increase it when the same file is decoded to different pixels.
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 ARRAY, STATE, REASONS = "pictures.npy", "state.npy", "reasons.json"
 OPEN, GOOD, BAD = 0, 1, 2
 CHUNK = 32
@@ -54,10 +54,10 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
     """
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
-    if not folder.is_dir():
+    if not is_sealed(folder):
         planning.stop("the pictures are not decoded yet")
         with locked(folder.with_name(f".{folder.name}.lock"), "decodes these pictures"):
-            if not folder.is_dir():
+            if not is_sealed(folder):
                 _make(folder, root, names, size, resize)
     return _open(folder)
 
@@ -73,11 +73,8 @@ def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
 def _open(folder: Path) -> Cached:
     import numpy as np
 
-    try:
-        state = np.load(folder / STATE, allow_pickle=False)
-        reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ZooError(f"The decoded pictures in {folder} cannot be read: {error}", "Remove that folder.") from error
+    state = np.load(folder / STATE, allow_pickle=False)
+    reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
     return Cached(folder / ARRAY, state == GOOD, {int(row): str(reason) for row, reason in reasons.items()})
 
 
@@ -85,7 +82,11 @@ def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) ->
     """Decode into the folder's ``.part``, resuming an earlier process. The caller holds the lock."""
     part = folder.with_name(f".{folder.name}.part")
     try:
+        if folder.is_dir():
+            console.warn(f"The decoded pictures in {folder} were damaged; they are decoded again")
+            remove(folder)
         _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
+        seal(part)
         os.replace(part, folder)
     except (OSError, ZooError) as error:
         cause = error.__cause__ if isinstance(error, StorageError) else error

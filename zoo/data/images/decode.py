@@ -114,7 +114,7 @@ def _opened(path: Path, how: Reading) -> "Image":
             raise UnreadableError("it is not a file")
         if status.st_size == 0:
             raise UnreadableError("the file is empty")
-        with _Timed(path.open("rb", 0)) as file, Image.open(file, formats=formats()) as image:
+        with Timed(path, MOST_SECONDS) as file, Image.open(file, formats=formats()) as image:
             if image.width * image.height > MOST_PIXELS:
                 reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
                 raise UnreadableError(reason)
@@ -134,16 +134,19 @@ def _opened(path: Path, how: Reading) -> "Image":
         raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
-class _Timed(io.BufferedReader):
-    """A file that takes at most ``MOST_SECONDS`` of processor time to be read and decoded by one thread."""
+class Timed(io.BufferedReader):
+    """A file that takes at most some seconds of processor time to be read and decoded by one thread."""
 
-    def __init__(self, raw: io.FileIO) -> None:
-        super().__init__(raw, 1 << 16)
-        self._began = time.thread_time()
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(path.open("rb", 0), 1 << 16)
+        self._seconds, self._began = seconds, time.thread_time()
+
+    def check(self) -> None:
+        if time.thread_time() - self._began > self._seconds:
+            raise UnreadableError(f"it takes longer than {self._seconds:g} s to decode")
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if time.thread_time() - self._began > MOST_SECONDS:
-            raise UnreadableError(f"it takes longer than {MOST_SECONDS:g} s to decode")
+        self.check()
         return super().read(size)
 
 

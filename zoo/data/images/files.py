@@ -40,6 +40,8 @@ _ALPHA = ("PNG", "WEBP", "TIFF", "GIF")
 # For transparent animations: a GIF clears each frame before the next; Pillow's WebP keeps alpha in key frames only.
 _CLEAR_OPTIONS = {"GIF": {"disposal": 2}, "WEBP": {"kmin": 1, "kmax": 1}}
 _USUAL_FRAME_MS = 100
+# Limit on the time to decode all frames of an animation.
+MOST_SECONDS = 200.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _exif(image: "Image") -> bytes:
 
 def _animation(path: Path) -> ImageMetadata | None:
     """Return durations, plays and transparency of an animation, or None for a still image."""
-    with _readable(), _open(path) as image:
+    with _readable(), decode.Timed(path, MOST_SECONDS) as file, _open(file) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
             return None
@@ -100,6 +102,7 @@ def _animation(path: Path) -> ImageMetadata | None:
         for number in range(count):
             image.seek(number)
             image.load()  # required for the duration of a WebP frame
+            file.check()
             durations.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
             transparent = transparent or _is_transparent(image)
         loop = image.info.get("loop")
@@ -153,7 +156,7 @@ def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
             yield np.asarray(to_srgb(image.copy()))
 
 
-def _open(path: Path) -> "Image":
+def _open(path: "Path | decode.Timed") -> "Image":
     from PIL import Image
 
     return Image.open(path, formats=decode.formats())

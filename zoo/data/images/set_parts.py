@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode
 
@@ -153,4 +154,6 @@ def subfolders(path: Path) -> list[str]:
     """List the folders in a folder that are not hidden or of the system."""
     with os.scandir(path) as entries:
         names = sorted(entry.name for entry in entries if entry.is_dir())
+    for name in names:
+        console.expect_path(name)
     return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]

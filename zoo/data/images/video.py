@@ -33,6 +33,8 @@ FORMATS = {
 # Demuxer -> position and value of the identifying bytes.
 DEMUXERS = {"mov": (4, b"ftyp"), "matroska": (0, b"\x1a\x45\xdf\xa3"), "avi": (8, b"AVI ")}
 PROBE_S = 60.0
+# Nine hours at 30 frames a second. A file of a few bytes can announce any number, which ffmpeg would repeat.
+MOST_FRAMES = 1_000_000
 INSTALL = (
     "Install ffmpeg (https://ffmpeg.org; apt install ffmpeg, brew install ffmpeg), or give the frames as a folder."
 )
@@ -111,7 +113,8 @@ def frames(video: Video) -> "Iterator[Bytes]":
         UnreadableError: it is damaged before its first frame.
     """
     # Without a pixel format, ffmpeg writes 10-bit films as 16-bit images.
-    words = [*video.source, "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
+    limit = ["-timelimit", str(60 + video.path.stat().st_size // 10_000)]  # seconds of processor time
+    words = [*limit, *video.source, "-map", "0:v:0", "-r", video.rate, "-pix_fmt", "rgb24"]
     words += ["-f", "image2pipe", "-c:v", "ppm", "-"]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
@@ -122,6 +125,8 @@ def frames(video: Video) -> "Iterator[Bytes]":
         try:
             while (frame := _ppm(process.stdout)) is not None:
                 number += 1
+                if number > MOST_FRAMES:
+                    raise ZooError(f"{video.path} has more than {MOST_FRAMES:,} frames", "Cut the video into parts.")
                 yield frame
             process.stdout.close()
             process.wait()

@@ -14,7 +14,7 @@ from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_folder, file_sha256, locked
+from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
 from zoo.data import npy_images
 from zoo.data.text import files, labelled_texts, pieces, sources, tokenization
 
@@ -116,9 +116,9 @@ def _cached(
     vocabulary: tokenization.Tokenizer | int,
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
-    if not (folder / ABOUT).is_file():
+    if not is_sealed(folder):
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
-            if not (folder / ABOUT).is_file():
+            if not is_sealed(folder):
                 with console.bar(f"Preparing {source}"):
                     _write(folder, build)
     info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
@@ -143,6 +143,8 @@ def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | int) -
 
 
 def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
+    if folder.exists():
+        console.warn(f"The prepared texts in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:
         content = build(part)
         npy_images.save_arrays(part, content.arrays)
@@ -150,6 +152,7 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
         (part / TEXTS).write_bytes(content.texts)
         about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
         (part / ABOUT).write_text(about, encoding="utf-8")
+        seal(part)
 
 
 def _labelled(

@@ -108,7 +108,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     stems = sorted((path.name.partition(".")[0].lower(), path) for path in root.iterdir() if path.is_file())
     parts = [(part, "", path) for part in PARTS for stem, path in stems if stem == part]
     if [part for part, _, _ in parts] != list(PARTS):
-        names = ", ".join(path.name for _, path in stems[:12]) or "no file"
+        names = listed(path.name for _, path in stems) or "no file"
         raise ZooError(
             f"{root} does not hold one train and one test table, but {names}",
             "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels.",

@@ -127,8 +127,10 @@ def read_hosts(entries: list[str]) -> list[Host]:
     """Read a list of hosts: their names, or one file with a host per line."""
     if len(entries) == 1 and user_path(entries[0]).is_file():
         text = user_path(entries[0]).read_text(encoding="utf-8", errors="replace")
-        entries = [line.partition("#")[0].strip() for line in text.splitlines()]
-    hosts = [_host(entry) for entry in entries if entry]
+        lines = enumerate((line.partition("#")[0].strip() for line in text.splitlines()), 1)
+        hosts = [_host(line, f"line {number} of {entries[0]}") for number, line in lines if line]
+    else:
+        hosts = [_host(entry, repr(entry)) for entry in entries if entry]
     if not hosts:
         raise ZooError("launcher=ssh has no hosts", "Give launcher.hosts=[mac1,mac2] or launcher.hosts=FILE.")
     twice = {host.name for host in hosts if [each.name for each in hosts].count(host.name) > 1}
@@ -137,13 +139,16 @@ def read_hosts(entries: list[str]) -> list[Host]:
     return hosts
 
 
-def _host(entry: str) -> Host:
-    name, *rest = shlex.split(entry)
+def _host(entry: str, shown: str) -> Host:
+    try:
+        name, *rest = shlex.split(entry)
+    except ValueError:  # a quotation mark without its counterpart, or nothing
+        name, rest = "", []
     settings = dict(word.partition("=")[::2] for word in rest)
     jobs = settings.pop("jobs", "1")
     python = settings.pop("python", None)
     if settings or not re.fullmatch(r"[1-9]\d{0,3}", jobs) or not re.fullmatch(r"[\w.@:%\[\]][\w.@:%\[\]-]*", name):
-        raise ZooError(f"Cannot read {entry!r} as a host", "Write: NAME, or NAME jobs=2 python=PATH")
+        raise ZooError(f"Cannot read {shown} as a host", "Write: NAME, or NAME jobs=2 python=PATH")
     return Host(name, int(jobs), python)
 
 

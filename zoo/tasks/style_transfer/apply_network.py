@@ -13,7 +13,7 @@ from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_error
-from zoo.core.paths import user_path
+from zoo.core.paths import siblings, user_path
 from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import RestylePart
@@ -115,8 +115,7 @@ def stored(folder: Path, weights: Weights) -> Path:
 def _names(given: Path) -> list[str]:
     try:
         if not given.exists():
-            there = [entry.name for entry in given.parent.iterdir()] if given.parent.is_dir() else []
-            raise ZooError(f"There is no file or folder {given}{nearest(given.name, there)}", KINDS)
+            raise ZooError(f"There is no file or folder {given}{nearest(given.name, siblings(given))}", KINDS)
         if not given.is_dir():
             return [given.name]
     except (OSError, ValueError) as error:
