@@ -163,11 +163,7 @@ def _network() -> Network:
 
 
 def _advice(
-    here: Machine,
-    available: Mapping[str, Stack],
-    usable: list[Candidate],
-    working: list[Interpreter],
-    free: int,
+    here: Machine, available: Mapping[str, Stack], usable: list[Candidate], working: list[Interpreter], free: int
 ) -> str:
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:

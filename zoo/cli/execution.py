@@ -51,9 +51,7 @@ def _add_options(parser: CommandParser) -> None:
     words = "folder of experiments of your own: +GROUP=NAME lays DIR/GROUP/NAME.yaml over the defaults"
     parser.add_argument("--config-dir", metavar="DIR", help=words)
     parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="check all that the run checks, print each step, and exit",
+        "--dry-run", action="store_true", help="check all that the run checks, print each step, and exit"
     )
     parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
     parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")

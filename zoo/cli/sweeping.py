@@ -18,12 +18,7 @@ def is_meant(overrides: "Overrides") -> bool:
     return sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides)
 
 
-def run(
-    verb: str,
-    overrides: "Overrides",
-    shown: "Callable[[Run], int]",
-    as_json: bool,
-) -> int:
+def run(verb: str, overrides: "Overrides", shown: "Callable[[Run], int]", as_json: bool) -> int:
     """Start or resume a sweep, print its table, and return the exit code.
 
     Args:

@@ -200,18 +200,12 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
         return
     from rich import progress as rich_progress
 
-    columns: list[Any] = [
-        rich_progress.SpinnerColumn(),
-        rich_progress.TextColumn("{task.description}", markup=False),
-    ]
+    columns: list[Any] = [rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}", markup=False)]
     if total is not None:
         columns += [rich_progress.BarColumn(), rich_progress.TaskProgressColumn()]
     if unit == "B":
         columns += [rich_progress.DownloadColumn(), rich_progress.TransferSpeedColumn()]
-    columns += [
-        rich_progress.TextColumn("{task.fields[note]}", markup=False),
-        rich_progress.TimeElapsedColumn(),
-    ]
+    columns += [rich_progress.TextColumn("{task.fields[note]}", markup=False), rich_progress.TimeElapsedColumn()]
     if total is not None:
         columns += [rich_progress.TimeRemainingColumn()]
     with rich_progress.Progress(*columns, console=_console(), transient=True) as drawn:

@@ -106,8 +106,7 @@ def _mapped(path: Path) -> "NDArray[Any]":
             magic = stream.read(6)
         if magic != b"\x93NUMPY":
             raise ZooError(
-                f"{path} is not a .npy array" + ("" if magic else ": it is empty"),
-                "Write it with numpy.save.",
+                f"{path} is not a .npy array" + ("" if magic else ": it is empty"), "Write it with numpy.save."
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

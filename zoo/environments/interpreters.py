@@ -48,11 +48,7 @@ def roots() -> list[Path]:
     var = os.environ.get
     uv_folder = var("UV_PYTHON_INSTALL_DIR") or Path(var("XDG_DATA_HOME") or home / ".local/share") / "uv/python"
     frameworks = "Library/Frameworks/Python.framework/Versions/*/bin"
-    brews = [
-        Path(var("HOMEBREW_PREFIX") or "/opt/homebrew"),
-        Path("/usr/local"),
-        Path("/home/linuxbrew/.linuxbrew"),
-    ]
+    brews = [Path(var("HOMEBREW_PREFIX") or "/opt/homebrew"), Path("/usr/local"), Path("/home/linuxbrew/.linuxbrew")]
     versioned = [
         Path(uv_folder) / "cpython-*/bin",
         Path(var("PYENV_ROOT") or home / ".pyenv") / "versions/*/bin",
@@ -193,10 +189,7 @@ def how_to_get(version: str, arch: str | None = None) -> str:
     full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
     rosetta = "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and _machine() == "arm64" else ""
     subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""
-    ways = [
-        f"  {rosetta}pyenv install {full}",
-        f"  {subdir}conda create -n python-{version} python={version}",
-    ]
+    ways = [f"  {rosetta}pyenv install {full}", f"  {subdir}conda create -n python-{version} python={version}"]
     if is_downloadable(version):
         ways.append(f"  uv python install {version}")
     return "Install it with one of these, then run the same command again:\n" + "\n".join(ways)

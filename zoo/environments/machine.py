@@ -143,12 +143,7 @@ def run_tool(command: str, notes: list[str], *paths: str) -> str | None:
     environment = os.environ | {"LC_ALL": "C", "SYSTEM_VERSION_COMPAT": "0"}
     try:
         done = subprocess.run(
-            [path, *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            env=environment,
+            [path, *arguments], capture_output=True, text=True, errors="replace", timeout=SECONDS, env=environment
         )
     except subprocess.TimeoutExpired:
         notes.append(f"{name} did not answer within {SECONDS:.0f} seconds")

@@ -69,7 +69,6 @@ def resolve(
         if constraints:
             given += ["--constraints", str(fixed)]
         outcome = uv_client.run(
-            ["pip", "compile", "-q", "--python", sys.executable, *_COMMON, "-o", str(fresh), *given],
-            extra=variables,
+            ["pip", "compile", "-q", "--python", sys.executable, *_COMMON, "-o", str(fresh), *given], extra=variables
         )
         return outcome, fresh.read_text(encoding="utf-8") if outcome.code == 0 else ""

@@ -80,9 +80,7 @@ def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = Non
 
 
 def run(
-    arguments: list[str],
-    follow: Callable[[str], None] = lambda line: None,
-    extra: Mapping[str, str] | None = None,
+    arguments: list[str], follow: Callable[[str], None] = lambda line: None, extra: Mapping[str, str] | None = None
 ) -> CompletedCommand:
     """Run uv until it ends, and pass each output line to ``follow``.
 

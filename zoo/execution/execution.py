@@ -185,9 +185,7 @@ def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
 def _limits(context: RunContext[Settings]) -> ProcessLimits:
     tolerance = context.settings.fault_tolerance
     return ProcessLimits(
-        lock=context.lock,
-        hang_s=60 * tolerance.hang_minutes,
-        outlives_terminal=tolerance.on_hangup == "continue",
+        lock=context.lock, hang_s=60 * tolerance.hang_minutes, outlives_terminal=tolerance.on_hangup == "continue"
     )
 
 

@@ -84,10 +84,7 @@ def _probe(choice: Selection, environment: Environment, device: DevicePart, prob
     folder = Path(tempfile.mkdtemp(prefix="zoo-probe-"))
     write_json(folder / "request.json", request.to_json())
     worker_variables = store.child_environment(choice.stack, choice.env)
-    with (
-        event_display.following(f"Starting {choice.stack.name}", ()) as show,
-        store.in_use(environment),
-    ):
+    with event_display.following(f"Starting {choice.stack.name}", ()) as show, store.in_use(environment):
         outcome = worker_process.run(environment.python, worker_variables, folder / "request.json", show)
     if outcome.interrupted:
         raise KeyboardInterrupt

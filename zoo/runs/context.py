@@ -118,10 +118,7 @@ def refuse_without_keras(context: RunContext[Settings]) -> None:
 
 
 def resolve(
-    command: Command[S],
-    overrides: Overrides,
-    here: machine.Machine,
-    reference: references.Reference | None = None,
+    command: Command[S], overrides: Overrides, here: machine.Machine, reference: references.Reference | None = None
 ) -> tuple[compose.Composed[S], selection.Selection]:
     overrides, choice = _complete(command, overrides, here, reference)
     composed = compose.composed(command, overrides)
@@ -147,10 +144,7 @@ def _announce(choice: selection.Selection) -> None:
 
 
 def _complete(
-    command: Command[Any],
-    overrides: Overrides,
-    here: machine.Machine,
-    reference: references.Reference | None = None,
+    command: Command[Any], overrides: Overrides, here: machine.Machine, reference: references.Reference | None = None
 ) -> tuple[Overrides, selection.Selection | None]:
     """Add the choices of the machine and a reference, and the backend, which Hydra needs to find the recipe."""
     if command.add_defaults:

@@ -30,14 +30,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     panels = figure.subplots(1, 2)
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
         # Training metrics are means over an epoch, so they lag half an epoch behind those of validation.
-        axes.plot(
-            epochs,
-            [row[name] for row in history],
-            "o-",
-            ms=4,
-            color="tab:blue",
-            label="training (epoch mean)",
-        )
+        axes.plot(epochs, [row[name] for row in history], "o-", ms=4, color="tab:blue", label="training (epoch mean)")
         # A language model's accuracy is that of its tokens.
         judged = next((key for key in (f"val_{name}", f"val_token_{name}") if key in history[0]), None)
         if judged:

@@ -34,9 +34,12 @@ _DEEPEST = 32
 def read(path: Path) -> Weights:
     """Read a Keras file that is HDF5, or a ``.keras`` archive that contains one."""
     with formats.readable(path):
-        with path.open("rb") as stream:
-            is_hdf5 = stream.read(len(MAGIC)) == MAGIC
-        return _read_hdf5(path) if is_hdf5 else _read_keras(path)
+        return _read_hdf5(path) if _is_hdf5(path) else _read_keras(path)
+
+
+def _is_hdf5(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
 
 
 def _read_keras(path: Path) -> Weights:
@@ -60,9 +63,7 @@ def read_model(path: Path) -> KerasConfig:
         ``version`` of the Keras that wrote it, its ``config``, and how it was ``compiled``, None if it was not.
     """
     with formats.readable(path):
-        with path.open("rb") as stream:
-            is_hdf5 = stream.read(len(MAGIC)) == MAGIC
-        return _model_of_hdf5(path) if is_hdf5 else _model_of_archive(path)
+        return _model_of_hdf5(path) if _is_hdf5(path) else _model_of_archive(path)
 
 
 def _model_of_hdf5(path: Path) -> KerasConfig:

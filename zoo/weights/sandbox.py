@@ -62,19 +62,9 @@ def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
 
 
 def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.CompletedProcess[str]":
+    arguments = [str(path.resolve()), folder, what, str(math.ceil(seconds))]
     return subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-B",
-            "-c",
-            _CODE,
-            str(paths.PACKAGE.parent),
-            str(path.resolve()),
-            folder,
-            what,
-            str(math.ceil(seconds)),
-        ],
+        [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), *arguments],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 def add_parser(verbs: "Verbs") -> None:
     parser = add_verb(verbs, "help", run, "list the settings, group by group")
     parser.add_argument(
-        "topic",
-        nargs="?",
-        help="a group: model, backend, data, trainer, ...; or model=NAME, model=FILE.py",
+        "topic", nargs="?", help="a group: model, backend, data, trainer, ...; or model=NAME, model=FILE.py"
     )
 
 

@@ -27,12 +27,7 @@ EXAMPLE_EDGE = 40
 
 
 # How a file becomes an input; the worker adds what the network needs.
-READING = {
-    "color": "sRGB, by the profile",
-    "orientation": "exif",
-    "background": "white",
-    "padding": "edge",
-}
+READING = {"color": "sRGB, by the profile", "orientation": "exif", "background": "white", "padding": "edge"}
 
 
 def export(overrides: Overrides) -> Run:

@@ -39,14 +39,8 @@ START = "start.npz"
 MOST_LENGTH = 20
 # Layers that Johnson et al. 2016 use of VGG16, and their counterparts in other networks.
 LAYERS: dict[str, dict[str, list[str]]] = {
-    "vgg16": {
-        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
-        "content": ["block3_conv3"],
-    },
-    "vgg19": {
-        "style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"],
-        "content": ["block3_conv3"],
-    },
+    "vgg16": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
+    "vgg19": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
     "squeezenet": {"style": ["conv1", "fire2", "fire3", "fire4", "fire6"], "content": ["fire4"]},
     "random": {"style": [f"octave{number}" for number in range(1, 6)], "content": ["octave2"]},
 }
@@ -214,11 +208,6 @@ def _words(context: RunContext[Settings]) -> list[str]:
 
 
 TRAIN = Command(
-    "train",
-    "restyle",
-    "style_network",
-    StyleNetworkConfig,
-    train,
-    figures=("loss", "content", "style", "roughness"),
+    "train", "restyle", "style_network", StyleNetworkConfig, train, figures=("loss", "content", "style", "roughness")
 )
 TASK = Task("restyle", (TRAIN, apply_network.INFER, export.EXPORT), network_arguments={"input_shape": [256, 256, 3]})

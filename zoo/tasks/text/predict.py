@@ -54,9 +54,7 @@ def infer(overrides: Overrides) -> Run:
     return context.result
 
 
-def opened(
-    overrides: Overrides,
-) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
+def opened(overrides: Overrides) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
     """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
     source = trained_run.open_run(INFER, overrides, NEEDED)
     tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
