@@ -1,6 +1,6 @@
-"""Check which operations of the models Apple's GPU has, in each PyTorch stack for Macs.
+"""Check which operations of the models Apple's GPU has, in each PyTorch and TensorFlow stack for Macs.
 
-    python scripts/operations.py                 check every PyTorch stack with a lock for macOS
+    python scripts/operations.py                 check every such stack with a lock for macOS
     python scripts/operations.py torch-2.2       check those of these stacks
 
 What each model calls in training and inference, with the types of its tensors, was recorded on the stand-in of
@@ -9,19 +9,22 @@ in the wheel that the stack's lock pins, which is downloaded with its hash and n
 an operation is missing.
 
 Recorded with the PyTorch of the Linux stack: an older PyTorch can take other operations for the same layer.
+
+TensorFlow computes on the processor what its plug-in has no kernel for, so nothing is missing there. Operations were
+recorded by `tests/stacks/test_tensorflow_operations.py`, and are held against the names in the plug-in's library.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts import link_check
-from scripts.linking import torch_operations
+from scripts.linking import tensorflow_operations, torch_operations, wheels
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
@@ -31,6 +34,8 @@ CALLS = Path(__file__).resolve().parent / "linking" / "operations.json"
 # Set in the environment, it makes the recording test write what is new.
 UPDATE = "ZOO_UPDATE_OPERATIONS"
 PLATFORMS = ("macos-arm64", "macos-x86_64")
+# Stacks of TensorFlow -> the stack whose operations were recorded.
+TENSORFLOW = {"tf-2.19": "tf-2.19", "tf-2.12": "tf-2.12", "tf-2.11": "tf-2.12", "tf-2.5": "tf-2.5"}
 # MPS has kernels, but not for these types; the record shows what was called with them.
 WIDE = ("float64", "complex128")
 LISTS = "aten::_foreach_"
@@ -38,6 +43,8 @@ LISTS = "aten::_foreach_"
 ONE_BY_ONE = "mnist, one weight at a time"
 HEADING = """| stack | platform | model | on the GPU | composed | on lists, avoided | on the processor | missing |
 |---|---|---|---|---|---|---|---|"""
+TENSORFLOW_HEADING = """| stack | platform | model | operations | on the processor | not known |
+|---|---|---|---|---|---|"""
 
 
 def parse(text: str) -> dict[str, list[str]]:
@@ -76,16 +83,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stacks", nargs="*", metavar="STACK")
     options = parser.parse_args(arguments)
-    names = options.stacks or [
-        row.name for row in stacks.load_all() if row.framework == "torch" and row.keras != "none"
-    ]
+    torch = [row.name for row in stacks.load_all() if row.framework == "torch" and row.keras != "none"]
+    names = options.stacks or [*torch, *TENSORFLOW]
     missing = False
-    print(HEADING)
+    if tables := [name for name in names if name in torch]:
+        print(HEADING)
+    for row, platform in _places(tables):
+        missing |= _check(row, platform)
+    if tables := [name for name in names if name in TENSORFLOW]:
+        print(TENSORFLOW_HEADING)
+    for row, platform in _places(tables):
+        _check_plugin(row, platform)
+    return int(missing)
+
+
+def _places(names: Sequence[str]) -> Iterator[tuple[stacks.Stack, str]]:
+    """Yield each lock of the stacks for a Mac whose GPU they use."""
     for row in map(stacks.load, names):
         for platform in PLATFORMS:
-            if platform in row.platforms and "mps" in row.platforms[platform].devices:
-                missing |= _check(row, platform)
-    return int(missing)
+            if platform in row.platforms and {"mps", "metal"}.intersection(row.platforms[platform].devices):
+                yield row, platform
+
+
+def _check_plugin(row: stacks.Stack, platform: str) -> None:
+    """Print the rows of one lock with tensorflow-metal."""
+    text = wheels.only(stacks.lock_file(row, platform).read_text(encoding="utf-8"), "tensorflow-metal")
+    folder = paths.cache_dir() / "link_check" / "plugins" / f"{row.name}-{platform}"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder.parent / f"{folder.name}.lock"
+    part.write_text(text, encoding="utf-8")
+    variables = {"MACOSX_DEPLOYMENT_TARGET": row.platforms[platform].minimum_os or "14.0"}
+    wheels.unpack(part, wheels.TRIPLES[platform], row.python, variables, folder, folder.parent / "sources")
+    names = tensorflow_operations.named(next(folder.rglob(tensorflow_operations.LIBRARY)))
+    for model, calls in tensorflow_operations.recorded()[TENSORFLOW[row.name]].items():
+        lacking, unknown = tensorflow_operations.on_processor(calls, names)
+        cells = [row.name, platform, model, len(calls), ", ".join(lacking), ", ".join(unknown)]
+        print("|", " | ".join(map(str, cells)), "|")
 
 
 def _check(row: stacks.Stack, platform: str) -> bool:

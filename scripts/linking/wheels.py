@@ -80,8 +80,16 @@ def _source(row: Mapping[str, object], lock: str, folder: Path) -> Source:
 
 def without(lock: str, names: set[str]) -> str:
     """Return the text of a lock without some packages."""
-    entries = re.split(r"\n(?=\S)", lock)
-    return "\n".join(entry for entry in entries if normalize_name(entry.partition("==")[0]) not in names)
+    return "\n".join(entry for entry in _entries(lock) if normalize_name(entry.partition("==")[0]) not in names)
+
+
+def only(lock: str, name: str) -> str:
+    """Return the part of a lock about one package."""
+    return "\n".join(entry for entry in _entries(lock) if normalize_name(entry.partition("==")[0]) == name) + "\n"
+
+
+def _entries(lock: str) -> list[str]:
+    return re.split(r"\n(?=\S)", lock)
 
 
 def images(folder: Path) -> Images:

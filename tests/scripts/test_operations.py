@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts import operations
+from scripts.linking import tensorflow_operations, wheels
 from scripts.linking.torch_operations import Operations
 
 LIST = """
@@ -87,3 +88,24 @@ def test_every_trained_model_has_a_record_without_wide_numbers() -> None:
     } <= operations.recorded().keys()
     types = {each for calls in operations.recorded().values() for kinds in calls.values() for each in kinds}
     assert not types.intersection(operations.WIDE)
+
+
+def test_names_in_a_plug_in_are_whole_constants(tmp_path: Path) -> None:
+    library = tmp_path / tensorflow_operations.LIBRARY
+    library.write_bytes(b"\xcf\xfa\0Conv2DBackpropInput\0_MatMulFused\0xMatMul\0Softmax\0\xffCumsum\0")
+    assert tensorflow_operations.named(library) == {"Conv2DBackpropInput", "_MatMulFused", "Softmax"}
+
+
+def test_an_operation_without_a_kernel_for_the_plug_in_runs_on_the_processor() -> None:
+    recorded = "Identity default float32\nSoftmax - float32\nCast - int32 int64\nResizeNearestNeighbor - float32\n"
+    calls = tensorflow_operations.parse(recorded + "ReadVariableOp - int64\nReadVariableOp default float32\n")
+    lacking, unknown = tensorflow_operations.on_processor(calls, {"Softmax"})
+    assert (lacking, unknown) == (
+        ["ReadVariableOp (int64)", "ResizeNearestNeighbor (float32)"],
+        ["Cast (int32,int64)"],
+    )
+
+
+def test_a_part_of_a_lock_has_one_package_with_its_hashes() -> None:
+    lock = "# made by hand\nnumpy==1.0 \\\n    --hash=sha256:1\nTensorflow_Metal==1.2 \\\n    --hash=sha256:2\n"
+    assert wheels.only(lock, "tensorflow-metal") == "Tensorflow_Metal==1.2 \\\n    --hash=sha256:2\n\n"
