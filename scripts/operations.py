@@ -117,7 +117,8 @@ def _check_plugin(row: stacks.Stack, platform: str) -> None:
     names = tensorflow_operations.named(next(folder.rglob(tensorflow_operations.LIBRARY)))
     for model, calls in tensorflow_operations.recorded()[TENSORFLOW[row.name]].items():
         lacking, unknown = tensorflow_operations.on_processor(calls, names)
-        cells = [row.name, platform, model, len(calls), ", ".join(lacking), ", ".join(unknown)]
+        named = [", ".join(dict.fromkeys(text.partition(" ")[0] for text in texts)) for texts in (lacking, unknown)]
+        cells = [row.name, platform, model, len(calls), *named]
         print("|", " | ".join(map(str, cells)), "|")
 
 
