@@ -2,8 +2,8 @@
 
     python3 scripts/run.py python scripts/maintenance/site.py FOLDER
 
-The pages are the README, docs/ and the files that they link to, at their paths in the checkout. Open
-FOLDER/index.html.
+The pages are the README, docs/ and the files that they link to, at their paths in the checkout, and those of
+reference.py. Open FOLDER/index.html.
 """
 
 import argparse
@@ -15,6 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.maintenance import reference
+
 CONFIG = ROOT / "scripts" / "maintenance" / "site.toml"
 PAGES, STYLE = "pages", "site.css"
 LINK = re.compile(r"\]\(([^)#:\s]+)")
@@ -43,6 +47,7 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
             target = room / PAGES / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, target)
+        reference.write(room / PAGES / "docs" / "reference")
         shutil.copyfile(CONFIG, room / "zensical.toml")
         shutil.copyfile(CONFIG.with_name(STYLE), room / PAGES / STYLE)
         command = [sys.executable, "-m", "zensical", "build", "--strict"]
