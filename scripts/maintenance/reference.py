@@ -35,7 +35,9 @@ Uses = dict[str, list[tuple[str, Any, Setting]]]
 def settings_page() -> str:
     """Return a page with every setting: its default by command, valid values, meaning and what a change affects."""
     groups: dict[str, Uses] = {}
-    rows = [(f"{each.verb} {each.task}", each.file, each.schema) for each in discovery.commands()]
+    rows: list[tuple[str, str, type]] = [
+        (f"{each.verb} {each.task}", each.file, each.schema) for each in discovery.commands()
+    ]
     for command, file, schema in [*rows, ("serve", "serve", ServeConfig)]:
         for key, value, declared in setting.walk(schema()):
             if declared.meaning:
