@@ -44,8 +44,8 @@ platform. What is known of a recipe on a backend has one of five grades:
   (`python scripts/link_check.py`). Nothing was run;
 - **resolved**: a lock exists. Nothing was run.
 
-A training counts only if it is of the whole recipe, of a commit without changes, and of the recipe and the lock as
-they are now; one of an earlier recipe or lock is **stale**. A row of your own machine:
+A training counts only if it used the whole recipe, a commit without changes, and the current recipe and lock. A
+training with an earlier recipe or lock is **stale**. A row of your own machine:
 `python -m zoo validate model=MODEL backend=BACKEND`; of all recipes: `python -m zoo validate --all data.root=FOLDER`.
 """
 COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from"]
