@@ -217,6 +217,30 @@ def test_the_scale_that_a_network_needs_is_read_from_its_layers(
 
 
 @pytest.mark.parametrize(
+    ("scale", "before", "wanted"), [(255, [], "none"), (1, [], "0..1"), (1, [1 / 255], "none"), (255, [255], "0..1")]
+)
+@pytest.mark.parametrize("generation", [2, 3])
+def test_what_a_normalization_was_adapted_to_tells_the_scale(
+    tmp_path: Path, scale: int, before: list[float], wanted: str, generation: int
+) -> None:
+    rescaling = [layer("Rescaling", name="r", scale=factor) for factor in before]
+    inner = [*rescaling, layer("Normalization", name="n", mean=None, variance=None)]
+    mean, variance = np.full((1, 1, 1, 3), 0.45 * scale, np.float32), np.full(3, 0.07 * scale**2, np.float32)
+    if generation == 3:
+        out = io.BytesIO()
+        with h5py.File(out, "w") as file:
+            file["layers/normalization/vars/0"], file["layers/normalization/vars/1"] = mean, variance
+            file["layers/batch_normalization/vars/0"] = np.ones(3, np.float32)
+        path = archive(tmp_path / "a.keras", config(*inner), **{"model.weights.h5": out.getvalue()})
+    else:
+        path = hdf5(tmp_path / "a.h5", old(*inner))
+        with h5py.File(path, "a") as file:
+            file["model_weights/n/mean:0"], file["model_weights/n/variance:0"] = mean, variance
+            file["model_weights/b/b/moving_mean:0"] = np.ones(3, np.float32)
+    assert saved_models.read(str(path)).wanted_scale == wanted
+
+
+@pytest.mark.parametrize(
     ("loss", "activation", "measures"),
     [
         ("mse", "linear", True), ("mean_absolute_error", "relu", True), ("mse", "softmax", False),

@@ -12,13 +12,7 @@ from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 
-LAUNCHERS = {
-    "basic": "local",
-    "joblib": "local",
-    "submitit_local": "local",
-    "submitit_slurm": "slurm",
-    "ray": "ray",
-}
+LAUNCHERS = {"basic": "local", "joblib": "local", "submitit_local": "local", "submitit_slurm": "slurm", "ray": "ray"}
 SETTINGS = {
     "partition": "launcher.partition",
     "timeout_min": "launcher.minutes",

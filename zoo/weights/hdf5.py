@@ -8,6 +8,7 @@ import io
 import json
 import math
 import mmap
+import re
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ def read_model(path: Path) -> KerasConfig:
     """Read the description of a saved Keras model, after checking that the whole file is harmless.
 
     Returns:
-        ``version`` of the Keras that wrote it, its ``config``, and how it was ``compiled``, None if it was not.
+        ``version`` of the Keras that wrote it, its ``config``, how it was ``compiled``, None if it was not, and what
+        its Normalization was ``adapted`` to; see :func:`_adapted`.
     """
     with formats.readable(path):
         return _model_of_hdf5(path) if _is_hdf5(path) else _model_of_archive(path)
@@ -68,14 +70,27 @@ def read_model(path: Path) -> KerasConfig:
 
 def _model_of_hdf5(path: Path) -> KerasConfig:
     with h5py.File(path, "r") as file:
-        attributes = _tree(path, file, path.stat().st_size).attributes
+        tree = _tree(path, file, path.stat().st_size)
+    attributes = tree.attributes
     config = attributes[""].get("model_config")
     if not isinstance(config, str):
         raise RejectedFileError(path, "it holds weights and no model: give model=NAME weights=FILE")
     version = attributes[""].get("keras_version") or attributes.get("model_weights", {}).get("keras_version")
     training = attributes[""].get("training_config")
     compiled = _json(path, training) if isinstance(training, str) else None
-    return {"version": str(version or ""), "config": _json(path, config), "compiled": compiled}
+    config = _json(path, config)
+    return {"version": str(version or ""), "config": config, "compiled": compiled, "adapted": _adapted(tree)}
+
+
+def _adapted(tree: Tree) -> dict[str, list[float]]:
+    """Return ``mean`` and ``variance`` of the only Normalization layer; empty without one, or with several."""
+    ends = re.compile(r"(?:^|(?<=/))(?:(normalization(?:_\d+)?/vars)/0|mean(:0)?)$")
+    names = [name for name in tree.values if ends.search(name)]
+    if len(names) != 1:
+        return {}
+    second = ends.sub(lambda end: f"{end[1]}/1" if end[1] else f"variance{end[2] or ''}", names[0])
+    pairs = zip(("mean", "variance"), (names[0], second), strict=True)
+    return {key: tree.values[name].ravel().tolist() for key, name in pairs if name in tree.values}
 
 
 def _model_of_archive(path: Path) -> KerasConfig:
@@ -90,9 +105,10 @@ def _model_of_archive(path: Path) -> KerasConfig:
         metadata, config = (_json(path, archive.read(_small(path, inside[name]))) for name in ARCHIVE[:2])
         content = io.BytesIO(archive.read(inside[ARCHIVE[2]]))
     with h5py.File(content, "r") as file:
-        _tree(path, file, inside[ARCHIVE[2]].file_size)
+        adapted = _adapted(_tree(path, file, inside[ARCHIVE[2]].file_size))
+    version = str(metadata.get("keras_version", ""))
     compiled = config.get("compile_config") if isinstance(config, dict) else None
-    return {"version": str(metadata.get("keras_version", "")), "config": config, "compiled": compiled}
+    return {"version": version, "config": config, "compiled": compiled, "adapted": adapted}
 
 
 ARCHIVE = ("metadata.json", "config.json", "model.weights.h5")

@@ -1,7 +1,7 @@
 """Read properties of a network from its Keras configuration that its weights lack: sizes, scaling, activations."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zoo.weights.keras_layout import KerasConfig, snake_case
@@ -83,13 +83,19 @@ def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
     return ([0.0 - b * scale for b, scale in zip(offset, scales, strict=True)], scales), strange
 
 
-def wanted_scale(rows: list[Layer]) -> tuple[str | None, str]:
+def wanted_scale(rows: list[Layer], adapted: KerasConfig) -> tuple[str | None, str]:
     """Return ``scale=`` for a network that scales pixels itself, and the layer that does.
+
+    Args:
+        adapted: mean and variance of its Normalization, if they are not in its configuration.
 
     Returns:
         ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if the
         scaling of a layer is unknown, with its name.
     """
+    for index, row in enumerate(rows):
+        if row.kind == "normalization" and row.settings.get("mean") is None:
+            rows = [*rows[:index], replace(row, settings=row.settings | adapted), *rows[index + 1 :]]
     steps = [(str(row.settings.get("name", row.kind)), _step(row)) for row in before_network(rows)]
     changing = [name for name, step in steps if step != _UNCHANGED]
     if not changing:

@@ -97,7 +97,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     layers = [row for row in rows if isinstance(row.get("config"), dict)]
     shape = _input_shape(path, rows)
     ordered = model_config.layers(config)
-    wanted, scaled_by = model_config.wanted_scale(ordered)
+    wanted, scaled_by = model_config.wanted_scale(ordered, content.get("adapted", {}))
     outputs, loss, ending = _outputs(layers), _loss(content.get("compiled")), model_config.output_activation(ordered)
     measures = loss in LOSSES_OF_NUMBERS and ending not in ("softmax", "sigmoid")
     labels = outputs not in (None, 1) and ending != "softmax" and (ending == "sigmoid" or loss in LOSSES_OF_LABELS)

@@ -26,7 +26,7 @@ def in_parts(*parts: str) -> list[str]:
     [
         ("Training", "Testing"), ("training_set", "test_set"), ("seg_train", "seg_test"), ("train", "test1"),
         ("asl_alphabet_train", "asl_alphabet_test"), ("train", "eval"), ("Train Data", "Test Data"),
-        ("TrainingSet", "TestSet"), ("flowers-train", "flowers-test"), ("trn", "tst"),
+        ("trainval", "test"), ("TrainingSet", "TestSet"), ("flowers-train", "flowers-test"), ("trn", "tst"),
         ("train_images", "test_images"),
     ],
 )  # fmt: skip
@@ -121,3 +121,12 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
     with pytest.raises(ZooError, match=r"val contains folders named like those next to it, cat, dog: a part"):
         folder_scan.scan(str(tmp_path / "set"), "auto")
     assert folder_scan.scan(str(tmp_path / "set"), "classes").class_names == ["cat", "dog", "val"]
+
+
+@pytest.mark.parametrize("table", ["metadata.csv", "train/metadata.jsonl", "data/train-00000-of-00001.parquet"])
+def test_a_table_of_classes_is_named(tmp_path: Path, table: str) -> None:
+    lay(tmp_path, "train/images/1.png", "train/images/2.png")
+    (tmp_path / table).parent.mkdir(exist_ok=True)
+    (tmp_path / table).write_text("file_name,label")
+    with pytest.raises(ZooError, match=f"Tables such as {Path(table).name} are not read"):
+        folder_scan.scan(str(tmp_path))

@@ -116,7 +116,8 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     refuse_unspellable(classes, path)
     if len(classes) < 2:
         inner = set_parts.wrapped(path)
-        table = next((file.name for file in sorted(path.glob("*.[ct]sv"))), None)
+        files = [*sorted(path.glob("*")), *sorted(path.glob("*/*"))]
+        table = next((file.name for file in files if file.suffix in (".csv", ".tsv", ".jsonl", ".parquet")), None)
         remedy = f"Tables such as {table} are not read. {LAYOUT}" if table else LAYOUT
         if inner not in (None, path):
             remedy = f"The class folders are further down: data.root={inner}"

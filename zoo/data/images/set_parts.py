@@ -10,19 +10,9 @@ from zoo.data.images import decode
 
 # Words that name a part of a data set.
 WORDS = {
-    "train": "train",
-    "training": "train",
-    "trn": "train",
-    "val": "validation",
-    "valid": "validation",
-    "validation": "validation",
-    "dev": "validation",
-    "test": "test",
-    "testing": "test",
-    "tst": "test",
-    "eval": "test",
-    "evaluation": "test",
-    "holdout": "test",
+    **dict.fromkeys(("train", "training", "trn", "trainval"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "tst", "eval", "evaluation", "holdout"), "test"),
 }
 # Words without meaning next to these: training_set, test images.
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"

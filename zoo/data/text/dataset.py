@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
 CACHE_VERSION = 4
 VOCABULARY = "vocabulary.json"
+# A vocabulary, or the seed of the split from whose training texts one is learned.
+Vocabulary = tokenization.Tokenizer | int
 ABOUT = "about.json"
 TEXTS = "texts.bin"
 TOKENS = "tokens.npy"
@@ -89,7 +91,7 @@ class _Content:
     texts: bytes = b""
 
 
-def prepare(row: TextData, vocabulary: tokenization.Tokenizer | int) -> TextDataset:
+def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
     """Prepare the texts that the settings name, unless they are cached.
 
     Args:
@@ -109,11 +111,7 @@ def prepare(row: TextData, vocabulary: tokenization.Tokenizer | int) -> TextData
 
 
 def _cached(
-    row: TextData,
-    sha256: str,
-    source: str,
-    build: Callable[[Path], _Content],
-    vocabulary: tokenization.Tokenizer | int,
+    row: TextData, sha256: str, source: str, build: Callable[[Path], _Content], vocabulary: Vocabulary
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
     if not is_sealed(folder):
@@ -129,7 +127,7 @@ def _cached(
 _LATER = {"root", "placement", "test_limit", "train_limit", "validation"}
 
 
-def _key(row: TextData, sha256: str, vocabulary: tokenization.Tokenizer | int) -> str:
+def _key(row: TextData, sha256: str, vocabulary: Vocabulary) -> str:
     later, parts = _LATER, list[Any]([CACHE_VERSION, tokenization.FORMAT, sha256])
     if not isinstance(vocabulary, int):
         parts.append(dataclasses.asdict(vocabulary))
@@ -155,9 +153,7 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
         seal(part)
 
 
-def _labelled(
-    row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: tokenization.Tokenizer | int
-) -> _Content:
+def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: Vocabulary) -> _Content:
     """Tokenize labeled texts with a vocabulary, or with one learned from the training texts of a split."""
     import numpy as np
 
@@ -201,7 +197,7 @@ def _same(texts: list[str]) -> "NDArray[np.int64]":
     return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
 
-def _one_text(row: TextData, path: Path, vocabulary: tokenization.Tokenizer | int, folder: Path) -> _Content:
+def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -> _Content:
     read, encoding = pieces.read_and_tell(path, row.encoding)
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
