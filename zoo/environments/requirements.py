@@ -43,19 +43,21 @@ def read_file(path: Path) -> list[Requirement]:
 
     Errors name lines by their number: a file can include any other, whose content is not shown.
     """
-    return list(_of_file(path, []))
+    return list(_of_file(path.resolve(), (), set()))
 
 
-def _of_file(path: Path, read: list[Path]) -> Iterator[Requirement]:
+def _of_file(path: Path, above: tuple[Path, ...], read: set[Path]) -> Iterator[Requirement]:
+    if path in above:
+        raise ZooError(f"{path} includes itself", "Take out one of the lines that begin with -r.")
     if len(read) >= MOST_FILES:
-        raise ZooError(f"{read[0]} includes more than {MOST_FILES} files", "Remove lines that begin with -r.")
-    read.append(path.resolve())
+        raise ZooError(f"{above[0]} includes more than {MOST_FILES} files", "Remove lines that begin with -r.")
+    read.add(path)
     for number, line in enumerate(_text(path).replace("\\\n", " ").splitlines(), 1):
         text = re.sub(r"(^|\s)#.*", "", line).strip()
         other = re.match(r"(?:-r|--requirement)[ =]*(.+)", text)
         if other:
-            included = path.parent / other[1]
-            yield from _of_file(included, read) if included.resolve() not in read else ()
+            included = (path.parent / other[1]).resolve()
+            yield from _of_file(included, (*above, path), read) if included not in read - {path, *above} else ()
         elif text:
             yield parse(text, f"{path}, line {number}", shown="this line")
 
