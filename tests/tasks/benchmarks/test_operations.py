@@ -5,6 +5,7 @@ import json
 import os
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -274,3 +275,9 @@ def test_operations_and_networks_on_real_stacks(tmp_path: Path, monkeypatch: pyt
 def results(folder: Path) -> list[Row]:
     rows: list[Row] = json.loads((folder / "results.json").read_text())
     return rows
+
+
+def test_a_benchmark_that_was_stopped_before_its_first_row_is_no_bug(tmp_path: Path) -> None:
+    context: Any = SimpleNamespace(folder=tmp_path)
+    with pytest.raises(ZooError, match="stopped before its first result"):
+        bench_results.of_worker(context)

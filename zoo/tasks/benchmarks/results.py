@@ -7,6 +7,7 @@ from typing import Any
 
 from zoo.config.schemas.common import Settings
 from zoo.core import csv_files
+from zoo.core.errors import ZooError
 from zoo.environments import machine
 from zoo.runs import published_figures
 from zoo.runs.context import RunContext
@@ -51,7 +52,10 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
 
 def of_worker(context: RunContext[Settings]) -> list[Row]:
     """Return the rows of the worker, each with the shared fields."""
-    rows: list[Row] = json.loads((context.folder / "rows.json").read_text(encoding="utf-8"))
+    path = context.folder / "rows.json"
+    if not path.is_file():
+        raise ZooError("The benchmark was stopped before its first result", "Run the command again.")
+    rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))
     return [row | known(context) for row in rows]
 
 
