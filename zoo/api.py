@@ -47,7 +47,7 @@ def export(**settings: Any) -> Run:
 
 
 def infer(**settings: Any) -> Run:
-    """Use a trained run on pictures.
+    """Use a trained run on images.
 
     Args:
         **settings: ``run`` (a :class:`Run`, its folder, or ``"last"``), ``input``, and as on the command line.
@@ -59,7 +59,7 @@ def infer(**settings: Any) -> Run:
 
 
 def evaluate(**settings: Any) -> Run:
-    """Hold a classifier of images against labelled images.
+    """Evaluate a classifier of images on labeled images.
 
     Args:
         **settings: ``run`` or ``model`` with ``weights``, ``data``, and as on the command line.

@@ -82,7 +82,7 @@ def test_the_same_command_goes_on_with_what_was_stopped(
 
     only(monkeypatch, count("one"), count("two", stops=True), count("three"))
     assert main(QUICK) == 130
-    assert "The same command goes on with it" in capsys.readouterr().err
+    assert "Run the same command to continue" in capsys.readouterr().err
     assert [row["step"] for row in state(pretending)["steps"]] == ["one"]
     assert main(QUICK) == 0
     assert done == ["one", "two", "two", "three"]
@@ -119,7 +119,7 @@ def test_what_a_stopped_one_has_done_is_evidence_and_it_still_goes_on(
     assert main([*QUICK, "--finish"]) == 1
     assert "No certification that this command began was stopped" in capsys.readouterr().err
     assert main(QUICK) == 130
-    assert "with --finish it makes the evidence of what was done" in capsys.readouterr().err
+    assert "add --finish to make evidence of the steps that are done" in capsys.readouterr().err
     assert main(["certify", "backend=cpu", "stack=tf-2.21", "--finish"]) == 1  # another command: it was not stopped
     assert not list(pretending.glob("evidence-*"))
     assert main([*QUICK, "--finish"]) == 0
@@ -303,7 +303,7 @@ def test_a_damaged_state_begins_anew(pretending: Path, monkeypatch: pytest.Monke
     (broken / results.STATE).write_text("{")
     assert main(QUICK) == 0
     assert (broken / results.STATE).read_text() == "{"
-    with pytest.raises(ZooError, match="no certification"):
+    with pytest.raises(ZooError, match="not a valid certification"):
         results.of({"format": 9}, "x")
 
 

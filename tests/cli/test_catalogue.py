@@ -14,3 +14,12 @@ def test_recipes_are_one_table_of_models_and_backends(capsys: pytest.CaptureFixt
     assert rows["mobilenet"]["metal"].startswith("linked: tensorflow 2.19.1, keras 3.6.0, ")
     assert rows["mnist_conv5"]["cuda-mac"].startswith("reported: tensorflow 1.8.0, 2018-07-26")
     assert rows["mnist_dense"]["cuda-mac"] == "-"
+
+
+def test_the_list_of_everything_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("models (")
+    assert lines[-1].startswith("`python -m zoo list models`")

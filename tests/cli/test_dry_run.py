@@ -123,7 +123,7 @@ def test_what_is_not_there_yet_is_not_fetched_for_a_plan(capsys: pytest.CaptureF
         Image.new("RGB", (40, 40)).save(tmp_path / "pictures" / name / "1.png")
     words = ["train", "model=mnist_dense", "data=folder", "data.root=pictures", "data.size=8", "--dry-run"]
     assert main(words) == 0
-    assert "the pictures are not decoded yet: what needs them is not checked" in capsys.readouterr().out
+    assert "the images are not decoded yet: what needs them is not checked" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"a.png", "pictures"}
 
 

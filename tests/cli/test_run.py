@@ -94,7 +94,7 @@ def test_packages_come_from_options_files_and_inline_metadata(tmp_path: Path, va
     ("text", "words"),
     [
         ("# /// script\n# dependencies = [\n# ///\n", "cannot be read"),
-        ("# /// script\n# dependencies = 3\n# ///\n", "is no list of texts: 3"),
+        ("# /// script\n# dependencies = 3\n# ///\n", "is not a list of strings: 3"),
         ('# /// script\n# dependencies = ["a b"]\n# ///\n', "'a b' is not the name of a package"),
         ('# /// script\n# dependencies = ["a @ https://x/a.whl"]\n# ///\n', "is an address"),
         ('# /// script\n# requires-python = "<3"\n# ///\n', "asks for Python <3; stack"),

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from zoo.cli import settings_help
+from zoo.cli.main import main
 from zoo.tasks import discovery
 
 
@@ -53,3 +54,35 @@ def test_every_schema_has_help_of_its_own() -> None:
 
 def test_the_settings_of_a_search_are_listed() -> None:
     assert any(line.startswith("  trials=50 ") for line in settings_help.lines("tune"))
+
+
+def test_the_settings_of_a_command_show_the_value_of_the_recipe_and_of_the_user() -> None:
+    lines = settings_help.of_command("train", ["model=mnist", "trainer.epochs=3"])
+    shown = {line.split()[0]: " ".join(line.split()[1:]) for line in lines if line.startswith("  ")}
+    assert lines[0] == "general:"
+    assert shown["trainer.epochs"].startswith("3 passes over the training data; from 0 to 100,000; set by user; ")
+    assert shown["model.dropout"] == "0.0 share of features dropped before the last layer; from 0 to 0.99; " + (
+        "set by recipe; default 0.5"
+    )
+    assert "trainer.clip" not in shown, "a setting of texts"
+
+
+def test_a_word_finds_settings() -> None:
+    lines = settings_help.lines("epochs")
+    assert any(line.startswith("  trainer.epochs ") for line in lines)
+    assert not any(line.startswith("  seed ") for line in lines)
+
+
+@pytest.mark.parametrize("words", [[], ["train", "model=mobilenet"], ["model=mobilenet"], ["epochs"]])
+def test_lines_fit_a_screen(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["help", *words]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("words", "said"), [(["epochz"], "did you mean"), (["train", "model=mnst"], "'mnist'")])
+def test_an_unknown_topic_is_an_error(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", *words]) == 1
+    assert said in capsys.readouterr().err

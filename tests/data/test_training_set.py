@@ -137,13 +137,13 @@ def test_parts_of_the_folder_are_named_and_the_rest_is_drawn(fruit: Path, tmp_pa
 
 def test_the_size_of_images_is_that_of_the_model_or_named(fruit: Path) -> None:
     data = DataSettings(name="folder", root=str(fruit))
-    with pytest.raises(ZooError, match="The model any takes pictures of any size"):
+    with pytest.raises(ZooError, match="The model any takes images of any size"):
         training_set.prepare(TrainConfig(data=data, model={"name": "any"}))
     assert training_set.prepare(TrainConfig(data=data, model={"name": "a", "input_size": 12})).input_shape[0] == 12
 
 
 def test_something_must_be_left_to_train_on(fruit: Path) -> None:
-    with pytest.raises(ZooError, match="is left to train on"):
+    with pytest.raises(ZooError, match="are left for training"):
         training_set.prepare(
             TrainConfig(data=DataSettings(name="folder", root=str(fruit), size=8, test=0.99), model={"name": "a"})
         )

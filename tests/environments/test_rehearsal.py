@@ -164,7 +164,7 @@ def test_out_of_memory_on_8_gb_goes_on_by_the_command_that_is_shown(mac: Mac) ->
     assert (code, mac.record()["adjusted"]) == (0, {"trainer.batch_size": 32})
     code, shown = mac.zoo(*words, worker="oom")
     assert code == 1
-    (command,) = re.findall(r"To go on with smaller batches: python -m zoo (.+)", shown)
+    (command,) = re.findall(r"To resume with smaller batches: python -m zoo (.+)", shown)
     code, shown = mac.zoo(*shlex.split(command))
     assert code == 0, shown
     assert mac.record()["exit"] == "completed"

@@ -42,8 +42,8 @@ def test_other_files_have_none(tmp_path: Path, content: bytes) -> None:
     [
         ("# /// script\n# x =\n# ///\n", "cannot be read"),
         ("# /// script\n# requires-python = 'new'\n# ///\n", "cannot be read"),
-        ("# /// script\n# dependencies = 'a'\n# ///\n", "dependencies is no list of texts: 'a'"),
-        ("# /// script\n# dependencies = [1]\n# ///\n", r"dependencies is no list of texts: \[1\]"),
+        ("# /// script\n# dependencies = 'a'\n# ///\n", "dependencies is not a list of strings: 'a'"),
+        ("# /// script\n# dependencies = [1]\n# ///\n", r"dependencies is not a list of strings: \[1\]"),
         ("# /// script\n# dependencies = ['!']\n# ///\n", "a.py, dependencies: '!' is not the name of a package"),
         (SCRIPT + SCRIPT, "has 2 blocks of inline metadata"),
     ],

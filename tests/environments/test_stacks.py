@@ -87,7 +87,7 @@ def test_what_is_wrong_with_a_row_is_said(tmp_path: Path, old: str, new: str, pa
     [
         ("[tensorflow==2.20.0, tensorflow-metal==1.2.0]", "tensorflow 2.20.0 does not work with tensorflow-metal"),
         ("[tensorflow==2.21.0, tensorflow-metal]", "tensorflow 2.21.0 does not work with tensorflow-metal"),
-        ("[tensorflow>=2.12, tensorflow-metal==1.2.0]", "tensorflow must be pinned beside tensorflow-metal"),
+        ("[tensorflow>=2.12, tensorflow-metal==1.2.0]", "tensorflow must be pinned together with tensorflow-metal"),
         ("[tensorflow==2.19.1, keras==3.7.0, tensorflow-metal==1.2.0]", "keras 3.7.0 does not work"),
     ],
 )

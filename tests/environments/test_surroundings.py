@@ -32,7 +32,7 @@ TABLE = [
     ("m1_macos_11", "~/.keras/keras.json", "floatx float64, image_data_format channels_first", "never do"),
     ("intel_iris", "~/.keras/keras.json", "channels_last", ""),
     ("m1_macos_11", "~/.plaidml", "metal_apple_m1.0", "never do"),
-    ("intel_iris", "~/.plaidml", "is no JSON", "fail or ignore it"),
+    ("intel_iris", "~/.plaidml", "is not valid JSON", "fail or ignore it"),
     ("m1_macos_11", "variables kept away", "TF_XLA_FLAGS", "ZOO_WORKER_ENV"),
     ("m1_macos_11", "variables passed on", "OMP_NUM_THREADS", "last digits"),
     ("mac_pro_2010", "disk", "1.2 GB", "ZOO_CACHE"),
@@ -81,6 +81,6 @@ def test_this_machine_is_read_as_the_captures_are(tmp_path: Path, monkeypatch: p
     assert time.perf_counter() - begin < 1
     assert checks["PYTHONPATH"].seen == "/x"
     assert "JAX_ENABLE_X64" in checks["variables kept away"].seen
-    assert checks["~/.plaidml"].seen == "is no JSON"
+    assert checks["~/.plaidml"].seen == "is not valid JSON"
     assert checks["TLS"].seen.startswith(("OpenSSL", "LibreSSL"))
     assert ("command-line tools" in checks) == (sys.platform == "darwin")

@@ -71,7 +71,7 @@ def test_a_killed_worker_is_told_by_the_name_of_the_signal(tmp_path: Path) -> No
 def test_a_torn_last_line_is_said_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome, _ = run(tmp_path, "torn")
     assert len(outcome.epochs) == 1
-    assert "no event" in capsys.readouterr().err
+    assert "not an event" in capsys.readouterr().err
 
 
 def test_ctrl_c_asks_politely_and_the_worker_finishes_its_step(tmp_path: Path) -> None:

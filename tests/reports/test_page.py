@@ -434,15 +434,15 @@ def test_runs_of_one_name_are_told_apart_by_the_folders_above_them(folder: Path,
 def test_reported_figures_stand_apart(folder: Path) -> None:
     save(folder, record() | {"model": "mnist_conv5", "backend": "cuda-mac"})
     page = read(folder)
-    assert any("not repeated" in text for text in page.text("caption"))
+    assert any("not measured with zoo" in text for text in page.text("caption"))
     assert "reported" in page.text("span")
     save(folder, record() | {"model": "transformer"})
-    assert any("not repeated" in text for text in read(folder).text("caption"))
+    assert any("not measured with zoo" in text for text in read(folder).text("caption"))
 
 
 def test_figures_of_one_network_are_not_shown_beside_another(folder: Path) -> None:
     save(folder, record() | {"model": "transformer/classifier"})
-    assert not any("not repeated" in text for text in read(folder).text("caption"))
+    assert not any("not measured with zoo" in text for text in read(folder).text("caption"))
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -559,3 +559,25 @@ def test_text_and_lines_stand_out_from_what_is_behind_them(scheme: str) -> None:
         assert contrast(colours[one], colours[other]) >= 4.5, (one, other)
     for number in range(charts.COLOURS):
         assert contrast(colours[f"c{number}"], colours["paper"]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "items", "words"),
+    [
+        (1.0, 12, "12 of 12 test items right; with 12 items, the true accuracy is between 76 % and 100 %"),
+        (0.5, 10, "5 of 10 test items right; with 10 items, the true accuracy is between 24 % and 76 %"),
+        (0.9912, 10_000, "between 98.9 % and 99.3 %"),
+    ],
+)
+def test_the_accuracy_comes_with_its_uncertainty(folder: Path, accuracy: float, items: int, words: str) -> None:
+    """The limits are those of scipy's ``binomtest(right, items).proportion_ci(method="wilson")``."""
+    changed = record()
+    changed["metrics"]["test_accuracy"], changed["data"]["test_items"] = accuracy, items
+    save(folder, changed)
+    assert any(words in text for text in Page(report_page.page([folder])).text("strong"))
+
+
+def test_what_few_read_is_folded_away(folder: Path) -> None:
+    text = report_page.page([folder])
+    for name in ("device", "machine", "stack", "files"):
+        assert "</h2><details><summary>Show</summary>" in text[text.index(f'id="{name}"') :][:400]

@@ -31,7 +31,7 @@ def test_a_full_disk_under_the_run_folder_is_named_with_what_to_do(
     said = capsys.readouterr().err
     assert f"Cannot write the run folder {Path('runs/run').resolve()}: No space left on device" in said
     assert "output.root=FOLDER" in said
-    assert f"To go on once there is room: python -m zoo train resume={Path('runs/run').resolve()}" in said
+    assert f"To resume once there is space: python -m zoo train resume={Path('runs/run').resolve()}" in said
     assert json.loads(Path("runs/run/run.json").read_text())["exit"] == "failed"
 
 

@@ -249,7 +249,7 @@ def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     content["command"] += asked
     Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
-    assert f"not taken from the run's record: {' '.join(asked)}" in capsys.readouterr().err
+    assert f"Not taken from the run's record: {' '.join(asked)}" in capsys.readouterr().err
     assert mine.read_text() == "mine"
     assert not (tmp_path / "theirs.db").exists()
 

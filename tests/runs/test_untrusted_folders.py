@@ -114,7 +114,7 @@ def test_no_interpreter_comes_in_by_another_door(stranger: Path, capsys: pytest.
 def test_a_record_that_never_ends_is_refused(stranger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (stranger / records.RECORD).unlink()
     os.mkfifo(stranger / records.RECORD)
-    assert "run.json is no file" in goes_on(stranger, capsys)
+    assert "run.json is not a file" in goes_on(stranger, capsys)
     assert main(["runs", "list", "--root", str(stranger.parent)]) == 0
     (stranger / records.RECORD).unlink()
     with (stranger / records.RECORD).open("wb") as out:

@@ -154,7 +154,7 @@ def test_an_export_whose_readme_reads_files_in_another_way_is_not_kept(
     run, output = _trained(place, "mnist_dense"), place / "careless"
     words = ["export", f"run={run}", "format=onnx", f"output={output}", f"output.root={place / 'exports'}"]
     assert main(words) == 1
-    assert "its README answers otherwise for files: largest difference" in capsys.readouterr().err
+    assert "its README's program differs for files: largest difference" in capsys.readouterr().err
     assert not output.exists()
 
 
@@ -203,7 +203,9 @@ def test_what_answers_otherwise_is_not_kept(place: Path, capsys: pytest.CaptureF
     words = [f"run={run}", "format=onnx", "quantize=float16", "max_difference=1e-9", f"output={output}"]
     assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
     said = capsys.readouterr().err
-    assert re.search(r"onnx: it answers otherwise than its source: largest difference \S+, 0 answers in 1000", said)
+    assert re.search(
+        r"onnx: its outputs differ from the source model's: largest difference \S+, 0 answers in 1000", said
+    )
     assert not output.exists()
 
 

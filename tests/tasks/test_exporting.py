@@ -126,7 +126,7 @@ def test_a_folder_with_something_in_it_is_never_written_into(
 
 def test_int8_without_items_is_refused(network: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", *WEIGHTS, "quantize=int8"]) == 1
-    assert "needs items to calibrate with" in capsys.readouterr().err
+    assert "needs items for calibration" in capsys.readouterr().err
 
 
 def test_a_dry_run_plans_an_export(network: Path, capsys: pytest.CaptureFixture[str]) -> None:

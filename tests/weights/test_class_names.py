@@ -43,7 +43,7 @@ def test_every_usual_kind_of_file_is_read(tmp_path: Path, name: str, text: str) 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.txt", b"one\ntwo\n", "names 2 classes, and the network tells 3 apart"),
+        ("a.txt", b"one\ntwo\n", "names 2 classes, but the network has 3"),
         ("a.json", b'{"cat": 0, "dog": 5, "ox": 2}', "no names of classes that can be put in order"),
         ("a.json", b"[1, 2, 3]", "no names of classes"),
         ("a.json", b"{", "no names of classes"),
@@ -63,7 +63,7 @@ def test_a_file_beside_the_weights_is_used_where_it_fits(tmp_path: Path, capsys:
     assert class_names.choose(None, weights, 3) == WANTED
     assert "Names of the classes: " in capsys.readouterr().err
     assert class_names.choose(None, weights, 2) == ["class 0", "class 1"]
-    assert "labels.txt names 3 classes, and the network tells 2 apart: it is not used" in capsys.readouterr().err
+    assert "labels.txt names 3 classes, but the network has 2: it is not used" in capsys.readouterr().err
     assert class_names.choose(None, weights, 3, published=True)[0] == "class 0"
     (tmp_path / "class_names.json").write_text('["a", "b", "c"]')
     assert class_names.choose(None, weights, 3) == ["a", "b", "c"]

@@ -73,7 +73,7 @@ def test_it_is_downloaded_once_and_its_sha256_kept(mirror: Mirror, capsys: pytes
     assert path.read_bytes() == mirror.content
     note = path.with_name(path.name + ".sha256")
     assert note.read_text().strip() == hashlib.sha256(mirror.content).hexdigest()
-    assert "must stay from now on" in capsys.readouterr().err
+    assert "is checked from now on" in capsys.readouterr().err
     assert feature_networks.download("vgg16") == feature_networks.available("vgg16") == path
     assert mirror.asked == 1
 
@@ -83,7 +83,7 @@ def test_another_file_of_the_same_md5_is_refused(mirror: Mirror) -> None:
     path.with_name(path.name + ".sha256").write_text("0" * 64)  # as if the file had been another one at first
     with pytest.raises(ZooError, match="no longer the file that was downloaded") as error:
         feature_networks.available("vgg16")
-    assert "fetched anew" in error.value.remedy
+    assert "download it again" in error.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str
 
 def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
     assert feature_networks.choose("auto", None).network == "random"
-    assert "features=vgg19 downloads them" in capsys.readouterr().err
+    assert "features=vgg19 (downloads 80 MB)" in capsys.readouterr().err
     assert mirror.asked == 0
 
 

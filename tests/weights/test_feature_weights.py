@@ -44,7 +44,7 @@ def test_shards_are_joined_and_absent_groups_left_out(tmp_path: Path) -> None:
         ({"paths": ["one", "two", "two"]}, "longer than"),
         ({"paths": ["one", "gone"]}, "gone"),
         ({"paths": ["../one"]}, "outside its folder"),
-        ({"paths": ["absent"]}, "none of its shards"),
+        ({"paths": ["absent"]}, "its shards are missing"),
         ({"weights": [{"name": "a/b", "shape": [20], "dtype": "uint8"}]}, "not plain float32"),
         ({"weights": [{"name": "a/b", "shape": [-4], "dtype": "float32"}]}, "not plain float32"),
         ({"weights": 7}, "not a model of TensorFlow.js"),

@@ -101,7 +101,7 @@ def test_a_file_is_trusted_on_first_use_and_held_to_it(keras: Keras, capsys: pyt
     assert first.record["sha256"] == keras.sha256 == imagenet.noted(FILE)
     said = capsys.readouterr().err
     assert "trusted on first use" in said
-    assert "a tower for stupa (0.66)" in said
+    assert "a tower as stupa (0.66)" in said
     assert f"weights.checksum={keras.sha256}" in said
     assert pretrained.choose("imagenet", SMALL).record == first.record
     assert "trusted" not in capsys.readouterr().err
@@ -137,8 +137,8 @@ def test_what_never_comes_whole_is_nothing(keras: Keras) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("numbers", "is not the published network: it takes the picture of a tower for"),
-        ("shapes", "conv_pw_5|is none of mobilenet"),
+        ("numbers", "is not the published network: it classifies the image of a tower as"),
+        ("shapes", "conv_pw_5|is not a supported network .mobilenet"),
         ("nan", "NaN or infinity"),
         ("page", "web page"),
         ("width", r"alpha=0.5"),

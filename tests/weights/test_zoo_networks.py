@@ -89,9 +89,9 @@ def test_infer_takes_one_as_a_run() -> None:
         (["model=mobilenet_v2", "weights=zoo"], ["no trained network of mobilenet_v2", "mnist"]),
         (
             ["model=mnist", "weights=zoo", "model.dropout=0.1"],
-            ["has no use", "Leave model.dropout"],
+            ["has no effect", "Leave model.dropout"],
         ),
-        (["model=mnist", "weights=zoo", "run=last"], ["run=last has no use"]),
+        (["model=mnist", "weights=zoo", "run=last"], ["run=last has no effect"]),
         (
             ["model=transformer/lm", "prompt=x"],
             ["weights is missing", "weights=zoo/shakespeare", "run="],
@@ -119,7 +119,7 @@ def test_a_file_that_is_not_the_cards_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(zoo_networks, "FOLDER", tmp_path)
     with (tmp_path / "mnist" / "mnist" / "weights.npz").open("ab") as stream:
         stream.write(b"x")
-    with pytest.raises(ZooError, match="not the file of its card"):
+    with pytest.raises(ZooError, match="differs from the checksum in its card"):
         pretrained.choose("zoo", {"name": "mnist"})
     (tmp_path / "mnist" / "mnist" / "card.yaml").write_text("model: mnist\nnames: x\n")
     with pytest.raises(ZooError, match="about: missing"):

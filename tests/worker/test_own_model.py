@@ -55,7 +55,7 @@ def test_a_model_is_built_with_tuples_where_json_has_lists(build: Any) -> None:
     ("text", "words"),
     [
         ("x = (", "mine.py, line 1 is not Python"),
-        ("import nothing_of_this_name", "mine.py, line 1, in <module>: ModuleNotFoundError: .* no files beside it"),
+        ("import nothing_of_this_name", "ModuleNotFoundError: .* not other files of its folder"),
         ("import sys\nsys.exit(3)", "mine.py, line 2, in <module>: SystemExit: 3"),
         ("x = 1", "has no function build"),
         (built("    return 1 / 0"), "mine.py, line 3, in build: ZeroDivisionError"),

@@ -67,7 +67,6 @@ def _killed_in_epoch(folder: Path, command: list[str]) -> int:
 
 
 def _wait_for_worker(log: Path) -> None:
-    """Wait until the orphaned worker has stopped writing."""
     size = -1
     while log.stat().st_size != size:
         size = log.stat().st_size

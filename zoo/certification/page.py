@@ -29,7 +29,7 @@ def page(state: Certification) -> str:
     sections = [_section("machine", "Machine", _machine(state))]
     sections += [_section(f"place-{number}", place.name, _place(state, place))
                  for number, place in enumerate(state.places)]  # fmt: skip
-    sections.append(_section("speed", "Speed of the machine meanwhile", _speed(state)))
+    sections.append(_section("speed", "Speed of the machine during certification", _speed(state)))
     return document(f"Certification of {state.hardware}", join([header, tag("main", sections, id="main")]))
 
 

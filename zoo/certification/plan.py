@@ -91,11 +91,11 @@ def steps_of(place: Place, mode: str) -> list[Step]:
     times += [
         Step("networks", "times training steps of networks", 10 if mode == QUICK else 60, timings.networks),
         Step("encoder", "times the transformer's encoder", 8 if mode == QUICK else 60, timings.encoder),
-        Step("memory", "looks for memory that grows from epoch to epoch", 8, endurance.memory),
-        Step("resume", "kills a training and goes on with it", 16, endurance.resume),
+        Step("memory", "checks that memory does not grow from epoch to epoch", 8, endurance.memory),
+        Step("resume", "kills a training and resumes it", 16, endurance.resume),
     ]
     middle = _quick_training() if mode == QUICK else _whole_training()
-    last = [Step("device again", "times the same product once more", 6, steps.device)]
+    last = [Step("device again", "times the same product again", 6, steps.device)]
     return [*begin, *middle, *times, *last]
 
 
@@ -131,7 +131,7 @@ def _whole_training() -> list[Step]:
         trained("transformer/classifier", "written texts", 20, "data=text_lines", "data.root={samples}/texts"),
         trained("transformer/lm", "a written text", 200, "data=text_file", "data.root={samples}/sentences.txt",
                 "data.tokenizer=characters"),
-        trained("style_transfer", "two drawn pictures", 30, *images, "features=random", "size=128"),
+        trained("style_transfer", "two drawn images", 30, *images, "features=random", "size=128"),
         trained("style_transfer/fast", "two photos", 60, "trainer.steps=30", "trainer.report=10", "trainer.size=64",
                 "trainer.batch_size=2", "features=random", "photos={samples}/shapes/disc"),
     ]  # fmt: skip

@@ -178,7 +178,6 @@ def _parts(value: Any, parts: tuple[str, ...]) -> Any:
 
 
 def _bounded(text: str) -> str:
-    """Return a pattern that matches a text, but not inside of a longer word."""
     begin = r"(?<![A-Za-z0-9])" if text[0].isalnum() else ""
     end = r"(?![A-Za-z0-9])" if text[-1].isalnum() else ""
     return f"{begin}{re.escape(text)}{end}"

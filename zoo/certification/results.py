@@ -148,7 +148,7 @@ def problems(content: Any) -> list[str]:
 def of(content: Any, where: str) -> Certification:
     wrong = problems(content)
     if wrong:
-        raise ZooError(f"{where} is no certification:\n{bulleted(wrong)}", "Certify again.")
+        raise ZooError(f"{where} is not a valid certification:\n{bulleted(wrong)}", "Certify again.")
     places = [Place(**row) for row in content["places"]]
     steps = [StepResult(**row) for row in content["steps"]]
     return Certification(**{**content, "places": places, "steps": steps})

@@ -20,7 +20,7 @@ _SUBJECTS = ("the old sailor", "a small dog", "my neighbour", "the teacher", "a 
 _VERBS = ("finds", "carries", "forgets", "sees", "follows", "paints")
 _OBJECTS = ("a wooden boat", "the blue door", "two apples", "a quiet street", "the long letter", "an empty chair")
 _GOOD = ("a wonderful evening", "bright and warm", "I laughed a lot", "the best of the year", "so well done")
-_BAD = ("a dull evening", "grey and cold", "I fell asleep", "the worst of the year", "so badly done")
+_BAD = ("a dull evening", "gray and cold", "I fell asleep", "the worst of the year", "so badly done")
 
 
 def draw(folder: Path) -> Path:

@@ -46,7 +46,7 @@ class Session:
                 self._take_all(mnist, on_battery)
         except KeyboardInterrupt as error:
             message = f"Stopped; what was done is kept in {self.folder}"
-            remedy = "The same command goes on with it; with --finish it makes the evidence of what was done."
+            remedy = "Run the same command to continue, or add --finish to make evidence of the steps that are done."
             raise ZooError(message, remedy, INTERRUPTED) from error
 
     def _take_all(self, mnist: str | None, on_battery: bool) -> None:
@@ -100,8 +100,8 @@ class Session:
         places = ", ".join(place.name for place in self.state.places)
         count = sum(1 for _ in self.left())
         console.say(f"Certifying {self.state.machine}\n{places}: {count} steps, about {words(self.seconds_left())}")
-        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command goes on")
-        console.say(f"All of it is in {self.folder}")
+        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
+        console.say(f"Results: {self.folder}")
 
     def _heed_heat(self) -> None:
         """Let a throttled machine cool down until its speed recovers, with a time limit."""

@@ -130,10 +130,10 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
         said += [f"loss {losses[0]:.4g} to {losses[-1]:.4g} in {len(losses)} epochs"] if len(losses) > 1 else []
         said += [f"trained for {record['phases'].get('train_s', 0.0):.1f} s"]
         if record.get("stopped"):
-            said.append(f"cut off after {minutes:g} minutes; no promise of the recipe is held against it")
+            said.append(f"cut off after {minutes:g} minutes; the recipe's expected figures do not apply")
         problems = validate.problems_of(record)
         if len(losses) > 1 and losses[-1] >= losses[0]:
-            problems.append(f"it learnt nothing: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
+            problems.append(f"nothing was learned: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
         figures = {name: float(value) for name, value in shown.items()} | {
             "train_s": record["phases"].get("train_s", 0.0)
         }

@@ -61,7 +61,6 @@ def encoder(work: Work) -> Findings:
 
 
 def _precisions(work: Work) -> list[str]:
-    """Return the precisions of the encoder in a stack; Keras 2 has only float32."""
     keras = environment_of(work).versions.get("keras", "")
     return ["float32", "bfloat16"] if keras.startswith("3.") else ["float32"]
 

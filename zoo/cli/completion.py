@@ -89,7 +89,6 @@ def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str]:
-    """Yield the choices of the preceding option, or of the positional arguments."""
     for action in parser._actions:
         is_meant = before[-1] in action.option_strings if before else not action.option_strings
         if is_meant and action.choices:

@@ -221,10 +221,9 @@ def _environment_line(row: store.EnvironmentInfo) -> str:
 
 
 def _check_lines(checks: list[surroundings.Check]) -> list[str]:
-    """Return one line per finding, and one that lists the unremarkable checks."""
     lines = [f"{row.name}: {row.seen}: {row.meaning}" for row in checks if row.meaning]
     well = ", ".join(f"{row.name} ({row.seen})" for row in checks if not row.meaning)
-    return [*lines, f"nothing to say of {well}"] if well else lines
+    return [*lines, f"OK: {well}"] if well else lines
 
 
 def _network_line(network: Network) -> str:

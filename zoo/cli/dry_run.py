@@ -68,7 +68,6 @@ def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunCo
 
 
 def _set_by(composed: compose.Composed[Settings]) -> list[str]:
-    """Return the values that differ from the defaults, one line per origin."""
     values = dict(leaves(dataclasses.asdict(composed.settings)))
     lines: dict[str, list[str]] = {}
     for key, layer in composed.set_by.items():
@@ -87,7 +86,7 @@ def _settings(settings: Settings) -> list[str]:
         return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
     model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
     files = config_files.recipe_files(str(settings.model["name"]), settings.backend.name)
-    shown = ", ".join(str(path.relative_to(paths.ROOT)) for path in files) or "none of its own, the defaults apply"
+    shown = ", ".join(str(path.relative_to(paths.ROOT)) for path in files) or "none (the defaults apply)"
     shown = "any/large, medium or small, by the number of images" if "file" in settings.model else shown
     trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
     return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
@@ -152,4 +151,4 @@ def _proof(choice: selection.Selection) -> list[str]:
 
 def _evidence(stack: stacks.Stack, platform: str) -> list[str]:
     rows = [f"{row.grade}: {row.what} ({row.source})" for row in stack.evidence if row.platform == platform]
-    return rows or [f"none for {stack.name} on {platform}: that its lock resolves is no evidence"]
+    return rows or [f"none for {stack.name} on {platform} (its lock resolves, but no run was recorded)"]

@@ -20,7 +20,7 @@ VERBS = {
     "train": ("train a model and write a run folder", ("model", "backend", "data", "preset")),
     "infer": ("predict with a trained run or with published weights, on any stack", ("model", "backend")),
     "evaluate": (
-        "hold a classifier against labelled images: top-1, top-5, figures by class, confusion matrix",
+        "evaluate a classifier on labeled images: top-1, top-5, figures by class, confusion matrix",
         ("model", "backend", "data"),
     ),
     "bench": (

@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _system_error(error: Exception) -> ZooError | None:
-    """Describe an error that any command can raise, such as a full disk or an invalid path; None for others."""
+    """Describe an error that any command can raise, such as a full disk or an invalid path; None for any other."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         place = error.filename or "where the output goes"
         return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
@@ -67,7 +67,6 @@ def _is_cwd_gone() -> bool:
 
 
 def _bug(error: Exception) -> int:
-    """Report a bug in zoo, and save the traceback to a file."""
     import tempfile
     import traceback
 

@@ -18,7 +18,7 @@ VERBS_ELSEWHERE = {"predict": "infer", "classify": "infer", "generate": "infer",
                    "test": "evaluate", "eval": "evaluate", "score": "evaluate", "convert": "export",
                    "benchmark": "bench", "search": "tune"}  # fmt: skip
 COMMANDS = Path(__file__).with_name("commands")
-DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in a pinned environment of its own."
+DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in its own pinned environment."
 EXAMPLES = """\
 examples:
   python -m zoo train model=mnist                        the best backend this machine has
@@ -26,7 +26,7 @@ examples:
   python -m zoo train model=mnist data=digits trainer.epochs=20 seed=7
   python -m zoo train model=mnist stack=tf-1.8 preset=smoke
   python -m zoo train -m model=mnist,mnist_dense         one run after the other
-  python -m zoo infer run=last input=picture.png
+  python -m zoo infer run=last input=photo.png
   python -m zoo infer model=mobilenet weights=imagenet input=photos/
   python -m zoo report last                              an HTML page about the newest run
   python -m zoo bench bench=matmul                       the size from which the GPU is faster
@@ -82,7 +82,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _refuse_dashes(rest: list[str], overrides: list[str]) -> None:
-    """Name the setting that an option such as ``--model mnist`` stands for."""
     value = next((word for word in overrides if "=" not in word), "VALUE")
     for word in rest:
         option = re.fullmatch(r"--([a-z][\w.-]*)(?:=(.*))?", word)

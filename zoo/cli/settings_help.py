@@ -1,4 +1,4 @@
-"""The text of `zoo help`: every setting with its default and its meaning, group by group."""
+"""The text of `zoo help`: the settings of a command, a group, a model or a word, with default, meaning and range."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,13 +7,20 @@ from typing import Any
 
 from zoo.cli.catalogue import read_yaml
 from zoo.cli.commands import tune
-from zoo.config import arguments, config_files, model_files, setting
+from zoo.config import arguments, compose, config_files, model_files, setting
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.config.setting import Setting
 from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core.errors import unknown
-from zoo.tasks import discovery
+from zoo.tasks import discovery, registry
+
+MORE = [
+    "python -m zoo help train model=mnist   the settings of a command, with the recipe's values",
+    "python -m zoo help model=mobilenet     the arguments of a model",
+    "python -m zoo help epochs              the settings with a word in their name",
+]
 
 
 @dataclass(frozen=True)
@@ -38,10 +45,36 @@ def lines(topic: str | None) -> list[str]:
     benches = [f"  bench={each.task:<18} python -m zoo help {each.file}" for each in _benches()]
     sections["bench"] = ["bench=NAME, for bench:", *benches]
     if topic is None:
-        return [line for section in sections.values() for line in [*section, ""]]
-    if topic not in sections:
+        rows = [f"  {name:<24} {len(section) - 1} settings or options" for name, section in sections.items()]
+        return ["One of these groups, such as `python -m zoo help trainer`:", *rows, "", *MORE]
+    if topic in sections:
+        return sections[topic]
+    described = [line for section in sections.values() for line in section if topic in line[2:26]]
+    if not described:
         raise unknown("group of settings", topic, list(sections))
-    return sections[topic]
+    return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described)]
+
+
+def of_command(verb: str, words: list[str]) -> list[str]:
+    """Describe the settings that apply to a command, by group, with the values that its recipe and ``words`` set."""
+    overrides = registry.expand(verb, Overrides.parse(words))
+    command = discovery.command_of(verb, overrides)
+    composed = compose.composed(command, overrides)
+    defaults = {key: value for key, value, _ in setting.walk(command.schema())}
+    rows = [(key, value, defaults.get(key), declared) for key, value, declared in setting.walk(composed.settings)]
+    model = getattr(composed.settings, "model", {})
+    if isinstance(model, dict) and model.get("name") in config_files.options("model"):
+        own = arguments.declared(arguments.row_of(model["name"]))
+        rows += [(f"model.{key}", model.get(key), each.default, each) for key, each in own.items()]
+    groups: dict[str, list[str]] = {name: [] for name in ("general", "model", "data", "trainer")}
+    for key, value, default, declared in rows:
+        if declared.meaning:
+            origin = f"set by {composed.set_by[key]}" if key in composed.set_by else ""
+            changed = f"default {_default(default) or 'none'}" if value != default else ""
+            words = "; ".join(filter(None, [declared.meaning, _valid(declared), origin, changed]))
+            line = f"  {key:<24} {_default(value):<10} {words}"
+            groups.setdefault(key.partition(".")[0] if "." in key else "general", []).append(line)
+    return [line for name, section in groups.items() if section for line in [f"{name}:", *section, ""]] + MORE[1:]
 
 
 def _benches() -> list[Command[Any]]:
@@ -139,7 +172,6 @@ def _options(group: str, names: list[str]) -> list[str]:
 
 
 def _comment(path: Path) -> str:
-    """Return the comment lines of a file, without Hydra's @package line."""
     comments = [
         line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"
     ]

@@ -94,7 +94,7 @@ def _translated(text: str) -> str:
     if key == "hydra/sweeper":
         if value == "basic":
             return "launcher=local"
-        raise ZooError(f"The zoo has no {text}", "Searches have a verb of their own: python -m zoo tune --help")
+        raise ZooError(f"{text} is not supported", "Searches have their own command: python -m zoo tune --help")
     if key in PLACES:
         return f"{PLACES[key]}={value}"
     name = key.removeprefix("hydra.launcher.")

@@ -111,7 +111,7 @@ def read(text: str) -> ModelFile:
 
 def _content(path: Path) -> bytes:
     if not path.is_file():
-        raise ZooError(f"{path} is no file", FORM)
+        raise ZooError(f"{path} is not a file", FORM)
     try:
         with path.open("rb") as source:
             content = source.read(MOST_BYTES + 1)
@@ -222,6 +222,6 @@ def require_same(recorded: object, given: str | None, folder: Path, words: str) 
     if source.sha256 != sha256:
         raise ZooError(
             f"{source.path} is not the file that {folder} was trained with: "
-            f"its sha256 is {source.sha256}, that of the run {sha256}",
-            f"Name the file as it was then, or train anew.\n{own}",
+            f"its sha256 is {source.sha256}, but the run used {sha256}",
+            f"Restore that file, or start a new training.\n{own}",
         )

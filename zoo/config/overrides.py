@@ -41,7 +41,7 @@ class Override:
     choices: tuple[str, ...] = ()
 
 
-# More take minutes to parse, and are no settings that somebody wrote.
+# More take minutes to parse, and nobody types as many.
 MOST_WORDS = 1000
 
 

@@ -85,7 +85,7 @@ def existing(path: Path) -> list[dict[str, Any]]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ZooError(f"{path} is no JSON: {error}", "Name another file: keep=FILE") from error
+        raise ZooError(f"{path} is not valid JSON: {error}", "Name another file: keep=FILE") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ZooError(f"{path} holds no list of winners", "Name another file: keep=FILE")
+        raise ZooError(f"{path} does not contain a list of winners", "Name another file: keep=FILE")
     return rows

@@ -200,7 +200,6 @@ def _shown(value: Any) -> str:
 
 
 def _is_met(value: Any, condition: str) -> bool:
-    """Return True if a value meets a condition of :attr:`Setting.needs`."""
     _, is_compared, words = condition.partition("=")
     if not is_compared:
         return value not in (None, 0, False, "", "none") and value != []

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
 class Writer:
-    """A row writer like that of :mod:`csv`, which escapes formulas."""
+    """A row writer like the one of :mod:`csv`, which escapes formulas."""
 
     def __init__(self, stream: TextIO) -> None:
         self._writer = csv.writer(stream)

@@ -251,7 +251,7 @@ def _start(response: "requests.Response", offset: int) -> int:
         return 0
     said = response.headers.get("Content-Range", "")
     if not said.startswith(f"bytes {offset}-"):
-        raise _MirrorError(f"asked for the bytes from {offset} on, it sends others ({said or 'unnamed'})")
+        raise _MirrorError(f"asked for the bytes from {offset} on, it sends {said or 'an unnamed range'}")
     return offset
 
 

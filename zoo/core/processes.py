@@ -104,7 +104,7 @@ def ended_with_us(pid: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
-    """Handle signals, by number, inside the block; only in the main thread, because others cannot."""
+    """Handle signals, by number, inside the block; only in the main thread, the one that can."""
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}

@@ -36,7 +36,7 @@ def read_yaml(path: Path) -> Any:
             raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
-        raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it anew.") from error
+        raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it again.") from error
 
 
 def _depth(text: str) -> int:

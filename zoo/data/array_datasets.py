@@ -51,7 +51,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     """Return the data set that ``auto`` stands for, and why; other names are returned with an empty reason.
 
     ``auto`` is mnist if it is in ``root`` (if given, it must be there), was prepared before, or can be downloaded.
-    Otherwise it is digits, with a reason for display.
+    If not, it is digits, with a reason for display.
 
     Args:
         root: folder with the user's copy of the files, or None.
@@ -71,7 +71,7 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
         sources.downloaded(mnist)
     except ZooError as error:
         last = error.message.splitlines()[-1].strip()
-        return "digits", f"MNIST is not at hand and cannot be downloaded ({last})"
+        return "digits", f"MNIST is not available and cannot be downloaded ({last})"
     return mnist.name, "it is in the cache or was downloaded now"
 
 

@@ -87,7 +87,7 @@ def in_root(row: DataRow) -> dict[str, Path]:
         shown = listed(present)
         raise ZooError(
             f"data.root={row.root} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
-            "The four IDX files may be .gz or plain, and be called like train-images-idx3-ubyte or "
+            "The four IDX files may be plain or .gz, with names such as train-images-idx3-ubyte or "
             "train-images.idx3-ubyte.",
         )
     return {role: path for role, path in files.items() if path is not None}
@@ -162,7 +162,7 @@ def _digits_table() -> "NDArray[np.int64]":
     try:
         text = gzip.decompress(file.read_bytes()).decode("ascii")
     except (OSError, EOFError, ValueError) as error:
-        raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Install scikit-learn anew.") from error
+        raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Reinstall scikit-learn.") from error
     return np.array([line.split(",") for line in text.split()]).astype(np.float64).astype(np.int64)
 
 

@@ -101,7 +101,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     folder = folder_dataset.prepare(data.root, size, data.resize, data.strict, data.layout)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
-        raise ZooError(f"No picture in {data.root} is left to train on", "Lower data.validation and data.test.")
+        raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
     twice = duplicates.find(folder, parts)
     _warn_of_duplicates(twice)
     statistics = (
@@ -154,8 +154,8 @@ def _picture_size(settings: TrainConfig) -> int:
             settings.data.root, settings.data.layout
         )  # first, because the user must fix an unusable folder before anything else
         raise ZooError(
-            f"The model {settings.model['name']} takes pictures of any size, so the size must be named",
-            "Give data.size=PIXELS, such as data.size=64.",
+            f"The model {settings.model['name']} takes images of any size and needs data.size",
+            "For example: data.size=64",
         )
     return int(size)
 

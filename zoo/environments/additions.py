@@ -46,7 +46,7 @@ def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
     key = hashlib.sha256(json.dumps([file_sha256(own), wanted, platform]).encode()).hexdigest()[:10]
     path = paths.cache_dir() / "locks" / f"{label(stack, added)}-{key}.lock"
     if not path.is_file():
-        console.say(f"Resolving {', '.join(wanted)} beside {stack.name}, as of {stack.exclude_newer}")
+        console.say(f"Resolving {', '.join(wanted)} together with {stack.name}, as of {stack.exclude_newer}")
         text = own.read_text(encoding="utf-8") + _new_entries(_resolve(stack, platform, wanted, pins), pins)
         atomic_write(path, text, parents=True)
     return path

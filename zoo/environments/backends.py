@@ -81,7 +81,7 @@ class Backend:
     """One row of ``configs/backend``.
 
     Attributes:
-        device_kind: the best device on any machine, ``cpu`` or ``gpu``; ``serves`` has that of each machine.
+        device_kind: the best device on any machine, ``cpu`` or ``gpu``; ``serves`` has the kind for each machine.
         stacks: names, best first; one may belong to a later release.
         needs: completes "it needs".
         known: facts about its devices.

@@ -179,7 +179,7 @@ def changed(folder: Path, every: bool) -> list[str]:
     """Return the files of a finished environment with other content than in its wheels, or in no wheel.
 
     Args:
-        every: hash every file; otherwise only those of another size, or written after the build.
+        every: hash every file; if False, only those of another size or written after the build.
     """
     site, marker = site_of(folder), read_marker(folder)
     known = {name.partition("/")[2] for name in (marker.contents if marker else {})}

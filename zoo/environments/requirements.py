@@ -98,5 +98,5 @@ def _metadata(content: str, place: str) -> Metadata:
     except (tomllib.TOMLDecodeError, InvalidSpecifier, AttributeError, TypeError) as error:
         raise ZooError(f"The inline metadata of {place} cannot be read: {error}", remedy) from error
     if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
-        raise ZooError(f"The inline metadata of {place}: dependencies is no list of texts: {named!r}", remedy)
+        raise ZooError(f"The inline metadata of {place}: dependencies is not a list of strings: {named!r}", remedy)
     return Metadata([parse(text, f"{place}, dependencies") for text in named], python)

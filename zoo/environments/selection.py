@@ -176,7 +176,6 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
-    """Return the best rank of a rejected backend on this kind of machine."""
     entries = [
         entry for entry in candidate.backend.serves if (entry.os, entry.arch) in compatibility.names_of(machine)
     ]
@@ -195,14 +194,14 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
     best = usable[0]
     refused = [other for other in candidates.values() if not other.stack and _best_rank(other, machine) < _rank(best)]
     refused.sort(key=lambda other: (_best_rank(other, machine), other.backend.name))
-    return _selection(best, machine, [f"passed over {other.backend.name}: {other.why}" for other in refused])
+    return _selection(best, machine, [f"skipped {other.backend.name}: {other.why}" for other in refused])
 
 
 def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Selection:
     assert candidate.stack is not None  # noqa: S101  (only called with usable ones)
     assert candidate.support is not None  # noqa: S101
     reasons = [f"{candidate.why}, with stack {candidate.stack.name}"]
-    reasons += [f"passed over stack {note}" for note in candidate.notes]
+    reasons += [f"skipped stack {note}" for note in candidate.notes]
     reasons += [f"reported of this GPU: {text}" for text in caveats(candidate)]
     platform = candidate.stack.platforms.get(machine.platform)
     if platform and platform.stand_in_for:

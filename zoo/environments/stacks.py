@@ -212,7 +212,7 @@ def _bad_pairs(requirements: list[str]) -> list[str]:
     if "tensorflow-metal" not in names:
         return []
     problems = [
-        f"{name} must be pinned beside tensorflow-metal"
+        f"{name} must be pinned together with tensorflow-metal"
         for name in sorted(names & METAL_BEFORE.keys() - pinned.keys())
     ]
     for name, first_bad in METAL_BEFORE.items():

@@ -208,7 +208,6 @@ def _wanted(folder: Path) -> Path:
 
 
 def _used(folder: Path) -> Path:
-    """Return the lock of processes that run a worker in an environment."""
     return folder.with_name(f".{folder.name}.used")
 
 

@@ -27,7 +27,7 @@ ROOM_BYTES = 3 * 10**9  # the largest stack for the CPU and its downloads
 KERAS_DEFAULTS: dict[str, object] = {
     "floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow", "image_data_format": "channels_last",
 }  # fmt: skip
-OURS = "each stack has an environment of its own"
+OURS = "each stack has its own environment"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports,
         try:
             settings = json.loads(reports[name])
         except ValueError:
-            return Check(name, "is no JSON", f"libraries that read it fail or ignore it; {ignored}")
+            return Check(name, "is not valid JSON", f"libraries that read it fail or ignore it; {ignored}")
         given = settings if isinstance(settings, dict) else {"": settings}
         odd = {key: value for key, value in given.items() if usual.get(key, value) != value}
         text = ", ".join(f"{key} {value}" for key, value in (odd or given).items())

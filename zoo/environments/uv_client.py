@@ -134,14 +134,14 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
     if "hash mismatch" in text:
         return (
             "a downloaded file is not the one the lock names (hash mismatch), so nothing of it was installed",
-            "If a mirror is configured, it may serve altered files; otherwise try again later.",
+            "If a mirror is configured, it may serve altered files; if not, try again later.",
         )
     pin = missing_cpu_build(outcome)
     if pin:
         return (
             f"{pin}, PyTorch's build without CUDA, is on no package index that could be reached and in no folder "
             "named by UV_FIND_LINKS",
-            f"PyTorch has an index of its own for CPU wheels. Download the file of {pin} for this Python from it, "
+            f"PyTorch has a separate index for CPU wheels. Download the file of {pin} for this Python from it, "
             "set UV_FIND_LINKS to the folder where it lies, and run the same command again.",
         )
     if is_network(outcome) and "certificate" in text:

@@ -1,7 +1,7 @@
 """Choose the fastest point in the range of a recipe by a few timed steps, before the first step of a training.
 
-The steps are taken by a process of its own. So the training is the one that the same settings on the command line
-give, and a point at which the system kills the process for its memory is not taken, which is no failure.
+The steps are taken by a separate process. So the training is the one that the same settings on the command line
+give, and a point at which the system kills the process for its memory is not taken, which is not a failure.
 """
 
 import dataclasses
@@ -100,7 +100,6 @@ def _found(
 
 
 def _file(environment: Environment, machine: Machine, request: Request) -> Path:
-    """Return the path of results for this machine, stack, model and input."""
     parts, settings = request.to_json(), {}
     for name, keys in TIMED.items():
         settings[name] = {key: parts.get(name, {}).get(key) for key in keys}

@@ -263,7 +263,7 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
 
 
 def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
-    """Return a sentence about missing files in the environment, if the worker reported no error of its own."""
+    """Return a sentence about missing files in the environment, if the worker itself reported no error."""
     environment = Path(context.record.stack.get("environment", ""))
     damage = None if outcome.failed_with(*ERROR_KINDS) else store.damage(environment)
     return f"The environment {environment} is damaged: {damage}. " if damage else ""

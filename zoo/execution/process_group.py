@@ -83,7 +83,7 @@ class ProcessGroup:
         self._lines.put(None)
 
     def _watch(self) -> None:
-        """End all processes after one fails; its status becomes that of the group.
+        """End all processes after one fails; its status becomes the group's.
 
         Among several that ended since the last check, a killed one is the cause of the failure of the rest.
         """

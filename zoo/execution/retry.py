@@ -71,9 +71,9 @@ def recovery_hints(folder: Path, outcome: Outcome, record: RunRecord) -> list[st
     smaller = f" trainer.batch_size={size // 2}" if isinstance(size, int) and size > 1 else ""
     resume = records.resume_command(folder, record.config)
     if outcome.failed_with(OUT_OF_MEMORY):
-        return [f"To go on with smaller batches: {resume}{smaller}"]
+        return [f"To resume with smaller batches: {resume}{smaller}"]
     if not any((folder / "checkpoints").glob("*.json")):
         return []
     died = outcome.returncode < 0 and not outcome.silent_s
-    hint = [f"If memory ran out, with smaller batches: add{smaller}"] if died and smaller else []
-    return [f"To go on from the last checkpoint: {resume}", *hint]
+    hint = [f"If memory ran out, use smaller batches: add{smaller}"] if died and smaller else []
+    return [f"To resume from the last checkpoint: {resume}", *hint]

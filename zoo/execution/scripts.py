@@ -21,7 +21,7 @@ OF_TERMINAL = ("SIGINT", "SIGQUIT")
 # Deliberate ends, which need no explanation.
 ON_PURPOSE = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
 MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
-# Packages whose name differs from that of their module.
+# Packages whose name differs from their module's.
 PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
             "yaml": "pyyaml"}  # fmt: skip
 

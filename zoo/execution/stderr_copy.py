@@ -1,6 +1,6 @@
 """Copy standard error of a process to ours, and keep its end.
 
-If ours is a terminal, the process gets a pseudo-terminal, so that it draws the same output; otherwise a pipe.
+If ours is a terminal, the process gets a pseudo-terminal, so that it draws the same output; if not, a pipe.
 """
 
 import contextlib

@@ -29,7 +29,7 @@ class Stopper:
         self.rest()
         self._steps += 1
         if self._steps == 1:
-            console.say("\nStopping after the step in hand; what was learnt is kept. Ctrl-C again: stop at once.")
+            console.say("\nStopping after this step and saving a checkpoint. Press Ctrl-C again to stop immediately.")
             self._asked()
             self._send(self._process.interrupt, INTERRUPT_GRACE_S)
         elif self._steps == 2:

@@ -60,7 +60,6 @@ class Training:
         return is_running
 
     def _elapsed(self) -> float:
-        """Return the seconds since it began, by the clock of this machine."""
         return 0.0 if self._began is None else time.monotonic() - self._seen_at
 
     def _new_epochs(self) -> list[tuple[int, float, float]]:

@@ -186,4 +186,4 @@ def _events(lines: Iterable[bytes]) -> Iterator[Event]:
         if event is not None:
             yield event
         else:
-            console.warn(f"The worker wrote a line that is no event: {line[:120]!r}")
+            console.warn(f"The worker wrote a line that is not an event: {line[:120]!r}")

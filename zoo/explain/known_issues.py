@@ -89,7 +89,7 @@ class Finding:
 def explain(text: str, backend: str | None = None) -> list[Finding]:
     """Find the known issues in a log.
 
-    ``backend`` ran, if known: issues of others are excluded, except for ``cpu``, which runs any stack.
+    ``backend`` ran, if known: issues of other backends are excluded, except for ``cpu``, which runs any stack.
 
     Returns:
         One finding per issue, by line.

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-# Inverse strength of the penalty: with two classes, a quarter of scikit-learn's C. Half and twice it are no better.
+# Inverse strength of the penalty: with two classes, a quarter of scikit-learn's C. Neither half nor twice is better.
 STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # Largest number of features times (classes - 1); texts beyond that are left out. It takes 1.5 GB and half a minute.

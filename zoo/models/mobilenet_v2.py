@@ -96,7 +96,7 @@ def _tensor_shape(compat, input_tensor, input_shape):
     shape = compat.static_shape(input_tensor)
     if input_shape is not None and shape[1:] != tuple(input_shape):
         raise ValueError(
-            "`input_shape` should be that of `input_tensor`, %s. Received input_shape=%s" % (shape[1:], input_shape)
+            "`input_shape` differs from the shape of `input_tensor`, %s: input_shape=%s" % (shape[1:], input_shape)
         )
     return shape
 

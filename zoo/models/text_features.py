@@ -97,7 +97,7 @@ def log_count_ratios(texts):
     """Return how much more common each feature is in the texts of each class than in all other texts.
 
     As Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2: the logarithm of the ratio of the shares
-    of texts that have the feature, each count raised by one; here of each class against all others.
+    of texts that have the feature, each count raised by one; here of each class against all remaining classes.
 
     Args:
         texts: (features, classes), from :func:`counts`.

@@ -142,7 +142,7 @@ class EpochEvent(Event):
 
 
 class ArtifactEvent(Event):
-    """A file was written, the ``index``-th of its ``kind`` or that of a ``step``."""
+    """A file was written, the ``index``-th of its ``kind`` or the one of a ``step``."""
 
     kind: str
     path: str

@@ -52,7 +52,7 @@ def _legend(parts: Sequence[str]) -> Html:
 
 
 def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
-    """Draw one bar per value from zero; reported values of others look different."""
+    """Draw one bar per value from zero; values from publications look different."""
     kept = [(name, value, apart) for name, value, apart in rows if value > 0]
     if not kept:
         return Html("")

@@ -24,7 +24,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its name and its points from left to right; ``apart`` marks reported values of others."""
+    """A line: its name and its points from left to right; ``apart`` marks values from publications."""
 
     name: str
     points: Sequence[Point]

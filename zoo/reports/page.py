@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.reports.html import Html, join, tag
+from zoo.reports.html import Html, folded, join, tag
 from zoo.reports.sections import benchmarks, comparison, provenance, results
 from zoo.reports.units import seconds
 from zoo.runs.untrusted import Untrusted, read_record
 
 STYLE = Path(__file__).with_name("page.css")
 GENERATOR = "zoo report"
+FOLDED = ("device", "machine", "stack", "evidence", "files")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,6 @@ def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]])
 
 
 def _names(folders: list[Path]) -> dict[Path, str]:
-    """Return the shortest unique suffix of each path."""
     names: dict[Path, str] = {}
     left, count = set(folders), 1
     while left:
@@ -128,7 +128,8 @@ def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | Non
         ("files", "Files", lambda: provenance.files(record, folder)),
     ]
     for name, title, make in makers:
-        yield prefix + name, title, make()
+        body = make()
+        yield prefix + name, title, folded("Show", body) if body and name in FOLDED else body
 
 
 def _section(level: int, anchor: str, title: str, body: Html | None) -> Html:

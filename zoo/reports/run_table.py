@@ -122,7 +122,7 @@ def summaries(root: Path, folders: list[Path]) -> list[RunSummary]:
 def _summary(folder: Path, name: str) -> RunSummary:
     try:
         record = read_record(folder)
-    except ZooError:  # a damaged folder must not hide others; its own report has the error
+    except ZooError:  # a damaged folder must not hide the rest; its own report has the error
         return RunSummary(name, "", exit="damaged")
     metric = next((name for name in HEADLINES if record.number("metrics", name) is not None), "")
     return RunSummary(

@@ -107,7 +107,7 @@ def create_training_context(command: Command[S], overrides: Overrides) -> RunCon
     backend, stack = context.choice.backend, context.choice.stack
     if not (backend.trains and stack.trains):
         name = f"Stack {stack.name}" if backend.trains else f"Backend {backend.name}"
-        raise ZooError(f"{name} cannot train: {stack.about}", "`python -m zoo doctor` tells what can.")
+        raise ZooError(f"{name} cannot train: {stack.about}", "`python -m zoo doctor` lists the stacks that can.")
     return context
 
 

@@ -143,7 +143,7 @@ def add(path: Path, row: Row) -> list[Row]:
     """Add a row to a file atomically, replacing one with the same :func:`key`; return all rows."""
     wrong = problems(row)
     if wrong:
-        raise ZooError(f"This is no evidence:\n{bulleted(wrong)}", "Nothing was written.")
+        raise ZooError(f"Invalid evidence:\n{bulleted(wrong)}", "Nothing was written.")
     rows = [*(other for other in read_file(path) if key(other) != key(row)), row]
     rows.sort(key=lambda each: (GRADES.index(each["grade"]), *map(str, key(each))))
     content = json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -177,7 +177,7 @@ def problems(row: Any) -> list[str]:
     if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
         violations.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
     violations += (
-        [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is no ISO date"]
+        [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is not an ISO date"]
     )
     return [*violations, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
 
@@ -203,7 +203,7 @@ def _own_problems(row: Row) -> Iterator[str]:
     if not row["data"].get("sha256"):
         yield f"a {grade} row needs data.sha256"
     if row["preset"] != "full" and row["expected"] is not None:
-        yield f"preset {row['preset']!r} is never held against an expectation, got expected {row['expected']!r}"
+        yield f"preset {row['preset']!r} has no expectation, but expected is {row['expected']!r}"
 
 
 def _machine_paths(value: Any, where: str = "the row") -> Iterator[tuple[str, str]]:

@@ -78,10 +78,8 @@ def refuse_traps(folder: Path) -> None:
     """
     for path in folder.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            what = "a link, and what it leads to would be written to" if path.is_symlink() else "no file"
-            raise ZooError(
-                f"{path} is {what}", "No run makes such things. Put a copy of the file there, or remove it."
-            )
+            what = "a link, through which another file would be changed" if path.is_symlink() else "not a file"
+            raise ZooError(f"{path} is {what}", "Replace it by a copy of the file, or remove it.")
 
 
 def run_folders(root: Path) -> list[Path]:

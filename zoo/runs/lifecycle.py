@@ -56,7 +56,6 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
 
 
 def _check_folder(context: RunContext[Settings]) -> None:
-    """Do the checks of :func:`start_run`, without writing anything."""
     output, folder = context.settings.output, context.resumes
     if folder is None:
         run_folder.check_new(user_path(output.root), output.name)
@@ -162,7 +161,7 @@ def _disk_error(folder: Path, error: BaseException) -> OSError | None:
 
 def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
     command = records.resume_command(context.folder, context.record.config)
-    hints = [f"To go on once there is room: {command}"] if context.verb == "train" else []
+    hints = [f"To resume once there is space: {command}"] if context.verb == "train" else []
     return ZooError(f"Cannot write the run folder {context.folder}: {error.strerror}", "\n".join([ROOM, *hints]))
 
 

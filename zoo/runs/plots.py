@@ -31,7 +31,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
         # Training metrics are means over an epoch, so they lag half an epoch behind those of validation.
         axes.plot(epochs, [row[name] for row in history], "o-", ms=4, color="tab:blue", label="training (epoch mean)")
-        # A language model's accuracy is that of its tokens.
+        # A language model's accuracy counts tokens.
         judged = next((key for key in (f"val_{name}", f"val_token_{name}") if key in history[0]), None)
         if judged:
             values = [row[judged] for row in history]
@@ -39,7 +39,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             _mark_best(axes, history, judged)
         axes.set(xlabel="epoch", ylabel=label)
         if name == "loss" and all(row[name] > 0 for row in history):
-            axes.set_yscale("log")  # otherwise the last epochs lie on the axis
+            axes.set_yscale("log")  # on a linear scale the last epochs lie on the axis
             _plain_numbers(axes)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)

@@ -9,7 +9,7 @@ from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
 from zoo.environments import backends
 
-# Scaling of the learning rate with the batch size: the exponent of its ratio to that of the recipe.
+# Scaling of the learning rate with the batch size: the exponent of its ratio to the recipe's.
 RULES = {"linear": 1.0, "sqrt": 0.5, "fixed": 0.0}
 BATCH, RATE, PRECISION = "trainer.batch_size", "trainer.learning_rate", "trainer.precision"
 SETTINGS = (BATCH, RATE, PRECISION)

@@ -182,7 +182,7 @@ def as_written(folder: Path) -> Json:
         record = json.loads(_text(path))
     except FileNotFoundError as error:
         raise ZooError(
-            f"{folder} is no run folder: it has no {RECORD}", "Give the folder that `train` made."
+            f"{folder} is not a run folder (no {RECORD})", "Give a folder that `train` created."
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
@@ -195,7 +195,7 @@ def as_written(folder: Path) -> Json:
 
 def _text(path: Path) -> str:
     if path.exists() and not path.is_file():
-        raise ValueError("it is no file")
+        raise ValueError("it is not a file")
     with path.open("rb") as source:
         content = source.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -238,7 +238,7 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
     if state == "running":
         raise ZooError(f"{missing}: the run has not ended yet", "Wait for its end, or give another run.")
     command = resume_command(folder, record.get("config"))
-    raise ZooError(f"{missing}: the run was cut off ({state})", f"To go on with it: {command}")
+    raise ZooError(f"{missing}: the run was cut off ({state})", f"Resume it: {command}")
 
 
 def resume_command(folder: Path, config: object) -> str:

@@ -40,7 +40,7 @@ def folder_of(overrides: Overrides) -> Path:
 
 
 def settle(overrides: Overrides) -> Overrides:
-    """Replace ``resume=auto`` by ``resume=FOLDER`` if the run exists; remove it otherwise."""
+    """Replace ``resume=auto`` by ``resume=FOLDER`` if the run exists, else remove it."""
     if requested(overrides) != AUTO:
         return overrides
     folder = named_folder(overrides)
@@ -74,7 +74,7 @@ def expand(overrides: Overrides) -> Overrides:
     run_folder.refuse_traps(folder)
     content = records.read(folder)
     if content.get("verb") != "train":
-        raise ZooError(f"{folder} is no training: nothing to resume", "Give the folder that `train` made.")
+        raise ZooError(f"{folder} is not a training, so it cannot be resumed", "Give a folder that `train` created.")
     records.require(folder, content, NEEDED)
     record = RunRecord.from_json(content)
     _refuse_complete(record, folder, overrides)
@@ -96,7 +96,7 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)
-        console.warn(f"These are not taken from the run's record: {shown}. Give again what is to be used")
+        console.warn(f"Not taken from the run's record: {shown}. Repeat them if you need them")
         first = first.without(*(entry.key for entry in outward))
     if not (given.is_given("stack") or given.is_given("backend")):
         first = first.with_(KEY, {"stack": record.stack["name"]})

@@ -99,7 +99,6 @@ class Application:
             self._metrics.seconds.labels(model.model.name).observe(time.perf_counter() - began)
 
     async def _generate(self, request: Request) -> Response:
-        """Stream the output of a language model as server-sent events."""
         model = self._asked(request)
         pieces = await model.generate(request)
         first = await anext(pieces, "")  # errors until then set the status

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
 SECONDS = 20.0
-# Address space of a process: several times that of the largest image with all its copies.
+# Address space of a process: several times the largest image with all its copies.
 MOST_BYTES = 3 << 30
 QUALITY = 92
 
@@ -74,14 +74,14 @@ class Decoders:
         except (TimeoutError, OSError, EOFError) as error:
             await process.end()
             words = f"it took longer than {SECONDS:g} s" if isinstance(error, TimeoutError) else "it broke down"
-            raise RequestError(422, f"The picture cannot be used: the decoder gave up over it ({words})") from None
+            raise RequestError(422, f"The image cannot be used: the decoder failed ({words})") from None
         except asyncio.CancelledError:
             await process.end()  # part of an answer may be pending
             raise
         finally:
             self._idle.put_nowait(process)
         if "problem" in answer:
-            raise RequestError(422, f"The picture cannot be used: {answer['problem']}")
+            raise RequestError(422, f"The image cannot be used: {answer['problem']}")
         return answer, more
 
 

@@ -251,7 +251,6 @@ def _fail(futures: "list[asyncio.Future[Any]]", error: RequestError) -> None:
 
 
 def _give_up(futures: "list[asyncio.Future[Any]]") -> None:
-    """Cancel futures, and consume the exceptions of failed ones."""
     for future in futures:
         if not future.cancel() and not future.cancelled():
             with contextlib.suppress(Exception):

@@ -180,7 +180,7 @@ class _Answer:
         """Send an error, unless an answer has begun.
 
         Args:
-            is_read: whether all of the request was read; otherwise the connection may have to be closed.
+            is_read: whether all of the request was read; if not, the connection may have to be closed.
             more: headers.
         """
         if self._begun:

@@ -59,14 +59,14 @@ def parsed(body: bytes) -> Json:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise RequestError(400, f"The body is no JSON: {str(error)[:200]}") from None
+        raise RequestError(400, f"The body is not valid JSON: {str(error)[:200]}") from None
     if not isinstance(content, dict):
-        raise RequestError(400, f"The body is an object with `instances`, not {kind_of(content)}")
+        raise RequestError(400, f"The body must be an object with `instances`, not {kind_of(content)}")
     return content
 
 
 def of_json(body: bytes) -> Asked:
-    """Parse a body like ``{"instances": [...]}`` (TensorFlow Serving, KServe); raise RequestError for others."""
+    """Parse a body like ``{"instances": [...]}`` (TensorFlow Serving, KServe); raise RequestError for any other."""
     content = parsed(body)
     instances, parameters = content.get("instances"), content.get("parameters", {})
     if not isinstance(instances, list):
@@ -105,7 +105,7 @@ def text_of(instance: Any, key: str, most: int) -> str:
 def bytes_of(name: str, instance: Any) -> bytes:
     """Return the bytes of an image, ``{"b64": ...}``, also in an object, or plain Base64, else raise RequestError."""
     if not isinstance(instance, bytes | dict | str):
-        raise RequestError(400, f"An instance for {name} is a picture, not {kind_of(instance)}")
+        raise RequestError(400, f"An instance for {name} must be an image, not {kind_of(instance)}")
     value: Any = instance
     for _ in range(2):
         if isinstance(value, dict):
@@ -113,11 +113,11 @@ def bytes_of(name: str, instance: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):
-        raise RequestError(400, 'A picture is {"b64": BASE64} or a list of pixels')
+        raise RequestError(400, 'An image must be {"b64": BASE64} or a list of pixels')
     try:
         return base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
     except (binascii.Error, ValueError):
-        raise RequestError(400, "The picture is no Base64") from None
+        raise RequestError(400, "The image is not valid Base64") from None
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:

@@ -14,7 +14,7 @@ STATUSES = {
     "413": "the body or a text is too large",
     "415": "the type of the body is not known",
     "421": "the server is not called so",
-    "422": "a picture or a text cannot be used",
+    "422": "an image or a text cannot be used",
     "429": "too many requests wait: come again after Retry-After seconds",
     "503": "the worker was lost or is not ready: come again after Retry-After seconds",
     "504": "there was no answer in time",

@@ -74,7 +74,7 @@ class Served(abc.ABC):
 
     @classmethod
     def kind(cls) -> str:
-        """Return the name of the kind: that of its module, here and in the worker."""
+        """Return the name of the kind: its module's name, here and in the worker."""
         return cls.__module__.rpartition(".")[2]
 
     @abc.abstractmethod

@@ -61,7 +61,6 @@ def _allow_connections() -> None:
 
 
 def _run(server: "_Server") -> int:
-    """Run a server in uvloop's event loop if available."""
     try:
         from uvloop import new_event_loop
     except ImportError:  # Windows
@@ -164,7 +163,7 @@ class _Server:
         self._asked += 1
         self._app.draining = True
         if self._asked == 1:
-            notices.say("\nStopping after the requests in hand. Ctrl-C again: stop at once.")
+            notices.say("\nStopping after the current requests. Press Ctrl-C again to stop immediately.")
         if self._http is None:
             if task is not None:
                 task.cancel()

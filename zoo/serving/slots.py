@@ -87,7 +87,6 @@ class PictureSlots:
 
 
 def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":
-    """Map a new file that only its owner can read."""
     import numpy as np
 
     Path(path).touch(mode=0o600)

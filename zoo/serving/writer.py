@@ -53,7 +53,6 @@ class Writer(Supervisor):
             await asyncio.sleep(0.01)
 
     def _watch(self) -> None:
-        """Kill the worker if it is silent for too long during a generation."""
         if self._timer is not None:
             self._timer.cancel()
         loop = asyncio.get_running_loop()

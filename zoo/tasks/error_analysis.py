@@ -51,7 +51,7 @@ def read(folder: Path) -> "tuple[str, Judged] | None":
 def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged") -> Json:
     """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv``; return the fields for ``run.json``.
 
-    ``predictions`` of the evaluated ``part`` are from :func:`read`; ``title`` is that of the image.
+    ``predictions`` of the evaluated ``part`` are from :func:`read`; ``title`` is the image's.
     """
     names = items.class_names
     matrix = _matrix(predictions, len(names))

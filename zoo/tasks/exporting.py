@@ -73,7 +73,7 @@ class Subject:
     @property
     def about(self) -> str:
         if self.source is None:
-            source = str((self.record.get("weights") or {}).get("source", "of its own"))
+            source = str((self.record.get("weights") or {}).get("source", "saved in the model"))
             return f"weights {os.path.basename(source)}"  # not the path: it is of no use elsewhere
         return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
 
@@ -142,8 +142,8 @@ def _refuse_taken(target: Path) -> None:
 def _refuse_uncalibrated(settings: ExportConfig, subject: Subject) -> None:
     if "int8" in settings.quantize and subject.calibration is None:
         raise ZooError(
-            "quantize=int8 needs items to calibrate with, and nothing tells which this model was trained with",
-            "Give calibrate=FOLDER, a folder of images such as it was trained with, or another quantize=.",
+            "quantize=int8 needs items for calibration, and this model has no record of its training data",
+            "Give calibrate=FOLDER, a folder of images like its training data, or another quantize=.",
         )
 
 
@@ -192,7 +192,6 @@ def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, 
 
 
 def _source(function: Callable[..., Any]) -> str:
-    """Return the source of a function without notes to our own tools."""
     return re.sub(r"  # (noqa|fmt): .*", "", inspect.getsource(function))
 
 
@@ -274,7 +273,7 @@ def _place(part: Path, target: Path) -> None:
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise ZooError(
-                f"{target} has come to be there meanwhile, and nothing in it is touched", ELSEWHERE
+                f"{target} already exists (created while this command ran); it was not changed", ELSEWHERE
             ) from error
         raise
 

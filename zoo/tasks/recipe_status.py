@@ -227,7 +227,7 @@ def _missing(
 def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
     """Return the path of a data set below a folder: a folder of its name, or else the file with its checksum.
 
-    ``sha256`` is that of its single file, if a recipe promises something for it.
+    ``sha256`` is the one of its single file, if a recipe promises something for it.
     """
     own = folder / data
     if own.is_dir() or sha256 is None:

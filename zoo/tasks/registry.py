@@ -34,7 +34,6 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
 
 
 def _complete(verb: str, overrides: Overrides) -> Run | None:
-    """Return the run that ``resume=auto`` names if it is complete."""
     if verb != "train" or resume.requested(overrides) != resume.AUTO:
         return None
     folder = resume.named_folder(overrides)

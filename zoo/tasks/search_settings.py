@@ -97,7 +97,7 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
     states = [trial["state"] for trial in result["trials"]]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     shares = [f"{name} {share:.2f}" for name, share in result["importances"].items()]
-    lines = [f"{len(states)} trials ({counted}); picture: {search.folder / 'trials.png'}"]
+    lines = [f"{len(states)} trials ({counted}); image: {search.folder / 'trials.png'}"]
     lines += [f"Importance of the settings: {', '.join(shares)}"] if shares else []
     winner = result["winner"]
     if winner is None:

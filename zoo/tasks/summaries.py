@@ -134,7 +134,7 @@ def predictions(run: Run) -> list[str]:
 
 
 def _likeliest(row: dict[str, Any], count: int) -> str:
-    """Return the likeliest classes of a row with their probabilities; only one if the row has no others."""
+    """Return the likeliest classes of a row with their probabilities; only one if the row has one."""
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
     ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
     return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

@@ -78,7 +78,7 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
     needed = dict.fromkeys(entry.text for each in elements for entry in each if resume.reaches_out(entry))
     wrong = [text for text in rest.words if text not in needed]
     if wrong:
-        raise ZooError(f"This would be another sweep: {listed(wrong)}", "Leave that out, or sweep anew.")
+        raise ZooError(f"Cannot resume this sweep with {listed(wrong)}", "Remove it, or start a new sweep.")
     missing = [text for text in needed if text not in rest.words]
     if missing:
         raise ZooError(
@@ -95,7 +95,7 @@ def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
     old = Overrides.parse(sweep.launcher).without(*given.layers)
     outward = old.without(*inward)
     if outward:
-        console.warn(f"Not taken from the sweep's record: {' '.join(outward.words)}. Give again what is to be used")
+        console.warn(f"Not taken from the sweep's record: {' '.join(outward.words)}. Repeat them if you need them")
     return old.only(*inward) | given
 
 
@@ -140,7 +140,7 @@ def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) ->
         else:
             _by_launcher(planned)
     except KeyboardInterrupt:
-        console.say(f"Stopped. To go on: {shlex.join(words)}")
+        console.say(f"Stopped. To resume: {shlex.join(words)}")
         return INTERRUPTED
     finally:
         lock.release(handle)

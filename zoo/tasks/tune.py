@@ -135,7 +135,6 @@ def _search(search: Search, journal: Study, executor: Executor) -> None:
 
 
 def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> None:
-    """Start trials up to the number of concurrent ones."""
     while len(state.running) < search.jobs and (state.waiting or len(journal.trials) < search.trials):
         trial, failures = state.waiting.popleft() if state.waiting else (journal.ask(search.space), 0)
         settings = search.fixed.with_("tune", {**trial.values, "seed": search.seed})
@@ -220,7 +219,6 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
 
 
 def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -> float | None:
-    """Return the seconds of a training to the target, or None if it misses it."""
     training = _begin(search, executor, settings, name)
     with drive.stopped_in_order({name: training.job}):
         while training.follow(lambda *_: True):
@@ -260,7 +258,7 @@ def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[s
 
 
 def keep(path: Path, row: dict[str, Any]) -> None:
-    """Write a winner into a file of winners, replacing that of the same data, stack, machine and settings."""
+    """Write a winner into a file of winners, replacing the one of the same data, stack, machine and settings."""
     key = ("data", "stack", "machine", "fixed")
     rows = [other for other in search_space.existing(path) if any(other.get(name) != row[name] for name in key)]
     write_json(path, [*rows, row], parents=True)

@@ -177,7 +177,6 @@ def _identity(commit: str | None, version: str) -> str:
 
 
 def _command(record: Json) -> str:
-    """Return the command to repeat it, without the paths of this machine."""
     left_out = ("stack=", OWN_POINT)
     given = [declared.public(text) for text in record["command"][4:] if not text.startswith(left_out)]
     words = [_without_place(text) for text in given if text]
@@ -245,7 +244,7 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
     if not config_files.recipe_files(model, backend):
         remarks.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
-        remarks.append(f"preset={row['preset']} shows that it trains; it is held against no expectation.")
+        remarks.append(f"preset={row['preset']} shows that it trains; the expected figures do not apply.")
     elif promises.not_applicable(record):
         remarks.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
     elif row["expected"] is None:
@@ -287,5 +286,5 @@ def _is_checkout() -> bool:
 def _check_identity() -> None:
     """Check, before an hour of training, that the evidence can name its version of the zoo."""
     if not _identity(records.git_commit(), lifecycle.version()):
-        message = "Nothing says which version of the zoo this is: it is no git checkout and is not installed"
+        message = "The version of the zoo is unknown: it is neither a git checkout nor installed"
         raise ZooError(message, "Clone it with git, or install it, and validate again.")

@@ -51,9 +51,9 @@ def _checked(path: Path, count: int) -> list[str]:
     names = read(path)
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(names) < 10_000 else []
     if len(names) != count:
-        raise ZooError(f"{path} names {len(names):,} classes, and the network tells {count:,} apart", KINDS)
+        raise ZooError(f"{path} names {len(names):,} classes, but the network has {count:,}", KINDS)
     if twice:
-        console.warn(f"{path} names several classes alike: {listed(twice)}")
+        console.warn(f"{path} has duplicate class names: {listed(twice)}")
     return names
 
 

@@ -56,7 +56,7 @@ def show(path: Path) -> list[str]:
     network = recognition.recognize(weights)
     known = [f"It holds {pretrained.describe(network)}"] if network else []
     if network and network.top_problem:
-        known.append(f"As it stands it trains other classes, but tells none: it {network.top_problem}")
+        known.append(f"It can be fine-tuned, but cannot classify: it {network.top_problem}")
     notes = [*_scaling(network), *network.notes] if network else []
     if kind.word in file_kinds.MODELS:
         known.insert(0, f"It is {kind.about}, saved by Keras {sandbox.read_model(path)['version'][:50] or 'unknown'}")

@@ -54,7 +54,7 @@ def choose(wanted: str, weights: str | None) -> FeatureNetwork:
     """Choose a network.
 
     Args:
-        wanted: its name, or ``auto``: that of available weights, or ``random`` with a warning.
+        wanted: its name, or ``auto``: the network of available weights, or ``random`` with a warning.
         weights: path of its weights; None means earlier downloads. If there are none, a named network is downloaded,
             but not for ``auto``.
     """
@@ -71,9 +71,9 @@ def choose(wanted: str, weights: str | None) -> FeatureNetwork:
     if wanted != "auto":
         return _read(wanted, download(wanted))
     console.warn(
-        "No weights of VGG or SqueezeNet are at hand: features=random judges the style, by untrained filters. "
-        "Trained ones see more: features=vgg19 downloads them (80 MB), features=squeezenet others (3 MB), "
-        "feature_weights=FILE names your own."
+        "No weights of VGG or SqueezeNet are available: the style is measured with untrained filters "
+        "(features=random). Better: features=vgg19 (downloads 80 MB), features=squeezenet (3 MB) or "
+        "feature_weights=FILE."
     )
     return FeatureNetwork("random", "drawn by the seed")
 
@@ -151,11 +151,11 @@ def _check_unchanged(path: Path, row: PublishedFile) -> None:
     expected = row.checksum.get("sha256") or _noted(note)
     if expected is None:
         atomic_write(note, sha256 + "\n")
-        console.say(f"{path.name} has the md5 that Keras knows; its sha256, {sha256}, must stay from now on")
+        console.say(f"{path.name} has the md5 that Keras publishes. Its sha256, {sha256}, is checked from now on")
     elif expected != sha256:
         raise ZooError(
             f"{path} is no longer the file that was downloaded: its sha256 was {expected} and is {sha256}",
-            f"Remove it and {note.name}, and it is fetched anew.",
+            f"Remove it and {note.name} to download it again.",
         )
 
 

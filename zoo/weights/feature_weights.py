@@ -46,7 +46,7 @@ def read_shards(folder: Path) -> "Arrays":
         groups = json.loads(path.read_bytes())["weightsManifest"]
         present = [group for group in groups if any((folder / name).exists() for name in _shards(folder, group))]
         if not present:
-            raise formats.RejectedFileError(path, "none of its shards is beside it")
+            raise formats.RejectedFileError(path, "its shards are missing in the same folder")
         return {_plain(name): array for group in present for name, array in _group(folder, group).items()}
     except OSError as error:
         raise storage_error("read", Path(error.filename or path), error) from error

@@ -64,7 +64,7 @@ class RejectedFileError(ZooError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path} is refused: {reason}",
-            "Get the file again from where it came, or save it anew with the library that made it.",
+            "Download the file again, or save it again with the library that created it.",
         )
 
 
@@ -160,7 +160,7 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
 
 
 def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
-    """Detect alphabetical order, which replaced that of the layers: in layers, kernels come before biases."""
+    """Detect alphabetical order, which replaced the order of layers: in layers, kernels come before biases."""
     names = list(arrays)
     sorted_away = len(names) > 1 and names == sorted(names)
     return ("its entries are in the order of the alphabet, not of the layers",) if sorted_away else ()
@@ -217,7 +217,6 @@ def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.floa
 
 
 def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
-    """Return the names in the order stored in the zoo's own files, or None."""
     note = metadata.get("order") if isinstance(metadata, dict) else None
     try:
         order = json.loads(note) if isinstance(note, str) else None

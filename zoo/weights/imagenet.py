@@ -134,9 +134,9 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
     said = _judged(path, row, plain_networks.probabilities(str(model["name"]), arrays, _picture(model["input_size"])))
     atomic_write(_note(path.name), sha256 + "\n", parents=True)
     console.say(
-        f"{path.name} is trusted on first use, since Keras publishes no sha256 of it: its weights have the names and "
-        f"shapes of {model['name']}, are finite, and take the picture of a tower for {said}. Its sha256 is noted in "
-        f"{_note(path.name)}, and later downloads must have it. To demand it elsewhere: weights.checksum={sha256}"
+        f"{path.name} is trusted on first use, because Keras publishes no sha256 for it. Its weights have the names "
+        f"and shapes of {model['name']}, are finite, and classify the image of a tower as {said}. Later downloads "
+        f"must have the same sha256, noted in {_note(path.name)}. On other machines: weights.checksum={sha256}"
     )
 
 
@@ -149,9 +149,9 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
     if wrong or best not in row.plausible or float(chances[row.plausible].sum()) < PLAUSIBLE:
         wanted = ", ".join(f"{names[str(number)][1]} ({chance:.2f})" for number, chance in known.items())
         raise ZooError(
-            f"{path} is not the published network: it takes the picture of a tower for {said}"
-            + (f", and the published one for {wanted}" if known else ""),
-            f"Try again later. If you know the file to be right: weights.checksum={file_sha256(path)}",
+            f"{path} is not the published network: it classifies the image of a tower as {said}"
+            + (f", the published one as {wanted}" if known else ""),
+            f"Try again later. If you trust the file: weights.checksum={file_sha256(path)}",
         )
     return said
 

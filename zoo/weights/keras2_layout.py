@@ -65,7 +65,6 @@ def _texts(attributes: dict[str, Text], name: str) -> list[str]:
 
 
 def _plain(stored: str) -> str:
-    """Convert ``conv1_3/kernel:0`` to ``conv1_3/kernel``."""
     return stored.partition(":")[0]
 
 

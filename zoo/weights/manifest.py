@@ -31,7 +31,7 @@ def read(path: Path) -> Weights:
     """Read a manifest, or its folder.
 
     Weights with the names ``Variable``, ``Variable_1``, ... and the shapes of a feed-forward style network get the
-    names of its layers; all others keep their names.
+    names of its layers; any other keeps its name.
 
     Raises:
         OSError: the manifest cannot be opened.
@@ -66,7 +66,7 @@ def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]
         raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not the plain name of a file")
     path = manifest.parent / file
     if not path.is_file() or path.resolve().parent != manifest.parent.resolve():
-        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is no file in its folder")
+        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not a file in its folder")
     size, needed = path.stat().st_size, 4 * math.prod(shape)
     if size != needed:
         raise RejectedFileError(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} takes {needed:,}")

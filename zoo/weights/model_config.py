@@ -194,7 +194,7 @@ def head(rows: list[Layer]) -> list[str]:
     behind = rows[pools[-1] + 1 :] if pools else []
     ends = [index for index, row in enumerate(behind) if row.kind in ("dense", "conv2d")]
     plain = (*_NEUTRAL, "flatten", "reshape", "spatial_dropout2d", "dense", "conv2d")
-    after = ("activation", "softmax")  # their activation is that of the outputs
+    after = ("activation", "softmax")  # their activation applies to the outputs
     return [
         str(row.settings.get("name", row.kind))
         for index, row in enumerate(behind)

@@ -117,9 +117,9 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
     if network is None:
         layers = list(dict.fromkeys(weight.rpartition("/")[0] for weight in io.read(npz).arrays))
         raise ZooError(
-            f"{path} is none of {', '.join(imagenet.table())}: "
+            f"{path} is not a supported network ({', '.join(imagenet.table())}): "
             f"its {len(layers)} layers with weights are {listed(layers)}",
-            "Give a file of such a network: whole, or without its top; `python -m zoo weights show FILE` lists all.",
+            "Give a file of such a network, with or without its top. `python -m zoo weights show FILE` lists it.",
         )
     if network.channels != 3:
         raise ZooError(
@@ -132,13 +132,13 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
 
 
 def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise an error if a user's argument differs from that of the weights, except the image size."""
+    """Raise an error if a user's argument differs from the weights', except the image size."""
     wrong = [key for key in network.arguments if key in given and key != "input_size"]
     wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
     if wrong:
         asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
-        remedy = f"Leave model.{' and model.'.join(wrong)} out: the file tells."
-        raise ZooError(f"{path} holds {describe(network)}, and {asked} is asked for", remedy)
+        remedy = f"Leave model.{' and model.'.join(wrong)} out: the file sets it."
+        raise ZooError(f"{path} contains {describe(network)}, not {asked}", remedy)
 
 
 def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
@@ -196,7 +196,7 @@ def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
         facts = json.loads(npz.with_suffix(".json").read_text(encoding="utf-8"))
         return npz, count, Network(**facts) if facts else None
     except (ZooError, OSError, ValueError, TypeError):
-        console.warn(f"{npz} was damaged; it is made anew")
+        console.warn(f"{npz} was damaged; it is created again")
         return None
 
 

@@ -217,7 +217,7 @@ def _differences(
     wanted = [step.stride for step in steps if step.kind != "norm"]
     checks = {
         "has other strides than the published network": bool(strides) and strides != wanted,
-        "takes pictures that are no squares": bool(shape) and shape is not None and shape[0] != shape[1],
+        "takes images that are not square": bool(shape) and shape is not None and shape[0] != shape[1],
         "has another number of outputs a channel in some depthwise convolutions": uneven,
     }
     return [words for words, wrong in checks.items() if wrong]
@@ -239,7 +239,7 @@ def _scaling(
 
 def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]:
     if strange:
-        yield f"what its layers {listed(strange)} do to pixels is not known; scale= tells how to scale them"
+        yield f"the effect of its layers {listed(strange)} on pixels is unknown; set scale="
     if model_config.pads_both_sides(rows):
         yield "it pads maps on both sides, as Keras once did, and the zoo on one: probabilities differ a little"
 

@@ -56,8 +56,8 @@ class SavedModel:
         outputs: number of outputs, if the configuration has it.
         wanted_scale: ``scale=`` for its own layers; None if they do not scale, or not in a known way.
         scaled_by: the layer that scales pixels, or may; empty without one.
-        measures: the last layer of a model compiled for regression, such as of an age; empty otherwise.
-        labels: whether each of several outputs is a probability of its own: an image has any number of labels.
+        measures: the last layer of a model compiled for regression, such as of an age; empty for any other.
+        labels: whether each of several outputs is a separate probability: an image has any number of labels.
     """
 
     path: Path
@@ -141,7 +141,7 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
         if _is_custom(row):
             raise ZooError(
-                f"{path} is refused: {name!r} is a {kind}, which is no part of Keras: its code is not in the file",
+                f"{path} needs code that it lacks: {name!r} is a {kind}, which is not part of Keras",
                 OWN,
             )
 

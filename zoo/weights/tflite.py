@@ -42,7 +42,7 @@ def read(path: Path) -> "Arrays":
         raise RejectedFileError(path, f"it is {path.stat().st_size:,} bytes long")
     content = path.read_bytes()
     if content[4:8] != MAGIC:
-        raise RejectedFileError(path, "it is no TensorFlow Lite model")
+        raise RejectedFileError(path, "it is not a TensorFlow Lite model")
     with formats.readable(path):
         try:
             return _constants(_Table(content, _unsigned(content, 0)))

@@ -33,7 +33,7 @@ _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_wei
 
 
 def to_zoo(weights: Weights) -> Weights:
-    """Rename an encoder's weights to the zoo's names; keep all others."""
+    """Rename an encoder's weights to the zoo's names; keep the rest."""
     first = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
     if first is None:
         return weights
@@ -67,7 +67,7 @@ def _ours(name: str, prefix: str) -> str | None:
 
 
 def to_torch(weights: Weights) -> Weights:
-    """Rename an encoder's weights to those of ``torch.nn.TransformerEncoder``; keep all others."""
+    """Rename an encoder's weights to those of ``torch.nn.TransformerEncoder``; keep the rest."""
     arrays: Arrays = {}
     for name, array in weights.arrays.items():
         inside = re.fullmatch(r"layer(\d+)/(.+)", name)

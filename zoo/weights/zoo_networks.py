@@ -152,7 +152,7 @@ def _verify(network: ZooNetwork) -> None:
     for name, sha256 in network.card.files.items():
         path = network.folder / name
         if not path.is_file() or file_sha256(path) != sha256:
-            raise ZooError(f"{path} is not the file of its card", "Install the zoo anew, or restore it from git.")
+            raise ZooError(f"{path} differs from the checksum in its card", "Reinstall the zoo, or restore the file.")
 
 
 def as_run(overrides: Overrides) -> Overrides:
@@ -169,7 +169,6 @@ def as_run(overrides: Overrides) -> Overrides:
 
 
 def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
-    """Raise an error for a text model without ``run=`` or weights of the zoo."""
     of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
     if model and of_texts and not overrides.get("run"):
         known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
@@ -182,7 +181,7 @@ def _refuse_contradictions(source: str, model: str | None, overrides: Overrides)
         raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
     for entry in overrides:
         if entry.key == "run" or entry.key.startswith("model."):
-            words = f"{entry.text} has no use beside weights={source}, which tells the network"
+            words = f"{entry.text} has no effect with weights={source}"
             raise ZooError(words, f"Leave {entry.key} out.")
 
 

@@ -119,8 +119,8 @@ class FrozenModel:
             what = "probability" if within else "logit"
             return ["The model ends in one number: taken as the %s of the second class" % what]
         if not within:
-            return ["The model ends in no activation: a softmax is applied"]
-        return [] if sums else ["The numbers of the model do not sum to one: they are shown as they are"]
+            return ["The model has no final activation: a softmax is applied"]
+        return [] if sums else ["The model's outputs do not sum to one; they are shown unchanged"]
 
 
 def _image(shape):
@@ -176,7 +176,6 @@ def _only(rows, path):
 
 
 def _module(path, *names):
-    """Import the first available module of a runtime."""
     for name in names:
         try:
             return importlib.import_module(name)
@@ -291,7 +290,6 @@ def _roots(graph):
 
 
 def _reached(nodes, roots):
-    """Return the names of the nodes that some tensors or operations need."""
     reached, pending = set(), list(roots)
     while pending:
         name = pending.pop().lstrip("^").partition(":")[0]
@@ -302,7 +300,6 @@ def _reached(nodes, roots):
 
 
 def _called(nodes, bodies):
-    """Return the names of the functions that nodes call, directly or not."""
     called, pending = set(), list(nodes)
     while pending:
         for value in pending.pop().attr.values():

@@ -119,7 +119,6 @@ def _published(function, shape, classes, load):
 
 @contextlib.contextmanager
 def _without_loading(function):
-    """Let an architecture find its files without loading them."""
     names, model = _module(function), compat.keras.models.Model
     utilities = names.get("file_utils") or names["data_utils"]
     before = utilities.get_file, model.load_weights

@@ -41,7 +41,7 @@ def likeliest(predicted, labels):
 def of_likeliest(kept, prefix):
     """Return mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
 
-    ``kept`` is from :func:`likeliest`; ``prefix`` is that of the names, such as ``val_``.
+    ``kept`` is from :func:`likeliest`; ``prefix`` begins the names, such as ``val_``.
     """
     hits = kept["best"] == kept["label"][:, None]
     figures = {prefix + "loss": _cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}

@@ -83,7 +83,6 @@ def _explained(name):
 
 
 def _where(name, error):
-    """Return the last line of the file that an error passed through."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame[0] == name]
     return "%s, line %d, in %s" % (name, frames[-1][1], frames[-1][2]) if frames else name
 
@@ -91,7 +90,7 @@ def _where(name, error):
 def _said(error):
     words = "%s: %s" % (type(error).__name__, error)
     if isinstance(error, ImportError):
-        words += " (a model file can import what its stack has, and no files beside it)"
+        words += " (a model file can import packages of its stack, but not other files of its folder)"
     return words if len(words) <= 2000 else words[:2000] + " ..."
 
 

@@ -7,7 +7,7 @@ from zoo.worker import devices
 
 
 def settle(wanted):
-    """Resolve ``auto`` to ``bfloat16`` if it is known to be faster, and to ``float32`` otherwise.
+    """Resolve ``auto`` to ``bfloat16`` if it is known to be faster, else to ``float32``.
 
     It is faster with PyTorch on CPUs that multiply bfloat16 matrices in hardware: a step of VGG19 took a fifth of the
     time with AMX. Other CPUs compute it in float32 with conversions around it.

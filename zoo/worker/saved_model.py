@@ -39,7 +39,7 @@ def build(model):
     if ending == "linear":
         notes.append("The model ends in no activation: a softmax is applied")
     elif ending != "softmax":
-        notes.append("The model ends in %s, not in a softmax: its numbers are shown as they are" % ending)
+        notes.append("The model ends in %s instead of a softmax; its outputs are shown unchanged" % ending)
     return ending_in_probabilities(loaded)
 
 
@@ -52,11 +52,11 @@ def _load(path):
             return load(named, compile=False, **safe)
         except Exception as error:
             words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error).replace(named, path))
-            raise UserError(words + ". Objects that are no part of this Keras are not loaded") from error
+            raise UserError(words + ". Only objects of this Keras are loaded") from error
 
 
 def _with_suffix(path, folder):
-    """Return a path whose suffix tells Keras 3 the format: the path itself, or a link in a folder."""
+    """Return a path with the suffix that Keras 3 needs: the path itself, or a link in a folder."""
     with open(path, "rb") as stream:
         suffixes = (".h5", ".hdf5") if stream.read(4) == b"\x89HDF" else (".keras",)
     if path.endswith(suffixes):
@@ -67,7 +67,7 @@ def _with_suffix(path, folder):
 
 
 def _of_two(model, ending):
-    """Return the probabilities of both classes, from that of the second or, without an activation, from its logit."""
+    """Return the probabilities of both classes, from the second one's or, without an activation, from its logit."""
     layers = compat.keras.layers
     last = "softmax" if ending == "linear" else "linear"
     pair = layers.Dense(2, activation=last, name="probabilities", **compat.full_precision())

@@ -122,7 +122,7 @@ def test_a_damaged_mask_is_left_to_the_decoder(tmp_path: Path) -> None:
 )
 def test_flat_parts_are_not_classes(tmp_path: Path, folders: tuple[str, ...]) -> None:
     root = lay(tmp_path, *(f"{name}/{{}}.jpg" for name in folders))
-    with pytest.raises(ZooError, match=r"named like parts of a data set, but without class folders") as caught:
+    with pytest.raises(ZooError, match=r"names of parts of a data set, but without class folders") as caught:
         folder_scan.scan(root)
     assert "data.layout=classes" in caught.value.remedy
 
@@ -137,6 +137,6 @@ def test_the_same_parts_below_two_folders_are_not_classes(tmp_path: Path) -> Non
 def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     root = lay(tmp_path, "train/{}.jpg")
     (tmp_path / "labels.csv").write_text("id,breed\n0,a\n")
-    with pytest.raises(ZooError, match="no folders that name classes") as caught:
+    with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(root)
     assert "Tables such as labels.csv are not read" in caught.value.remedy

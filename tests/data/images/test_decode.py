@@ -62,7 +62,7 @@ def test_greys_of_every_depth(tmp_path: Path) -> None:
         decoded = decode.decode(tmp_path / name, SIZE).astype(float)
         assert np.abs(decoded - wanted).max() <= off, name
     Image.fromarray(np.full((9, 9), 1e6, np.float32)).save(tmp_path / "wide.tif")
-    with pytest.raises(decode.UnreadableError, match="grey values go from 1e\\+06"):
+    with pytest.raises(decode.UnreadableError, match="gray values go from 1e\\+06"):
         decode.decode(tmp_path / "wide.tif", SIZE)
 
 
@@ -151,7 +151,7 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     bomb(tmp_path / "bomb.png", 20_000)
     bomb(tmp_path / "odd.png", 10_000)
     reasons = {
-        "text.jpg": "not that of a picture", "cut.jpg": "damaged.*truncated", "empty.png": "is empty",
+        "text.jpg": "not an image", "cut.jpg": "damaged.*truncated", "empty.png": "is empty",
         "program.jpg": "PostScript document", "photo.heic": "sips -s format jpeg photo.heic",
         "pipe.jpg": "not a file", "folder.jpg": "not a file", "link.jpg": "no such file",
         "bomb.png": "more than 89,478,485 pixels", "odd.png": "10,000 x 10,000",

@@ -201,7 +201,7 @@ def test_a_video_is_told_with_the_command_that_makes_frames_of_it(tmp_path: Path
     (tmp_path / name).write_bytes(FILM[name])
     with pytest.raises(decode.UnreadableError) as caught:
         files.open_image(tmp_path / name)
-    assert f"it is a video; make pictures of its frames: mkdir frames && ffmpeg -i '{name}'" in str(caught.value)
+    assert f"it is a video; extract its frames: mkdir frames && ffmpeg -i '{name}'" in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", files.MOVING)

@@ -157,7 +157,7 @@ def spoil(root: Path) -> dict[str, str]:
     (root / "limes" / "bomb.png").write_bytes(bomb(20_000))
     os.mkfifo(root / "limes" / "pipe.png")
     return {
-        "limes/text.jpg": "not that of a picture",
+        "limes/text.jpg": "not an image",
         "limes/cut ü.jpg": "damaged",
         "limes/empty.png": "empty",
         "limes/bomb.png": "more than 89,478,485 pixels",
@@ -173,7 +173,7 @@ def test_what_is_no_picture_is_left_out_and_listed(tmp_path: Path, capsys: pytes
     assert set(reasons) == set(wrong)
     assert all(words in reasons[name] for name, words in wrong.items())
     assert folder.usable.sum() == 31
-    assert "Left out 5 of 36 pictures" in capsys.readouterr().err
+    assert "Skipped 5 of 36 images" in capsys.readouterr().err
     parts = folder_dataset.split(folder, validation=0.1, test=0.1, seed=1, train_limit=None, test_limit=None)
     used = {folder.listing.names[row] for rows in parts.values() for row in rows}
     assert len(used) == 31
@@ -193,12 +193,12 @@ def test_strict_refuses_what_is_no_picture(tmp_path: Path) -> None:
     ("files", "words"),
     [
         ([], "is empty"),
-        (["loose.png"], "no folders that name classes"),
+        (["loose.png"], "no class folders"),
         (["only/1.png", "only/2.png"], "only one class, 'only'"),
-        (["cats/readme.txt", "dogs/readme.txt"], "no picture in them"),
+        (["cats/readme.txt", "dogs/readme.txt"], "without images"),
         (["val/a/1.png", "test/a/1.png"], "no folder for training such as train/"),
         (["train/cats/1.png", "train/dogs/1.png", "val/cat/1.png"], "does not have: 'cat'; did you mean 'cats'"),
-        (["cats/1.png", "dogs/broken.png"], "No picture to train on can be used of 'dogs'"),
+        (["cats/1.png", "dogs/broken.png"], "No usable training images in 'dogs'"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_told_apart(tmp_path: Path, files: list[str], words: str) -> None:
@@ -293,7 +293,7 @@ def test_an_interrupted_decoding_goes_on_where_it_stopped(
     monkeypatch.setattr(decode_pool, "decode_all", counted)
     folder = prepare(root)
     assert asked == list(range(image_cache.CHUNK, 90))
-    assert "Going on after 32 pictures" in capsys.readouterr().err
+    assert "Continuing: 32 images" in capsys.readouterr().err
     assert (image_cache.rows(folder.pictures, np.arange(90)).max((1, 2, 3)) >= 200).all()
 
 

@@ -118,7 +118,7 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
         folder = tmp_path / "set" / name
         folder.mkdir(parents=True)
         Image.new("RGB", (8, 8)).save(folder / "a.png")
-    with pytest.raises(ZooError, match=r"val contains folders named like those next to it, cat, dog: a part"):
+    with pytest.raises(ZooError, match=r"val has the subfolders cat, dog, which also exist next"):
         folder_scan.scan(str(tmp_path / "set"), "auto")
     assert folder_scan.scan(str(tmp_path / "set"), "classes").class_names == ["cat", "dog", "val"]
 

@@ -14,16 +14,16 @@ TRANSPORT = b"G" + bytes(187) + b"G"
     [
         (b"\0\0\0\x18ftypheic", "it is HEIC, which cannot be read here; save it as JPEG: `sips -s format jpeg 'a b'"),
         (b"\0\0\0\x18ftypavif", "it is AVIF"),
-        (b"\0\0\0\x18ftypisom", "it is a video; make pictures of its frames: mkdir frames && ffmpeg -i 'a b'"),
+        (b"\0\0\0\x18ftypisom", "it is a video; extract its frames: mkdir frames && ffmpeg -i 'a b'"),
         (b"\x1aE\xdf\xa3", "it is a video"),
         (b"RIFF\0\0\0\0AVI ", "it is a video"),
-        (b"RIFF\0\0\0\0WAVE", "its content is not"),
+        (b"RIFF\0\0\0\0WAVE", "it is not an image"),
         (TRANSPORT, "it is a video"),
-        (TRANSPORT[:-1], "its content is not"),
-        (b"GIF8" + TRANSPORT[4:], "its content is not"),
+        (TRANSPORT[:-1], "it is not an image"),
+        (b"GIF8" + TRANSPORT[4:], "it is not an image"),
         (b"  %PDF-1.7", "it is a PDF document; save it as PNG"),
         (b"<svg", "it is an SVG drawing"),
-        (b"", "its content is not that of a picture of a known kind"),
+        (b"", "it is not an image of a supported format"),
     ],
 )
 def test_a_file_is_named_by_its_first_bytes(tmp_path: Path, content: bytes, words: str) -> None:
@@ -33,7 +33,7 @@ def test_a_file_is_named_by_its_first_bytes(tmp_path: Path, content: bytes, word
 
 
 def test_a_suffix_of_heic_is_believed_where_the_content_says_nothing(tmp_path: Path) -> None:
-    for name, words in (("a.HEIC", "it is HEIC"), ("a.heif", "it is HEIC"), ("a.png", "its content")):
+    for name, words in (("a.HEIC", "it is HEIC"), ("a.heif", "it is HEIC"), ("a.png", "it is not an image")):
         (tmp_path / name).write_bytes(b"?")
         assert unknown_kinds.describe(tmp_path / name).startswith(words)
     (tmp_path / "b.heic").write_bytes(b"\0\0\0\x18ftypisom")

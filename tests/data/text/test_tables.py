@@ -96,8 +96,8 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
          "you mean data.text_column=sentence data.label_column=mark"),
         ("ham,one\nspam,two\n", {"label_column": "0"}, "columns are all numbers or all names"),
         ("ham,one\nspam,two\n", {"label_column": "0", "text_column": "2"}, "its 2 columns are counted from 0"),
-        ("one\ntwo\n", {}, "one column only"),
-        ("one\ntwo\n", NUMBERED, "one column only"),
+        ("one\ntwo\n", {}, "only one column"),
+        ("one\ntwo\n", NUMBERED, "only one column"),
         ("", {}, "the file is empty"),
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
         ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
@@ -199,9 +199,9 @@ def test_parts_of_any_suffix_are_read_and_a_third_is_named(tmp_path: Path) -> No
     assert texts.parts == ["train"] * 6 + ["test"] * 4
     assert texts.notes[0].startswith("Not read: val.txt")
     (tmp_path / "test.txt").write_text("only\n")
-    with pytest.raises(ZooError, match=r"test\.txt has one column only") as caught:
+    with pytest.raises(ZooError, match=r"test\.txt has only one column") as caught:
         sources.source_of(row).read()
-    assert "name the training table by itself" in caught.value.remedy
+    assert "name the training table alone" in caught.value.remedy
 
 
 def test_numeric_labels_and_a_column_of_numbers_by_pandas(tmp_path: Path) -> None:

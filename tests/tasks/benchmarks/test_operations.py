@@ -146,7 +146,7 @@ def test_the_page_draws_the_curves_and_marks_the_crossover(tmp_path: Path) -> No
     assert page.tags.count("polyline") == 3
     assert "GPU faster from n = 1.2e6" in page.texts
     assert "said so" in page.texts
-    assert any("Reported by others" in text for text in page.texts)
+    assert any("Published figures" in text for text in page.texts)
 
 
 @pytest.mark.parametrize("key", ["items_per_s", "median_s", "pass_ms"])

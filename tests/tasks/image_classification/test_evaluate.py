@@ -107,7 +107,7 @@ def test_figures_of_any_probabilities_are_those_of_scikit_learn(tmp_path: Path) 
     [
         (["tench", "gold fisch"], "no class of the network is called 'gold fisch'"),
         (["tench", "crane"], "several classes are called 'crane'"),
-        ([], "has no folders that name classes"),
+        ([], "has no class folders"),
     ],
 )
 def test_folders_that_are_no_classes_are_refused(

@@ -88,7 +88,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
         "bomb.png": "it has more than 89,",
         "cut.png": "it is damaged or of ",
         "empty.png": "the file is empty",
-        "text.jpg": "its content is not t",
+        "text.jpg": "it is not an image o",
     }
     kept = record(folder)
     assert kept["exit"] == "completed"
@@ -101,7 +101,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     shown = capsys.readouterr()
     assert "│ a b.png" in shown.out
     assert "skipped.csv: 4" in shown.out
-    assert "Left out text.jpg: its content is not that of a picture" in shown.err
+    assert "Skipped text.jpg: it is not an image" in shown.err
 
 
 def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +216,7 @@ def test_numbers_have_no_classes(ages: Path, tmp_path: Path, capsys: pytest.Capt
     words = ["model=ages.keras", "scale=none", "backend=cpu"]
     for more, said in (
         (["infer", "input=photos", "top=3"], "top has no effect with ages.keras, whose loss is for numbers"),
-        (["evaluate", "data.root=photos"], "a folder is not called like one"),
+        (["evaluate", "data.root=photos"], "but a folder name is not a number"),
         (["evaluate", "data=digits"], "predicts numbers, not classes"),
     ):
         assert main([more[0], *words, *more[1:]]) == 1
@@ -279,10 +279,10 @@ def test_a_scale_is_the_mean_and_the_deviation_of_pixels(
     [
         (
             ("weights=top.npz",),
-            "holds mobilenet (alpha=0.25), but cannot tell classes: it holds no top",
+            "contains mobilenet (alpha=0.25), but cannot classify: it holds no top",
         ),
-        (("weights=half.npz", "model.alpha=0.25"), "model.alpha=0.25 is asked for"),
-        (("weights=half.npz", "classes=three.txt"), "three.txt names 3 classes, and the network tells 2 apart"),
+        (("weights=half.npz", "model.alpha=0.25"), "not model.alpha=0.25"),
+        (("weights=half.npz", "classes=three.txt"), "three.txt names 3 classes, but the network has 2"),
         (("weights=half.npz", "classes=gone.txt"), "There is no file or folder gone.txt"),
         (("weights=https://example.org/w.h5",), "https://example.org/w.h5 is an address"),
         (("weights=half.npz", "input=http://example.org/a b.jpg"), "curl -LO 'http://example.org/a b.jpg'"),
@@ -347,9 +347,9 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "bad" / "a.jpg").write_text("text")
     photo(tmp_path / "photo.png", 1)
     for source, words in {
-        "input=empty": "The folder empty holds no picture",
+        "input=empty": "No images in empty",
         "input=photo.pgn": "did you mean 'photo.png'",
-        "input=bad": "None of the pictures can be used",
+        "input=bad": "No usable images",
     }.items():
         assert zoo(source) == 1
         assert words in capsys.readouterr().err

@@ -144,13 +144,13 @@ def test_asked_to_stop_it_keeps_what_is_done(
     ("arguments", "words"),
     [
         (("input=nowhere.png",), "There is no file or folder"),
-        (("input=empty",), "holds no picture"),
+        (("input=empty",), "No images in"),
         (("input=broken.jpg",), "cannot be used"),
         (("input=a.png", "save=b.xyz"), "End the name in"),
         (("input=a.png", "run=last"), "Both run= and weights="),
         (("input=a.png", "model.filters=3"), "The weights tell"),
         (("input=a.png", "weights=a.png"), "is refused"),
-        (("input=a.png", "weights=other.npz"), "no feed-forward style network"),
+        (("input=a.png", "weights=other.npz"), "not a feed-forward style network"),
         (("input=a.png", "tile=1"), "tile must be from 64"),
         (("input=a.png", "precision=half"), "precision must be one of float32, bfloat16, float16"),
         (("input=empty", "save=a.png"), "a.png"),
@@ -254,13 +254,13 @@ def test_no_result_is_written_over_a_picture_that_is_read_or_over_another(
         photo(tmp_path / name)
     before = (tmp_path / "in" / "sub" / "x.png").read_bytes()
     assert zoo("input=in", "save=in/sub", "overwrite=true") == 1
-    assert "is read, and would be written over" in capsys.readouterr().err
+    assert "is an input and would be overwritten" in capsys.readouterr().err
     assert (tmp_path / "in" / "sub" / "x.png").read_bytes() == before
     (tmp_path / "two").mkdir()
     for name in ("x.ppm", "x.ppm.png"):  # a format that is not written gets .png behind its name
         Image.new("RGB", (20, 20)).save(tmp_path / "two" / name, "PPM" if name == "x.ppm" else "PNG")
     assert zoo("input=two", "save=out") == 1
-    assert "Two results would be called" in capsys.readouterr().err
+    assert "Two results would have the name" in capsys.readouterr().err
 
 
 def test_videos_need_ffmpeg_and_the_user_is_told(
@@ -322,5 +322,5 @@ def test_an_export_passes_over_pictures_that_cannot_be_used(
     shown = capsys.readouterr().err
     assert "00.jpg (input) cannot be used" in shown
     assert "strip.png is a strip" in shown
-    with pytest.raises(ZooError, match="can be used"):
+    with pytest.raises(ZooError, match="No usable images"):
         export._pictures(str(tmp_path / "in" / "00.jpg"), tmp_path / "arrays", 10)

@@ -63,10 +63,10 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["styles=[a.png]", "style=b.png"], "not both"),
         (["features=vgg99"], "features must be one of"),
         (["optimizer=sgd"], "optimizer must be one of lbfgs, adam"),
-        (["content=absent.png"], "There is no picture absent.png (content)"),
-        (["style=absent.png"], "There is no picture absent.png (style)"),
-        (["save=out.xyz"], "cannot be written to"),
-        (["save=absent/out.png"], "There is no folder"),
+        (["content=absent.png"], "No such image (content): absent.png"),
+        (["style=absent.png"], "No such image (style): absent.png"),
+        (["save=out.xyz"], "Cannot write an image as"),
+        (["save=absent/out.png"], "No folder"),
         (["save=/proc/out.png"], "Cannot write /proc/out.png"),
         (["output.root=/proc/none"], "Cannot make a run folder in /proc/none"),
         (["features=random", "feature_weights=x.npz"], "no use for weights"),
@@ -94,7 +94,7 @@ def test_a_picture_is_never_written_over_itself(tmp_path: Path, role: str) -> No
     (tmp_path / "link.png").symlink_to(whole)
     for name in ("mine.png", "link.png"):
         given = "[mine.png]" if role == "masks" else "mine.png"
-        assert "would be lost" in refused(f"{role}={given}", f"save={name}", "overwrite=true")
+        assert "would be overwritten" in refused(f"{role}={given}", f"save={name}", "overwrite=true")
     assert whole.read_bytes() == before
 
 
@@ -129,7 +129,7 @@ def test_a_file_that_is_there_is_kept_unless_told(tmp_path: Path, capsys: pytest
     (tmp_path / "out_2.png").touch()
     settings = StyleConfig(save=str(tmp_path / "out.png"))
     assert inputs.target(settings, []) == tmp_path / "out_3.png"
-    assert "out.png is there already" in capsys.readouterr().err
+    assert "out.png exists; the image" in capsys.readouterr().err
     settings.overwrite = True
     assert inputs.target(settings, []) == tmp_path / "out.png"
     assert "will be replaced" in capsys.readouterr().err
@@ -203,7 +203,7 @@ def test_without_weights_random_filters_judge_and_that_is_said(
 ) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert feature_networks.choose("auto", None).network == "random"
-    assert "features=random judges" in capsys.readouterr().err
+    assert "(features=random)" in capsys.readouterr().err
 
 
 def test_the_workers_png_is_a_png(tmp_path: Path) -> None:

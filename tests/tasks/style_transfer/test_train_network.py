@@ -67,18 +67,18 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
     assert zoo(*SMALL) == 0
     shown = capsys.readouterr().err
     assert "two that come with scikit-learn" in shown
-    assert "one that comes with the zoo" in shown
+    assert "a painting that comes with the zoo" in shown
     assert record(tmp_path)["data"]["train_items"] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("style=paintings.png",), "There is no picture"),
+        (("style=paintings.png",), "No such image"),
         (("style=broken.png",), "cannot be used"),
         (("style=strip.png",), "a mere strip"),
         (("style=painting.png", "photos=nowhere"), "There is no folder"),
-        (("style=painting.png", "photos=empty"), "holds no picture"),
+        (("style=painting.png", "photos=empty"), "No images in"),
         (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),
         (("style=painting.png", "feature_weights=x.h5"), "There are no weights at"),
         (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
@@ -159,7 +159,7 @@ def test_training_starts_from_a_network_whose_size_it_takes(
 ) -> None:
     published.style_network(tmp_path / "net", filters=2, blocks=1, edge=3)
     assert zoo("style=painting.png", "weights=net", "model.filters=4", *SMALL) == 1
-    assert "tells the size" in capsys.readouterr().err
+    assert "sets the size" in capsys.readouterr().err
     assert zoo("style=painting.png", "weights=painting.png", *SMALL) == 1
     assert zoo("style=painting.png", "weights=net", *SMALL) == 0
     saved = record(tmp_path)

@@ -251,7 +251,7 @@ def test_a_text_is_measured_instead_of_written(folder: Path, capsys: pytest.Capt
         assert request["job"] == "score_text"
     assert counts == {"test": 86, "other.txt": 13, "not to be": 9}
     shown = capsys.readouterr()
-    assert "perplexity 2.0000, 0.5000 of tokens foretold" in shown.out
+    assert "perplexity 2.0000, token accuracy 0.5000" in shown.out
     assert "lacks 3 of 13 tokens" in shown.err
 
 
@@ -531,8 +531,8 @@ def test_texts_that_are_pictures_and_folders_without_texts_are_named(
         path.write_bytes(content)
     training = ["train", "model=transformer/classifier", "data=text_folder"]
     said = refusal(capsys, *training, "data.root=pictures")
-    assert "1.jpg is a picture, not a text" in said
-    assert "data=folder trains with pictures" in said
+    assert "1.jpg is an image, not a text" in said
+    assert "data=folder trains with images" in said
     (folder / "empty").mkdir()
     said = refusal(capsys, *training, "data.root=empty")
     assert "empty holds no text\nGive data.root=PATH with texts of two classes or more.\n" in said

@@ -144,7 +144,7 @@ def test_a_checkpoint_keeps_the_names_of_older_runs(
 
 def test_a_checkpoint_of_something_else_is_refused(training: Any, tmp_path: Path) -> None:
     training.checkpointing.Checkpoints(str(tmp_path)).save(1, {"a": np.zeros(1)}, {"size": 0})
-    with pytest.raises(Exception, match="cannot go on from its checkpoint, which holds something else: KeyError"):
+    with pytest.raises(Exception, match="cannot be resumed: its checkpoint has unexpected content: KeyError"):
         fitted(training, tmp_path, resume=True)
 
 

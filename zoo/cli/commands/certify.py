@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
 
 SETTINGS = {
-    "backend": "only this backend; otherwise all that work here",
-    "stack": "best, the default; all, every stack that works; or the name of one",
-    "data.root": "folder of MNIST's four files; otherwise they are downloaded",
+    "backend": "only this backend (default: all that work here)",
+    "stack": "best (default), all (every stack that works), or the name of a stack",
+    "data.root": "folder of MNIST's four files (default: download them)",
     "output.root": "folder of all run folders; runs by default",
     "model": "with --tune: the model whose recipe is searched",
     "data": "with --tune: the data set; digits by default",
@@ -38,7 +38,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Certify; return 0 if every step passed, 1 otherwise."""
+    """Certify; return 0 if every step passed, else 1."""
     from zoo.certification import results, session
 
     chosen = _settings(parsed.overrides)
@@ -73,7 +73,7 @@ def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
         raise ZooError("--tune needs the model whose recipe is searched", "For example: --tune model=mnist_dense")
     mode = f"tune {chosen['model']} {chosen.get('data', 'digits')} {chosen.get('trials', '15')}"
     if results.tuning(mode) is None:
-        raise ZooError(f"This is no search: {mode!r}", "For example: --tune model=mnist_dense data=digits trials=15")
+        raise ZooError(f"Not a search: {mode!r}", "For example: --tune model=mnist_dense data=digits trials=15")
     steps.space_file(chosen["model"], chosen.get("backend", "cpu"))
     return mode
 

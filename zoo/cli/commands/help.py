@@ -1,6 +1,8 @@
-"""`zoo help`: list the settings, group by group."""
+"""`zoo help`: explain settings by command, group, model or word."""
 
 import argparse
+import shutil
+import textwrap
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_verb
@@ -11,14 +13,22 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(verbs, "help", run, "list the settings, group by group")
+    parser = add_verb(verbs, "help", run, "explain settings: help train model=mnist, help trainer, help epochs")
     parser.add_argument(
-        "topic", nargs="?", help="a group: model, backend, data, trainer, ...; or model=NAME, model=FILE.py"
+        "topics",
+        nargs="*",
+        metavar="TOPIC",
+        help="a command with its settings (train model=NAME); a group (trainer, data, ...); model=NAME; or a word",
     )
 
 
 def run(parsed: argparse.Namespace) -> int:
     from zoo.cli import settings_help
 
-    console.output(*settings_help.lines(parsed.topic))
+    topic, *words = parsed.topics or [None]
+    lines = settings_help.of_command(topic, words) if words else settings_help.lines(topic)
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    for line in lines:
+        indent = " " * 38 if line.startswith("  ") else ""
+        console.output(*textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [""])
     return 0

@@ -17,7 +17,7 @@ def add_parser(verbs: "Verbs") -> None:
     install = add_verb(actions, "install", _install, "register a stack as a kernel of your Jupyter")
     install.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="backend=NAME, stack=NAME")
     install.add_argument("--with", action="append", default=[], dest="packages", metavar="PACKAGE",
-                         help="a package beside the stack's own; may be repeated")  # fmt: skip
+                         help="a package to install in addition to the stack's; may be repeated")  # fmt: skip
     install.add_argument("--requirements", action="append", default=[], metavar="FILE", help="packages, one a line")
     install.add_argument("--name", help="name of the kernel (default: zoo- and the stack)")
     add_json(add_verb(actions, "list", run, "list the kernels that were installed here, and their state"))

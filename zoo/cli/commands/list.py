@@ -1,10 +1,12 @@
 """`zoo list`: list models, backends, stacks, recipes, references and trained weights."""
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING
 
 from zoo.cli.parser import add_json, add_verb
 from zoo.core import console
+from zoo.core.errors import listed
 
 if TYPE_CHECKING:
     from zoo.cli.parser import Verbs
@@ -26,6 +28,12 @@ def run(parsed: argparse.Namespace) -> int:
     tables = {name: rows() for name, rows in catalogue.TABLES.items() if parsed.what in (None, name)}
     if parsed.json:
         console.output_json(tables, indent=2)
+        return 0
+    if parsed.what is None:
+        for name, rows in tables.items():
+            names = listed((next(iter(row.values())) for row in rows), most=12)
+            console.output(*textwrap.wrap(f"{name} ({len(rows)}): {names}", 80, subsequent_indent="  "))
+        console.output("`python -m zoo list models`, or any other of these names, shows the whole table.")
         return 0
     for name, rows in tables.items():
         # A reference sets a dozen values, too many for a table. They are in its file and in the JSON output.

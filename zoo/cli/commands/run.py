@@ -21,7 +21,7 @@ DETAILS = """\
 before the script:
   backend=NAME, stack=NAME   as for train; the best for this machine by itself
   backend.probes=false       do not compare small operations with numpy first
-  --with PACKAGE[==VERSION]  a package beside the stack's own; may be repeated
+  --with PACKAGE[==VERSION]  a package in addition to the stack's; may be repeated
   --requirements FILE        packages, one a line
 
 In place of SCRIPT: -m MODULE, -c CODE, - (standard input), or nothing for an interactive prompt; options of Python

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 settings of the search, among those of `train`, which hold for every trial:
-  trials=50        trials in all; a search that has some already goes on with the rest
+  trials=50        trials in all; an interrupted search continues with the rest
   target=VALUE     of the metric, instead of what the search space declares for the data set
   confirm=3        new seeds that the winner is trained from before it is called one; 0 skips that
   seed=1           of the search and of its trials
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace) -> int:
     try:
         result = tune.run(search)
     except KeyboardInterrupt:
-        console.say("Stopped; the same command goes on with this search.")
+        console.say("Stopped. Run the same command to continue this search.")
         return INTERRUPTED
     winner = result["winner"]
     if winner is not None and keep is not None:

@@ -57,7 +57,6 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
-    """Print and yield each combination of KEY=A,B,..."""
     combinations = overrides.combinations()
     for number, combination in enumerate(combinations, 1):
         console.say(f"\n[{number}/{len(combinations)}] {' '.join(combination.words)}")

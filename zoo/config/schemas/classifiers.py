@@ -53,7 +53,7 @@ class ClassifierConfig(Settings):
         None, "without a run: range of the pixels; none is 0 to 255; null means what the file of weights or the "
         "saved model says", choices=SCALES, literal=True)  # fmt: skip
     size: str = setting(
-        "auto", "edge in pixels for a saved model that takes images of any size; auto means that of the file",
+        "auto", "edge in pixels for a saved model that takes images of any size; auto takes it from the file",
         literal=True)  # fmt: skip
     batch_size: int | None = setting(
         None, "images at a time; null means 32 for color, 128 for grayscale", at_least=1, at_most=65_536
@@ -67,7 +67,7 @@ class ClassifierConfig(Settings):
 
     @property
     def wants_features(self) -> bool:
-        """Return True if the output is that of a layer instead of classes."""
+        """Return True if the output is the features of a layer instead of classes."""
         return False
 
     def checks(self) -> list[str | None]:
@@ -82,7 +82,7 @@ class ClassifierConfig(Settings):
         if "saved" in self.model:
             return self._saved_check()
         if self.size != "auto":
-            return "size= is for saved models, model=FILE.keras or model=FILE.h5; others have model.input_size="
+            return "size= is for saved models (model=FILE.keras or model=FILE.h5); use model.input_size= instead"
         if self.run and (self.classes or self.scale):
             return f"run={self.run} has its own classes and scaling: remove classes= and scale="
         if self.run and self.weights == "none" and "file" in self.model:
@@ -160,6 +160,6 @@ class EvaluateConfig(ClassifierConfig):
     def checks(self) -> list[str | None]:
         missing = (
             "data is missing: give data=folder data.root=DIR with a folder for each class, or data=mnist, fashion or "
-            "digits; run=RUN alone takes the test part of its own data"
+            "digits; run=RUN alone evaluates the test part of the run's data"
         )
         return [*super().checks(), missing if self.uses_own_data and not self.run else None]

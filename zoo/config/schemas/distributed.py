@@ -17,7 +17,7 @@ class Distributed:
         None, "TCP port of the first process; null takes a free one", at_least=1024, at_most=65_535, affects=PLACE,
         needs="distributed.processes!=1")  # fmt: skip
     nodes: int = setting(
-        1, "number of machines, this one included; launcher=ssh, slurm or ray starts the others", at_least=1,
+        1, "number of machines, this one included; launcher=ssh, slurm or ray starts the remaining ones", at_least=1,
         at_most=1024, affects=SPEED)  # fmt: skip
     join_s: float = setting(
         60.0, "seconds to wait for all processes at the beginning", at_least=1, at_most=86_400, affects=SPEED,

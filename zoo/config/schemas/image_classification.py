@@ -41,7 +41,7 @@ class FineTune:
         None, "share of the layers, counted from the last, that learns in trainer.epochs; instead of unfreeze_from",
         at_least=0, at_most=1, needs="weights")  # fmt: skip
     freeze_normalization: bool = setting(
-        True, "keep normalization layers and their statistics as they are in trainer.epochs as well", needs="weights"
+        True, "do not change normalization layers and their statistics, not even in trainer.epochs", needs="weights"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where runs are executed: on this machine, or on others through an engine."""
+"""Where runs are executed: on this machine, or on remote machines through an engine."""
 
 import pkgutil
 from dataclasses import dataclass

@@ -83,7 +83,7 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
     for text in words:
         key, is_setting, value = text.partition("=")
         if not is_setting:
-            raise ZooError(f"{text!r} is no setting", "Settings are written as KEY=VALUE.")
+            raise ZooError(f"{text!r} is not a setting", "Settings are written as KEY=VALUE.")
         if key in kinds:
             _take(key, value, kinds[key], values, wrong)
         elif key in BEGINS_MODEL and not model_files.is_named(value):

@@ -92,7 +92,7 @@ class RestyleConfig(Painting, Settings):
         literal=True)  # fmt: skip
     strength: float = setting(1.0, "1 is the style, 0 the photo", at_least=0, at_most=1)
     size: int = setting(
-        0, "longer side of the result in pixels; 0 means that of the photo", at_least=16, at_most=32_768, or_zero=True
+        0, "longer side of the result in pixels; 0 keeps the photo's size", at_least=16, at_most=32_768, or_zero=True
     )
     tile: int = setting(
         512, "edge in pixels of the tiles that large images are computed in; smaller takes less memory",
@@ -113,8 +113,8 @@ class RestyleConfig(Painting, Settings):
         one_source = bool(self.run) != bool(self.weights)
         return [
             None if one_source else "give either run=RUN_FOLDER (or run=last) or weights=FILE_OR_FOLDER",
-            f"a style network has one style of its own; style= is for model={ANY}" if self.style else None,
-            f"a style network has one style of its own; styles= is for model={ANY}" if self.styles else None,
+            f"style= is for model={ANY}; this network has one built-in style" if self.style else None,
+            f"styles= is for model={ANY}; this network has one built-in style" if self.styles else None,
         ]
 
     def _any_checks(self) -> list[str | None]:

@@ -90,7 +90,7 @@ class StyleConfig(Painting, Features, Seeded, Settings):
         [], "for each painting an image, white where the painting applies, or an empty text: everywhere"
     )
     size: int = setting(
-        512, "longer side of the result in pixels; 0 means that of the photo", at_least=16, at_most=8192, or_zero=True
+        512, "longer side of the result in pixels; 0 keeps the photo's size", at_least=16, at_most=8192, or_zero=True
     )
     style_scale: float = setting(1.0, "size of the strokes; 2 makes them twice as large", at_least=0.1, at_most=10)
     steps: int = setting(

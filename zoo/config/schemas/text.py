@@ -21,7 +21,7 @@ LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
 AUTO = "auto"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
-TOKENIZER_MEANING = "what texts are split into; words suit scripts with spaces, characters others; bpe is byte-level"
+TOKENIZER_MEANING = "units of text: words (for scripts with spaces), characters (any script) or byte-level bpe"
 QUOTINGS = ("auto", "double", "backslash", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
 

@@ -86,7 +86,6 @@ def _first(folder: Path, count: int = _SAMPLES) -> list[str]:
 
 
 def _same(stems: list[str], images: Path) -> bool:
-    """Return whether nearly all of some stems are those of images."""
     every = {Path(name).stem for name in _first(images, _LISTED)}
     return bool(stems) and sum(stem in every for stem in stems) >= 0.9 * len(stems)
 

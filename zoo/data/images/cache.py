@@ -55,8 +55,8 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
     if not is_sealed(folder):
-        planning.stop("the pictures are not decoded yet")
-        with locked(folder.with_name(f".{folder.name}.lock"), "decodes these pictures"):
+        planning.stop("the images are not decoded yet")
+        with locked(folder.with_name(f".{folder.name}.lock"), "decodes these images"):
             if not is_sealed(folder):
                 _make(folder, root, names, size, resize)
     return _open(folder)
@@ -123,7 +123,7 @@ def _begin(part: Path, count: int, size: int) -> _Done:
         reasons = json.loads((part / REASONS).read_text(encoding="utf-8"))
         if len(state) == count and np.load(part / ARRAY, mmap_mode="r").shape == (count, size, size, 3):
             if state.any():
-                console.say(f"Going on after {np.count_nonzero(state):,} pictures that are decoded already")
+                console.say(f"Continuing: {np.count_nonzero(state):,} images are decoded already")
             return _Done(state, {int(row): reason for row, reason in reasons.items()})
     except (OSError, ValueError, EOFError):  # not started, or incomplete
         pass
@@ -133,8 +133,8 @@ def _begin(part: Path, count: int, size: int) -> _Done:
     if need > free:
         shutil.rmtree(part)
         raise ZooError(
-            f"The decoded pictures need {need / 1e9:.1f} GB in {part.parent}, where {free / 1e9:.1f} GB are free",
-            "Make room, choose smaller pictures (model.input_size), or move the cache: ZOO_CACHE=FOLDER.",
+            f"The decoded images need {need / 1e9:.1f} GB in {part.parent}, but only {free / 1e9:.1f} GB are free",
+            "Free some space, choose smaller images (model.input_size), or move the cache: ZOO_CACHE=FOLDER.",
         )
     np.lib.format.open_memmap(part / ARRAY, mode="w+", dtype=np.uint8, shape=(count, size, size, 3))
     return _Done(np.zeros(count, np.uint8), {})
@@ -151,7 +151,7 @@ def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int
     task: decode_pool.Task = {"array": str(part / ARRAY), "size": size, "resize": resize}
     saved = time.monotonic()
     try:
-        with console.bar(f"Decoding {len(names):,} pictures to {size} x {size}", len(left)) as bar:
+        with console.bar(f"Decoding {len(names):,} images to {size} x {size}", len(left)) as bar:
             for answers in decode_pool.decode_all(task, chunks):
                 for row, reason in answers:
                     done.state[row] = BAD if reason else GOOD

@@ -89,7 +89,6 @@ def processors() -> int:
 
 
 def _ask(process: "_Process", task: Task, chunk: list[tuple[int, str]]) -> Answers:
-    """Have a chunk decoded, image by image if the process crashes."""
     answer = process.ask({**task, "files": chunk})
     if answer is not None:
         return answer
@@ -134,7 +133,7 @@ def _started() -> "subprocess.Popen[str]":
     running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None  # noqa: S101  (a pipe)
     if running.stdout.readline() != READY:
-        raise ZooError("A process that decodes pictures could not be started", "What it said stands above.")
+        raise ZooError("Cannot start a process that decodes images", "Its output is shown above.")
     return running
 
 
@@ -173,7 +172,7 @@ def decode(request: Request) -> Answers:
                 pixels = image_decode.decode(Path(path), (size, size), request["resize"])
                 stream.seek(begin + row * pixels.nbytes)
                 if stream.write(pixels.tobytes()) != pixels.nbytes:
-                    raise OSError(errno.ENOSPC, "no room left for the whole of a picture")
+                    raise OSError(errno.ENOSPC, "not enough space for the decoded image")
             except image_decode.UnreadableError as error:
                 reason = str(error)
             answers.append((row, reason))

@@ -88,7 +88,7 @@ def _exif(image: "Image") -> bytes:
         exif.pop(ExifTags.Base.Orientation, None)
         return exif.tobytes()
     except Exception as error:  # read lazily, by code without checks
-        console.warn(f"The EXIF of a picture is damaged and is left out: {error}")
+        console.warn(f"Ignoring damaged EXIF data of an image: {error}")
         return b""
 
 
@@ -213,5 +213,5 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
 def output_format(path: Path) -> tuple[str, dict[str, Any]]:
     """Return Pillow's name for the format of a suffix, and its options for writing."""
     if path.suffix.lower() not in WRITTEN:
-        raise ZooError(f"Pictures cannot be written to {path.name!r}", f"End the name in {', '.join(WRITTEN)}.")
+        raise ZooError(f"Cannot write an image as {path.name!r}", f"End the name in {', '.join(WRITTEN)}.")
     return WRITTEN[path.suffix.lower()]

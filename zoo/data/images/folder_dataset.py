@@ -147,7 +147,7 @@ def _checksums(listing: FolderListing) -> list[str]:
 
     with (
         ThreadPoolExecutor(READERS) as pool,
-        console.bar(f"Looking through {len(stamps):,} pictures", len(stamps)) as bar,
+        console.bar(f"Checking {len(stamps):,} images", len(stamps)) as bar,
     ):
         sums = []
         for sha256 in pool.map(checksum, listing.names, stamps):
@@ -180,13 +180,13 @@ def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool
     lines = listed((f"  {name}: {reason}" for name, reason in skipped), "\n")
     if skipped and strict:
         raise ZooError(
-            f"{len(skipped):,} of the {len(listing.names):,} pictures in {listing.root} cannot be used:\n{lines}",
-            "Mend or remove them, or leave them out with data.strict=false.",
+            f"{len(skipped):,} of the {len(listing.names):,} images in {listing.root} cannot be used:\n{lines}",
+            "Repair or remove them, or skip them with data.strict=false.",
         )
     if skipped:
-        console.warn(f"Left out {len(skipped):,} of {len(listing.names):,} pictures:\n{lines}")
+        console.warn(f"Skipped {len(skipped):,} of {len(listing.names):,} images:\n{lines}")
     if listing.empty_classes:
-        console.warn(f"Left out, for want of pictures: {listed(map(repr, listing.empty_classes))}")
+        console.warn(f"Skipped (no images): {listed(map(repr, listing.empty_classes))}")
 
 
 def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:
@@ -197,6 +197,6 @@ def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped:
     if lacking:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
         raise ZooError(
-            f"No picture to train on can be used of {listed(map(repr, lacking))}:{reasons}",
-            "Add pictures that can be read, or remove the folders of these classes.",
+            f"No usable training images in {listed(map(repr, lacking))}:{reasons}",
+            "Add readable images, or remove the folders of these classes.",
         )

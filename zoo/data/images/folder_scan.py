@@ -9,7 +9,7 @@ from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data.images import annotated, decode, set_parts
 
 LAYOUT = (
-    "Put the pictures of each class in a folder of its own: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
+    "Put the images of each class in a separate folder: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
     "DIR/train and DIR/val."
 )
 
@@ -158,6 +158,6 @@ def _what_is_there(
     if classes:
         return f"contains only one class, {classes[0]!r}; a classifier needs at least two{reasons}"
     if chosen:
-        return f"has folders ({listed(name for _, _, name in chosen)}), but no picture in them{reasons}"
+        return f"has folders ({listed(name for _, _, name in chosen)}) without images{reasons}"
     loose = next(decode.iter_images(path), None)
-    return f"has pictures such as {loose!r}, but no folders that name classes" if loose else "is empty"
+    return f"has images such as {loose!r}, but no class folders" if loose else "is empty"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or a .npy array."
+KINDS = f"Give an image ({decode.NAMES}), a folder of them, or a .npy array."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
     """Read an image, a folder of images (recursively, sorted by name), or a .npy array.
 
     Arrays are used unchanged: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w). Images become
-    gray, with white for transparent parts. A gray image of the right size is used unchanged; otherwise style
+    gray, with white for transparent parts. A gray image of the right size is used unchanged; for any other, style
     ``"digits"`` draws it like MNIST, and ``"plain"`` resizes it.
 
     Args:
@@ -51,7 +51,7 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         style: ``"digits"`` or ``"plain"``.
     """
     if len(shape) != 3 or shape[2] != 1:
-        raise ZooError(f"The model takes inputs of shape {shape}", "Pictures can be made for (height, width, 1).")
+        raise ZooError(f"The model takes inputs of shape {shape}", "Image files need the shape (height, width, 1).")
     how = reading.gray((shape[0], shape[1]), style)
     path = existing_input(source, KINDS)
     if path.is_dir():
@@ -72,9 +72,9 @@ def _folder(folder: Path, how: Reading) -> Inputs:
     skipped: list[tuple[str, str]] = []
     files = list(decode.iter_images(folder, skipped))
     if not files:
-        raise ZooError(f"The folder {folder} holds no picture" + _reasons(skipped), KINDS)
+        raise ZooError(f"No images in {folder}" + _reasons(skipped), KINDS)
     names, read = [], []
-    with console.bar(f"Reading {len(files):,} pictures", len(files)) as bar:
+    with console.bar(f"Reading {len(files):,} images", len(files)) as bar:
         for name in files:
             try:
                 read.append(_picture(folder / name, how))
@@ -83,7 +83,7 @@ def _folder(folder: Path, how: Reading) -> Inputs:
                 skipped.append((name, str(reason)))
             bar.advance(1)
     if not read:
-        raise ZooError(f"None of the pictures in {folder} can be used" + _reasons(skipped), KINDS)
+        raise ZooError(f"No usable images in {folder}" + _reasons(skipped), KINDS)
     return Inputs(names, [np.stack(read)], skipped)
 
 

@@ -57,7 +57,7 @@ def find(root: str) -> LabelledFolder:
     counts = {name: sum(1 for _ in decode.iter_images(path / name, unreadable)) for name in folders}
     full = [name for name in folders if counts[name]]
     if not full:
-        content = f"folders ({listed(folders)}), but no image in them" if folders else "no folders that name classes"
+        content = f"folders ({listed(folders)}) without images" if folders else "no class folders"
         raise ZooError(f"{path} has {content}", folder_scan.LAYOUT)
     return LabelledFolder(path, full, [counts[name] for name in full], part, unreadable)
 

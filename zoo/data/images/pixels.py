@@ -90,7 +90,7 @@ def opaque(image: Image.Image, background: str = "white") -> Image.Image:
             image = Image.alpha_composite(Image.new("RGBA", clear.size, background), clear)
         return image if image.mode in ("1", "L", "RGB") else image.convert("RGB")
     except ValueError as error:
-        raise ValueError(f"its colours (mode {image.mode}) cannot be converted") from error
+        raise ValueError(f"its colors (mode {image.mode}) cannot be converted") from error
 
 
 def eight_bits(values: Any, mode: str) -> Any:
@@ -103,7 +103,7 @@ def eight_bits(values: Any, mode: str) -> Any:
         if low >= 0 and high <= top:
             return np.rint(values * scale).astype(np.uint8)
     ranges = " or ".join(f"0 to {top:g}" for top in scales)
-    raise ValueError(f"its grey values go from {low:g} to {high:g}, not {ranges}")
+    raise ValueError(f"its gray values go from {low:g} to {high:g}, not {ranges}")
 
 
 def fit(image: Image.Image, how: Any) -> Image.Image:

@@ -54,7 +54,7 @@ def photo(size: tuple[int, int], resize: str = "stretch") -> Reading:
 def gray(size: tuple[int, int], style: str) -> Reading:
     """Return how any image gets the (height, width) of a grayscale network: drawn like digits, or plain."""
     if style not in STYLES:
-        raise unknown("style of pictures", style, list(STYLES))
+        raise unknown("style of images", style, list(STYLES))
     ink = style == "digits"
     resize, smooth = ("ink", "bicubic") if ink else ("stretch", "lanczos")
     return Reading(*size, color="gray", resize=resize, filter=smooth, reduce=0)

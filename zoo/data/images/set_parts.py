@@ -97,8 +97,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         again = sorted(set(inside[name]) & set(folders))
         if len(again) > 1:
             raise ZooError(
-                f"{path / name} contains folders named like those next to it, {listed(again)}: a part of the data "
-                "set, or a class",
+                f"{path / name} has the subfolders {listed(again)}, which also exist next to it: it may be a part "
+                "of the data set or a class",
                 f"A part: move {listed(again)} into a folder train. A class: add data.layout=classes.",
             )
     flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
@@ -106,8 +106,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
     if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
         raise ZooError(
-            f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, named like parts of a data set, "
-            "but without class folders in them",
+            f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "
+            "data set, but without class folders",
             "Parts: sort the images of each into a folder for each class. Classes: add data.layout=classes.",
         )
     contents = [set(inside[name]) for name in folders]

@@ -58,11 +58,11 @@ def describe(path: Path) -> str:
     if brand in _AVIF:
         return "it is AVIF, which this Pillow cannot read; save it as JPEG or PNG"
     if brand or _is_video(head):
-        return f"it is a video; make pictures of its frames: mkdir frames && ffmpeg -i {name} frames/%05d.png"
+        return f"it is a video; extract its frames: mkdir frames && ffmpeg -i {name} frames/%05d.png"
     for first, kind in _DOCUMENTS.items():
         if head.lstrip().startswith(first):
             return f"it is {kind}; save it as PNG"
-    return "its content is not that of a picture of a known kind"
+    return "it is not an image of a supported format"
 
 
 def _is_video(head: bytes) -> bool:

@@ -83,7 +83,7 @@ class TextDataset:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """The content of a prepared folder, except the tokens of one long text, which are written as they are read."""
+    """The content of a prepared folder, except the tokens of one long text, which are written while reading."""
 
     arrays: "Arrays"
     info: TextInfo
@@ -211,7 +211,6 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
-    """Yield so many characters of a text that comes in pieces."""
     for piece in texts:
         yield piece[: max(0, most)]
         most -= len(piece)
@@ -264,7 +263,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         if len(chosen) < count:
             raise ZooError(
                 f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
-                "Lower data.folds, add texts, or choose others by data.classes.",
+                "Lower data.folds, add texts, or choose different classes with data.classes.",
             )
         assigned[chosen] = np.arange(len(chosen)) % count
     return assigned

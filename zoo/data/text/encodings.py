@@ -4,7 +4,7 @@ import codecs
 import re
 
 AUTO = "auto"
-# UTF-32 first: its mark begins like that of UTF-16.
+# UTF-32 first: its mark begins with the mark of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

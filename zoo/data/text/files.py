@@ -50,8 +50,8 @@ def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]
         foreign_formats.refuse_content(content, name, "a text")
         line = text.count("\n", 0, nul) + 1
         raise ZooError(
-            f"{name}, line {line}: a NUL byte, which no text holds",
-            "Is it a picture, an archive, or text in UTF-16? That is read with data.encoding=utf-16.",
+            f"{name}, line {line}: a NUL byte, which texts do not contain",
+            "Check that the file is text. If it is UTF-16, add data.encoding=utf-16.",
         )
     return text.removeprefix("\ufeff"), chosen
 
@@ -170,7 +170,7 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
         defect = f"it is a link to {member.linkname!r}" if member.issym() or member.islnk() else "it is a device"
     if defect:
         raise ZooError(
-            f"{archive} holds the member {member.name!r}: {defect}. Nothing of it was used",
-            "An archive of texts has plain files only. Make it anew, or unpack it yourself and give the folder.",
+            f"{archive} contains {member.name!r}: {defect}. The archive was not used",
+            "Archive plain files only, or unpack it and give the folder.",
         )
     return parts

@@ -8,7 +8,7 @@ from zoo.core.files import storage_error
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 _SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
-_PICTURE = ("a picture", "Give texts; data=folder trains with pictures.")
+_PICTURE = ("an image", "Give texts; data=folder trains with images.")
 _BEGINNINGS = {
     b"PK\x03\x04": ("a workbook or a zip archive", f"Unpack it. {_SHEET}"),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook", _SHEET),

@@ -124,7 +124,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path
     except ZooError as error:
         if part != "test":
             raise
-        alone = "Without a labelled test table, name the training table by itself: data.root=FILE."
+        alone = "Without a labeled test table, name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect = table.dialect

@@ -40,7 +40,7 @@ class Table:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix of a file in lower case, without that of compression."""
+    """Return the suffix of a file in lower case, without a suffix of compression."""
     return Path(path.name.lower().removesuffix(files.PACKED)).suffix
 
 
@@ -110,8 +110,8 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     key, name = lacking[0] if lacking else columns[0]
     if len(first) < 2 and len(columns) > 1:
         return ZooError(
-            f"{path} has one column only, with the delimiters that the zoo knows",
-            "It needs one of texts and one of labels: say data.delimiter=comma, tab, semicolon, pipe or space.",
+            f"{path} has only one column with each of the supported delimiters",
+            "Texts and labels need two columns. Set data.delimiter=comma, tab, semicolon, pipe or space.",
         )
     shown = listed(repr(each[:40]) for each in first)
     message = f"{path} has no column {name!r}{nearest(name, first)}"

@@ -93,7 +93,7 @@ class Executor(Protocol):
 
     Attributes:
         jobs: most commands at a time; None leaves that to the engine.
-        places: kinds of machines, each of which needs environments of its own.
+        places: kinds of machines, each of which needs its own environments.
     """
 
     jobs: int | None
@@ -118,7 +118,7 @@ class Launcher(Protocol):
             command: program and arguments.
             env: its complete environment variables.
             cwd: the run folder; standard error is appended to its ``worker.log``.
-            stdin: connect standard input; it is empty otherwise.
+            stdin: connect standard input; if False, it is empty.
             lock: open file of the run folder's lock, which the process keeps open.
         """
 

@@ -161,7 +161,7 @@ class SlurmExecutor:
 def _parameters(settings: LauncherSettings) -> dict[str, Any]:
     wrong = [text for text in settings.options if not text.partition("=")[0].replace("-", "").isalnum()]
     if wrong:
-        raise ZooError(f"{wrong[0]!r} is no option of sbatch", "Write launcher.options=[account=lab,exclusive].")
+        raise ZooError(f"{wrong[0]!r} is not an option of sbatch", "Write launcher.options=[account=lab,exclusive].")
     pairs = [text.lstrip("-").partition("=") for text in settings.options]
     rows = {
         "time": settings.minutes,

@@ -53,7 +53,7 @@ class Host:
 
 
 class SshJob:
-    """A command on another host; ``process`` is that of ssh."""
+    """A command on another host; ``process`` is the local ssh."""
 
     def __init__(self, host: Host, process: "subprocess.Popen[bytes]") -> None:
         self._host, self._process = host, process

@@ -173,7 +173,7 @@ def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
 
 def _stop(running: dict[str, Job], asked: bool) -> None:
     if asked:
-        console.say("\nStopping: what waits is cancelled, what runs keeps what was learnt. Ctrl-C again: at once.")
+        console.say("\nStopping: running trainings save a checkpoint. Press Ctrl-C again to stop immediately.")
     try:
         for job in running.values():
             job.interrupt()

@@ -159,10 +159,10 @@ def load(folder: Path) -> Sweep:
         raise ZooError(f"{path} cannot be read: {error}", "Give the folder that a sweep made.") from error
     problems = schema.violations(content, Sweep, given=("folder",))
     names = [] if problems else [each["name"] for each in content["elements"]]
-    problems += [f"{name!r} is no name" for name in names if not name.isdigit()]
+    problems += [f"{name!r} is not a valid name" for name in names if not name.isdigit()]
     if problems or content["format"] != FORMAT:
         raise ZooError(
-            f"{path} is damaged, or of another version: {', '.join(problems) or content['format']}", "Sweep anew."
+            f"{path} is damaged, or of another version: {', '.join(problems) or content['format']}", "Sweep again."
         )
     elements = [Element(**each) for each in content["elements"]]
     rest = {key: value for key, value in content.items() if key != "elements"}

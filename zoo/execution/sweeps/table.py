@@ -87,7 +87,7 @@ def _result(run: Json) -> str:
 
 
 class Shown:
-    """Shows the changing table: redrawn on a terminal, otherwise (``draw`` is None) a line per change of state."""
+    """Shows the changing table: redrawn on a terminal, else (``draw`` is None) a line per change of state."""
 
     def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
         self._sweep, self._draw, self._followed = sweep, draw, Followed(sweep)

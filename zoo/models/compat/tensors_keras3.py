@@ -11,7 +11,7 @@ def rank(x):
 
 
 def shape(x):
-    """Return the sizes of a tensor: integers if known, otherwise tensors or -1."""
+    """Return the sizes of a tensor: integers if known, else tensors or -1."""
     return list(ops.shape(x))
 
 

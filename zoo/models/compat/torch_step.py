@@ -140,7 +140,7 @@ def _threads():
 def _direct_calls(model):
     """Return functions that call the layers of a model in training; None if a layer needs Keras's work around a call.
 
-    The transformer's layers do not need it: they have no layers, masks or losses of their own.
+    The transformer's layers do not need it: they contain no layers, masks or losses.
     """
     if model is None or len(model.inputs) != 1:
         return None
@@ -252,7 +252,7 @@ def _fuses(optimizer, variables):
 
 
 def _before_softmax(model):
-    """Return the model that ends before the last layer, if that is only a softmax; otherwise None."""
+    """Return the model that ends before the last layer, if that is only a softmax; else None."""
     last, node, _ = model.outputs[0]._keras_history
     if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
         return None

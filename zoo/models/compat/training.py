@@ -161,7 +161,7 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
         # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
         model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
-        # Some versions of Keras 3 return means since the last reset, others the batch's own values.
+        # Some versions of Keras 3 return means since the last reset, some the batch's own values.
         steps[share] = tensorflow.function(
             lambda *batch: (model.reset_metrics(), model.train_step(batch))[1], jit_compile=model.jit_compile
         )

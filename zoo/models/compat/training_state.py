@@ -9,7 +9,7 @@ from zoo.models.compat.version import MAJOR, backend_name, keras
 
 
 def capture(model, trained):
-    """Return weights, optimizer state and random states: name -> array, exact to the bit.
+    """Return weights, optimizer state and random states: name -> array, without rounding.
 
     ``trained`` is the compiled model that is trained: the model itself, or one that shares its layers.
     """
@@ -100,7 +100,7 @@ def _is_tensorflow_2(optimizer):
 
 
 def _build_in_tensorflow_2(model):
-    """Create the step count and the moments, which otherwise appear with the first step."""
+    """Create the step count and the moments, which would only appear with the first step."""
     if model.trainable_weights:
         model.optimizer._create_all_weights(model.trainable_weights)
 

@@ -40,7 +40,6 @@ def trunk(compat, x, layers, seed):
 
 
 def _fire(compat, x, name, squeezed, expanded):
-    """Squeeze to few channels, then expand by 1x1 and by 3x3 in parallel."""
     from zoo.models.layers.spatial import Convolution
 
     x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)

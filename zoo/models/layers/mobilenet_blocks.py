@@ -102,10 +102,10 @@ def fixed_input_shape(input_shape, input_size):
         raise ValueError("input_shape must be (height, width, channels), got %r" % (input_shape,))
     if min(shape[:2]) < MIN_SIZE:
         raise ValueError(
-            "this network needs pictures of at least %dx%d pixels, got %dx%d" % (MIN_SIZE, MIN_SIZE, *shape[:2])
+            "this network needs images of at least %dx%d pixels, got %dx%d" % (MIN_SIZE, MIN_SIZE, *shape[:2])
         )
     if input_size is not None and shape[:2] != (input_size, input_size):
-        raise ValueError("the pictures are %dx%d pixels, but input_size is %d" % (*shape[:2], input_size))
+        raise ValueError("the images are %dx%d pixels, but input_size is %d" % (*shape[:2], input_size))
     return shape
 
 
@@ -143,7 +143,7 @@ def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape)
     """Return a network's input shape, in the order of axes that this Keras is configured for.
 
     ``sizes`` are the heights in pixels for which weights were published. ``tensor_shape`` is the shape of the
-    caller's input tensor, batch included, if it sets the default size; otherwise None. Without a top, height and
+    caller's input tensor, batch included, if it sets the default size; else None. Without a top, height and
     width of the result may be None.
     """
     first = channel_axis(compat) == 1
@@ -176,7 +176,7 @@ def _check_shape(input_shape, first, weights):
     if channels != 3 and weights == "imagenet":
         raise ValueError("The input should have 3 channels. Received input_shape=%s" % (input_shape,))
     if channels not in (1, 3):
-        warnings.warn("Pictures have 1 or 3 channels, this input has %s" % (channels,), stacklevel=5)
+        warnings.warn("Images have 1 or 3 channels, this input has %s" % (channels,), stacklevel=5)
     if min(MIN_SIZE if size is None else size for size in (rows, columns)) < MIN_SIZE:
         raise ValueError(
             "The input should be at least %dx%d pixels. Received input_shape=%s" % (MIN_SIZE, MIN_SIZE, input_shape)

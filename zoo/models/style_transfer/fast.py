@@ -36,7 +36,7 @@ def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
     """List the convolutions in their order, as :class:`Stage`.
 
     Args:
-        filters: filters of the first convolution; the others have two and four times as many.
+        filters: filters of the first convolution; the next two have two and four times as many.
         blocks: number of residual blocks of two convolutions each.
         kernel_size: size in pixels of the first and the last kernel, odd.
         upsampling: ``"transposed"``, padded with zeros, or ``"nearest"``, padded by reflection.

@@ -22,7 +22,7 @@ TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_en
 
 
 def preprocess(vectors):
-    """Return the vectors unchanged: the bare encoder takes them as they are."""
+    """Return the vectors unchanged: the bare encoder needs no preprocessing."""
     return vectors
 
 

@@ -40,8 +40,8 @@ def build(
         pair_buckets: number of hash buckets for pairs of neighboring tokens; adds a linear classifier of tokens and
             pairs to the encoder; 0 adds none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
         spelling: that classifier also uses combinations of stems, and is fitted to the parts of words too.
-        fixed: all inputs have ``length`` tokens, which PlaidML requires; otherwise any number up to it.
-        probabilities: end in softmax; otherwise in logits.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; if False, any number up to it.
+        probabilities: end in softmax; if False, in logits.
 
     Returns:
         A model from (batch, length) int32 tokens to (batch, classes) float32.

@@ -43,9 +43,9 @@ def build(
         layers, heads, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         d_model: width of embeddings and encoder.
         d_ff: width inside the feed-forward networks; None is four times d_model.
-        tied: compute the outputs with the table of embeddings; otherwise with a separate kernel.
-        fixed: all inputs have ``length`` tokens, which PlaidML requires; otherwise any number up to it.
-        probabilities: end in softmax; otherwise in logits.
+        tied: compute the outputs with the table of embeddings; if False, with a separate kernel.
+        fixed: all inputs have ``length`` tokens, which PlaidML requires; if False, any number up to it.
+        probabilities: end in softmax; if False, in logits.
         deviation: standard deviation of the initial weights.
 
     Returns:

@@ -38,7 +38,7 @@ class NumpyDecoder:
         self.reset()
 
     def reset(self):
-        """Empty the cache; a copy of the decoder then has a cache of its own."""
+        """Empty the cache; a copy of the decoder then has its own cache."""
         self.position, size = 0, len(self._average) // self._heads
         self._keys = np.empty((self._depth, self._heads, size, self.length), np.float32)
         self._values = np.empty((self._depth, self._heads, self.length, size), np.float32)

@@ -42,7 +42,7 @@ def machine(record: Untrusted) -> Html:
 
 
 def machine_line(record: Untrusted) -> str:
-    """Describe the machine in one line that distinguishes it from others."""
+    """Describe the machine in one line that distinguishes it."""
     here = record.part("machine")
     gpus = ", ".join(_gpu(gpu) for gpu in here.rows("gpus")) or "no GPU"
     parts = [here.text("os_version"), here.text("arch"), here.text("chip"), f"{here.text('cores')} cores",
@@ -117,10 +117,10 @@ def _outcome(row: Untrusted) -> str:
 
 
 def recorded(record: Untrusted) -> Html:
-    """Show the grade of this run, the recorded evidence of its recipe, and reported figures of others."""
+    """Show the grade of this run, the recorded evidence of its recipe, and published figures."""
     model, backend = record.text("model"), record.text("backend")
     meaning = {
-        "": "The run did not complete, so it is no evidence",
+        "": "The run did not complete, so it does not count as evidence",
         "measured": "This run measured the machine and device named above",
         "stand-in": "The stack is a stand-in for another build: the code runs, which says nothing about the GPU",
     }
@@ -153,11 +153,11 @@ def _own_rows(rows: list[evidence.Row], model: str, backend: str) -> Html | None
 
 
 def reported(model: str, rows: list[evidence.Row]) -> Html | None:
-    """Show published figures of others about the same work."""
+    """Show published figures about the same work."""
     cells = [*_reported_rows(rows), *_reported_figures(model)]
     if not cells:
         return None
-    words = "Reported by others on other machines, not repeated with zoo"
+    words = "Published figures from other machines, not measured with zoo"
     drawn = table(words, ["Figure", "Work", "Machine", "Stack", "Date", "Source"], cells)
     return tag("div", drawn, class_="apart")
 

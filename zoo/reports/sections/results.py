@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from math import sqrt
 from pathlib import Path
 
 from zoo.reports import images
@@ -40,9 +41,22 @@ def headline(record: Untrusted) -> Html:
     ]
     words = [tag("li", text) for text in record.words("summary")]
     return join([
-        tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
+        _right(record), tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
         _linear_baseline(record), *_promises(record), *_failure(record),
     ])  # fmt: skip
+
+
+def _right(record: Untrusted) -> Html | None:
+    """Report the correct test items, and the range of the true accuracy: Wilson's interval for 95 %."""
+    accuracy, items = record.number("metrics", "test_accuracy"), record.number("data", "test_items")
+    if accuracy is None or items is None or not 0 <= accuracy <= 1 or not 1 <= items < 1e12:
+        return None
+    spread = 1.96**2 / items
+    middle, half = accuracy + spread / 2, sqrt(spread * (accuracy * (1 - accuracy) + spread / 4))
+    digits = 0 if items < 200 else 1
+    low, high = (f"{100 * max(0.0, middle + side) / (1 + spread):.{digits}f} %" for side in (-half, half))
+    words = f"{round(accuracy * items):,} of {items:,.0f} test items right; with {items:,.0f} items, "
+    return tag("p", tag("strong", f"{words}the true accuracy is between {low} and {high} (95 % confidence)."))
 
 
 def _linear_baseline(record: Untrusted) -> Html | None:
@@ -67,7 +81,6 @@ def of_training(record: Untrusted) -> bool:
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
-    """Order the metrics: of the test set, then time and memory, then all others."""
     metrics = [(name, value) for name, row in record.items("metrics") if (value := row.number()) is not None]
     tested = [pair for pair in metrics if pair[0].startswith("test")]
     spent = [*((name, record.number("phases", name)) for name in ("train_s", "infer_s")),
@@ -131,7 +144,7 @@ def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
 
 
 def validation(rows: list[Row], name: str) -> list[tuple[float, float]]:
-    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model's is that of its tokens."""
+    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model's counts tokens."""
     return points(rows, f"val_{name}") or points(rows, f"val_token_{name}")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Kind(Classifier):
     """An image classifier: color, resized, or grayscale, in the style of the digits or plain."""
 
-    task, summary = "classify", "Tell what a picture shows"
+    task, summary = "classify", "Classify an image"
     instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012
     bodies = openapi.FILES | {inputs.RAW: openapi.BINARY}
 
@@ -74,7 +74,7 @@ class Kind(Classifier):
 
         size = self.shape[0] * self.shape[1] * self.shape[2]
         if not body or len(body) % size:
-            words = f"A picture is {size:,} bytes, {self.shape} uint8; the body has {len(body):,}"
+            words = f"An image must have {size:,} bytes ({self.shape}, uint8); the body has {len(body):,}"
             raise RequestError(400, words)
         return list(np.frombuffer(body, np.uint8).reshape(-1, *self.shape))
 

@@ -25,7 +25,7 @@ SMALLEST_SIDE, LARGEST_SIDE = 32, 1024
 class Kind(Batched):
     """A style network, which processes images of any size, one at a time."""
 
-    task, summary = "restyle", "Paint a picture anew"
+    task, summary = "restyle", "Restyle an image"
     instance, bodies, answers = openapi.BASE64, openapi.FILES, openapi.IMAGES
     parameters = {"side": {"type": "integer", "minimum": SMALLEST_SIDE, "maximum": LARGEST_SIDE}}  # noqa: RUF012
 
@@ -45,7 +45,7 @@ class Kind(Batched):
         return await decoders.decode(content, {"op": "whole", "side": side})
 
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
-        """Answer with an image if the client asks for one, otherwise with Base64."""
+        """Answer with an image if the client asks for one, else with Base64."""
         kind = "JPEG" if "image/jpeg" in accepted else "PNG"
         files = [await decoders.encode(row, kind) for row in rows]
         if "image/" in accepted and "json" not in accepted and len(files) == 1:

@@ -38,7 +38,7 @@ PROMPT: Json = {"type": "object", "properties": {"prompt": openapi.TEXT, **DRAWI
 class Kind(Served):
     """A language model, whose texts are streamed or answered whole."""
 
-    task, summary = "language_model", "Go on with a text"
+    task, summary = "language_model", "Continue a text"
     instance, parameters = {"anyOf": [openapi.TEXT, PROMPT]}, DRAWING
     engine: Writer
 
@@ -97,7 +97,7 @@ class Kind(Served):
         return chosen | {"tokens": [int(token) for token in tokens[-self._length :]]}
 
     def operations(self) -> Json:
-        summary = "Go on with a text, token by token (server-sent events)"
+        summary = "Continue a text, token by token (server-sent events)"
         body = {"application/json": {"schema": PROMPT}}
         return super().operations() | {":generate": openapi.stream(summary, body)}
 

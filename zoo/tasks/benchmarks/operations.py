@@ -18,7 +18,7 @@ COLUMNS = ("operation", "size", "device", "device_kind", "median_ms", "q1_ms", "
 WORDS = {
     "row_column": "a row of n numbers times a column of n",
     "square": "two n x n matrices",
-    "convolution": "a 3x3 convolution of 8 pictures, n x n, with 32 channels",
+    "convolution": "a 3x3 convolution of 8 images, n x n, with 32 channels",
 }
 PLAIN = "numpy"
 

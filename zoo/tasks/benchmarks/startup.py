@@ -46,7 +46,6 @@ def bench(overrides: Overrides) -> Run:
 
 
 def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, list[float]]:
-    """Return the seconds of every part, round by round, without the first round."""
     times: dict[str, list[float]] = {}
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
     """Do the same as :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``.
 
-    Return None if nothing was evaluated. ``material`` is the training set, ``title`` that of the images.
+    Return None if nothing was evaluated. ``material`` is the training set, ``title`` the images'.
     """
     judged = error_analysis.read(folder)
     if judged is None:

@@ -126,8 +126,8 @@ def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
         return [float(name) for name in folder.folders]
     except ValueError as error:
         raise ZooError(
-            f"{classifier.model['name']} predicts numbers, and a folder is not called like one: {error}",
-            "Call each folder of images by its number, such as 35.",
+            f"{classifier.model['name']} predicts numbers, but a folder name is not a number: {error}",
+            "Rename each folder of images to its number, such as 35.",
         ) from error
 
 

@@ -105,6 +105,6 @@ def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:
         part = (set_parts.part_of(root.name) or ("", ""))[0]
     if trained and Path(str(trained)) in (root, root.parent) and part in ("", "train"):
         console.warn(
-            f"{source.folder} was trained with images of this folder, so the figures are better than on others; "
-            f"`evaluate run={source.folder}` takes the part that was set aside for testing"
+            f"{source.folder} was trained with images of this folder, so these figures are too good. "
+            f"`evaluate run={source.folder}` uses only the part set aside for testing"
         )

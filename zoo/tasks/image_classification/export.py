@@ -123,7 +123,6 @@ def _code(how: Reading) -> tuple[Callable[..., Any], ...]:
 
 
 def _examples(how: Reading, folder: Path) -> tuple[list[str], ItemData]:
-    """Write image files of many kinds that show the items."""
     import numpy as np
 
     paths = export_examples.images(np.load(folder / "items.npy", mmap_mode="r"), folder / "examples")

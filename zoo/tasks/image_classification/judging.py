@@ -105,7 +105,6 @@ class Judging:
         return analysis
 
     def _names(self, numbers: list[int]) -> list[str]:
-        """Return names of classes; those of the same name get their number."""
         names = [self._classes[number] for number in numbers]
         twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
         pairs = zip(names, numbers, strict=True)

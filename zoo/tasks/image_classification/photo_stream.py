@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-KINDS = f"Give a picture ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
+KINDS = f"Give an image ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3
 THUMB = 224
 # Images decoded ahead, per decoding thread.
@@ -175,7 +175,6 @@ class PhotoStream:
     # -- decoding
 
     def _decode(self, names: Iterator[tuple[str, Path]]) -> Iterator[Picture | Skipped]:
-        """Decode in order, several at a time, never more than a few ahead."""
         pending: deque[Future[Picture | Skipped]] = deque()
         for number, (name, path) in enumerate(names):
             pending.append(self._pool.submit(self._one, name, path, number < self._thumbs))
@@ -264,7 +263,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     count = sum(1 for _ in decode.iter_images(path, closed))
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
-        raise ZooError(f"The folder {path} holds no picture{shut}", KINDS)
+        raise ZooError(f"No images in {path}{shut}", KINDS)
     skipped = [Skipped(shown(name), reason) for name, reason in closed]
     return Listed(((shown(name), path / name) for name in decode.iter_images(path)), count, skipped)
 

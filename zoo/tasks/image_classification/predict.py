@@ -147,7 +147,7 @@ def test_set(run: Run, limits: TestData) -> Inputs:
     data = material.record
     rows = material.splits["test"]
     if not len(rows):
-        raise ZooError(f"{run.folder} was trained without a test part", "Give input= a picture or a folder.")
+        raise ZooError(f"{run.folder} was trained without a test part", "Give an image or a folder: input=PATH")
     pixels, labels = training_set.part(material, "test")
     names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
     record = {"name": data["name"], "items": len(rows), "sha256": data["sha256"]}

@@ -133,7 +133,7 @@ def ask(
     settings = context.settings
     try:
         if not stream.prime():
-            raise ZooError("None of the pictures can be used", f"{context.folder / 'skipped.csv'} says why.")
+            raise ZooError("No usable images", f"{context.folder / 'skipped.csv'} lists the reasons.")
         request = request_of(context, classifier.model, "predict_stream", classifier.weights)
         classes = 0 if features else len(classifier.classes)
         request.stream = stream.share(context.folder, classes, count, settings.precision)

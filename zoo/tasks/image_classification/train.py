@@ -60,7 +60,6 @@ def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) ->
 
 
 def _resolve_data(context: RunContext[TrainConfig]) -> str:
-    """Replace ``data=auto`` by a data set and compose again; return the reason."""
     if context.settings.data.name != "auto":
         return ""
     name, why = array_datasets.resolve("auto", context.settings.data.root)
@@ -70,7 +69,6 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
 
 
 def _resolve_size(context: RunContext[TrainConfig]) -> None:
-    """Use the default size of an architecture of Keras, if no size is set."""
     model = context.settings.model
     if not model_files.is_application(model["name"]):
         return
@@ -80,7 +78,6 @@ def _resolve_size(context: RunContext[TrainConfig]) -> None:
 
 
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
-    """Choose a recipe by the size of the data, for a model without a recipe of its own."""
     if not _is_without_recipe(context.settings) or context.overrides.is_given("recipes"):
         return
     recipe = config_files.recipe_for(items)
@@ -140,7 +137,7 @@ def _train_request(
 
 
 class _Beside:
-    """Draws curves and mistakes as soon as they are known, while the worker continues."""
+    """Draws curves and mistakes as soon as possible, while the worker continues."""
 
     def __init__(self, context: RunContext[Settings], material: TrainingSet) -> None:
         self._context, self._material, self._history = context, material, History(context)

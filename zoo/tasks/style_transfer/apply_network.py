@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MODEL = "style_transfer/fast"
 PAINTING_EDGE = 256
-KINDS = f"Give a picture ({decode.NAMES}), a video, or a folder of pictures."
+KINDS = f"Give an image ({decode.NAMES}), a video, or a folder of images."
 
 
 def infer(overrides: Overrides) -> Run:
@@ -100,8 +100,8 @@ def network_of(path: Path) -> tuple[Weights, Arguments]:
     size = manifest.size_of(weights.arrays)
     if size is None:
         raise ZooError(
-            f"{path} ({weights.kind}, {len(weights.arrays)} weights) is no feed-forward style network",
-            "Give weights that `train model=style_transfer/fast` made, or a published network of that kind.",
+            f"{path} ({weights.kind}, {len(weights.arrays)} weights) is not a feed-forward style network",
+            "Give weights from `train model=style_transfer/fast`, or a published network of that kind.",
         )
     return weights, size
 
@@ -123,9 +123,9 @@ def _names(given: Path) -> list[str]:
     closed: list[tuple[str, str]] = []
     names = list(decode.iter_images(given, closed))
     for name, reason in closed:
-        console.warn(f"Left out {name}: {reason}")
+        console.warn(f"Skipped {name}: {reason}")
     if not names:
-        raise ZooError(f"The folder {given} holds no picture", KINDS)
+        raise ZooError(f"No images in {given}", KINDS)
     return names
 
 
@@ -140,21 +140,20 @@ def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pip
     there = [item.target for item in items if settings.save and item.target.exists()]
     if there and not settings.overwrite:
         more = f" and {len(there) - 1:,} more" if len(there) > 1 else ""
-        raise ZooError(f"{there[0]}{more} would be written over", "Choose another place, or add overwrite=true.")
+        raise ZooError(f"{there[0]}{more} would be overwritten", "Choose another place, or add overwrite=true.")
     if there:
-        console.warn(f"Writing over {len(there):,} of {len(items):,} pictures, as told")
+        console.warn(f"overwrite=true: {len(there):,} of {len(items):,} images will be replaced")
     return items
 
 
 def _refuse_collisions(items: list[pipeline.Item]) -> None:
-    """Reject targets that would overwrite an input, or another result."""
     sources, targets = {os.path.realpath(item.source) for item in items}, set[str]()
     for item in items:
         where = os.path.realpath(item.target)
         if where in sources:
-            raise ZooError(f"{where} is read, and would be written over", "Give another place: save=PATH")
+            raise ZooError(f"{where} is an input and would be overwritten", "Give another place: save=PATH")
         if where in targets:
-            raise ZooError(f"Two results would be called {item.target}", "Rename one of the pictures.")
+            raise ZooError(f"Two results would have the name {item.target}", "Rename one of the images.")
         targets.add(where)
 
 
@@ -171,7 +170,6 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
 
 
 def _check(picture: Path) -> None:
-    """Reject an unusable image before anything is built for it."""
     if video.describes(picture):
         video.opened(picture)
         return
@@ -182,7 +180,6 @@ def _check(picture: Path) -> None:
 
 
 def _written_name(name: str) -> str:
-    """Return the name, with ``.png`` added if its format cannot be written."""
     return name if Path(name).suffix.lower() in (*files.WRITTEN, *video.FORMATS) else f"{name}.png"
 
 

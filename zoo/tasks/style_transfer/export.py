@@ -78,9 +78,9 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
 
     paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()
     if given is None:
-        console.warn("No pictures are given: two that come with scikit-learn are used. input=FOLDER is better.")
+        console.warn("No input= is given: two photos of scikit-learn are used. input=FOLDER gives better results.")
     if not paths:
-        raise ZooError(f"{given} holds no picture", photo_stream.KINDS)
+        raise ZooError(f"No images in {given}", photo_stream.KINDS)
     written: list[str] = []
     for path in paths:
         if len(written) == min(most, MOST):
@@ -98,7 +98,7 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
         np.save(path_of, pixels[:rows, :columns], allow_pickle=False)
         written.append(path_of)
     if not written:
-        raise ZooError(f"No picture of {given} can be used", photo_stream.KINDS)
+        raise ZooError(f"No usable images in {given}", photo_stream.KINDS)
     return ItemData(pictures=written)
 
 

@@ -32,7 +32,7 @@ def opened(path: Path, role: str) -> Picture:
     """Open an image; ``role``, such as ``"content"``, is its name in messages."""
     try:
         if not path.exists():
-            raise ZooError(f"There is no picture {path} ({role})", f"Give the path of a picture: {role}=FILE")
+            raise ZooError(f"No such image ({role}): {path}", f"Give the path of an image: {role}=FILE")
         metadata, frames = files.open_image(path)
         return Picture(path, next(frames), replace(metadata, durations=()))
     except decode.UnreadableError as error:

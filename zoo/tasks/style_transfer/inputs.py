@@ -67,7 +67,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
         clear = decode.open_upright(picture.path).convert("RGBA")
         grey = np.asarray(Image.alpha_composite(Image.new("RGBA", clear.size, "black"), clear).convert("L"))
     if not grey.any():
-        raise ZooError(f"The mask {picture.path} is black everywhere", "Make it white where the style is to be used.")
+        raise ZooError(f"The mask {picture.path} is black everywhere", "Paint it white where the style should apply.")
     return images.sized(grey, *content.pixels.shape[:2])
 
 
@@ -80,26 +80,26 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     elsewhere = "Choose a place you can write: save=FILE"
     try:
         if not path.parent.is_dir():
-            raise ZooError(f"There is no folder {path.parent.absolute()} to save {path.name} in", "Make it first.")
+            raise ZooError(f"No folder {path.parent.absolute()} to save {path.name} in", "Create it first.")
         if path.is_dir():
-            raise ZooError(f"{path} is a folder", "Name a file to save the picture in: save=out.png")
+            raise ZooError(f"{path} is a folder", "Name a file to save the image in: save=out.png")
     except OSError as error:  # no permission for a parent folder
         raise storage_error("write", path, error, elsewhere) from error
     check_writable(path, elsewhere)
     for picture in used:
         if path.exists() and path.samefile(picture):
-            raise ZooError(f"{path} is one of the pictures used and would be lost", "Save under another name.")
+            raise ZooError(f"{path} is an input and would be overwritten", "Save under another name.")
     if not path.exists():
         return path
     if settings.overwrite:
-        console.warn(f"{path} will be replaced when the picture is done")
+        console.warn(f"{path} will be replaced when the image is done")
         return path
     free = next(
         other
         for number in range(2, 10_000)
         if not (other := path.with_name(f"{path.stem}_{number}{path.suffix}")).exists()
     )
-    console.warn(f"{path} is there already; the picture will be saved as {free.name} (overwrite=true replaces it)")
+    console.warn(f"{path} exists; the image will be saved as {free.name} (overwrite=true replaces it)")
     return free
 
 

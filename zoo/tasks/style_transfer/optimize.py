@@ -132,9 +132,7 @@ def _finish(
     metrics = context.record.metrics
     if not metrics:  # stopped before the end of the first size, or before any report
         there = result.is_file() and (job.save or result)
-        words = (
-            f"Stopped early; the picture so far: {there}" if there else "Stopped before there was a picture to keep."
-        )
+        words = f"Stopped early; the image so far: {there}" if there else "Stopped before the first image was saved."
         context.record.summary = [words]
         return
     losses = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "style", "content", "roughness"))
@@ -142,7 +140,7 @@ def _finish(
     context.record.summary = [
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
-        f"Picture: {job.save or result}",
+        f"Image: {job.save or result}",
         f"Beside it: {', '.join(context.record.side_files)}",
     ]
 
@@ -157,7 +155,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
     elif context.record.get("saved"):  # by the resumed run, without a setting where to save
-        console.warn(f"{context.record.get('saved')} stays as it was; the new picture is {path}")
+        console.warn(f"{context.record.get('saved')} was not changed; the new image is {path}")
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
     context.record.side_files = ["sheet.jpg"]

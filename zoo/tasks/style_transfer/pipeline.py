@@ -47,7 +47,7 @@ class ImagePipeline:
 
     Args:
         folder: folder for the files.
-        size: longer side of the results in pixels; 0 keeps that of the images.
+        size: longer side of the results in pixels; 0 keeps the size of the images.
 
     Attributes:
         queue: a context manager that passes arrays to the worker.

@@ -73,13 +73,13 @@ def train(overrides: Overrides) -> Run:
 
 
 def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
-    """Return the weights that ``weights=`` names, or None; their size becomes that of the network."""
+    """Return the weights that ``weights=`` names, or None; the network gets their size."""
     settings = context.settings
     if settings.weights is None:
         return None
     # A resumed run has its size in its initial settings.
     for name in () if context.resumes else context.overrides.given("model"):
-        raise ZooError(f"model.{name} has no use here", f"weights={settings.weights} tells the size of the network.")
+        raise ZooError(f"model.{name} has no effect", f"weights={settings.weights} sets the size of the network.")
     weights, size = apply_network.network_of(network_path(settings.weights))
     settings.model |= {"upsampling": "transposed"} | size
     return weights
@@ -96,9 +96,9 @@ def _checksum(files: list[Path]) -> str:
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
-    """Return the painting, its shorter side scaled as requested; by default that of the zoo."""
+    """Return the painting, its shorter side scaled as requested; by default the zoo's."""
     if not settings.style:
-        console.warn("No painting is given: one that comes with the zoo is used. style=PICTURE names yours.")
+        console.warn("Without style=IMAGE, the style is a painting that comes with the zoo.")
     painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
     rows, columns = painting.pixels.shape[:2]
     if max(rows, columns) > MOST_LENGTH * min(rows, columns):
@@ -118,9 +118,9 @@ def _files(photos: str | None) -> list[Path]:
     closed: list[tuple[str, str]] = []
     files = [folder / name for name in decode.iter_images(folder, closed)]
     for name, reason in closed:
-        console.warn(f"Left out {name}: {reason}")
+        console.warn(f"Skipped {name}: {reason}")
     if not files:
-        raise ZooError(f"The folder {folder} holds no picture", "Give a folder of photos: photos=FOLDER")
+        raise ZooError(f"No images in {folder}", "Give a folder of photos: photos=FOLDER")
     return files
 
 
@@ -185,7 +185,6 @@ def _work(
 
 
 def _keep_sample(path: Path) -> None:
-    """Convert a sample, a photo next to its restyled version, to PNG."""
     import numpy as np
 
     image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())

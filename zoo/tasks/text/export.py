@@ -115,7 +115,6 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
 
 
 def _tokens(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:
-    """Write the first tokens of a part of the run's text."""
     import numpy as np
 
     tokens, _ = trained_text.tokens_of(source, asked, part)

@@ -116,9 +116,7 @@ def summary(run: Run) -> list[str]:
     """Return the path and the speed of generated text, or the metrics of an evaluated text."""
     speed = f"{counted(run.metrics.get('items', 0), 'token')}, {run.metrics.get('items_per_s', 0):,.0f} tokens/s"
     if "perplexity" in run.metrics:
-        figures = (
-            f"perplexity {run.metrics['perplexity']:.4f}, {run.metrics['token_accuracy']:.4f} of tokens foretold"
-        )
+        figures = f"perplexity {run.metrics['perplexity']:.4f}, token accuracy {run.metrics['token_accuracy']:.4f}"
         return [f"{summaries.where(run.record)}: {figures}; {speed}"]
     return [f"\n{summaries.where(run.record)}: {speed}; the text is in generated.txt"]
 

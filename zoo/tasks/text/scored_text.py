@@ -46,7 +46,6 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
 
 
 def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Json]":
-    """Return the end of the text that the training set aside."""
     import numpy as np
 
     tokens, prepared = trained_text.tokens_of(source, settings.data, "validation")

@@ -52,7 +52,7 @@ def of_keras(model, x, training, way, precision):
     Args:
         model: built in that precision.
         x: the input, a float32 array.
-        training: as in a training step, dropout included; otherwise as in prediction.
+        training: as in a training step, dropout included; if False, as in prediction.
         way: one of the framework's ``modes``, see :mod:`zoo.worker.devices`.
         precision: float32, bfloat16 or float16.
     """

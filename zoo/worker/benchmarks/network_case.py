@@ -69,7 +69,7 @@ class NetworkCase:
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if hasattr(self._device, "predictor") and len(shape) != 3:
             if self._precision != "float32":
-                raise UserError("of pictures alone this stack computes in %s" % self._precision)
+                raise UserError("with images only, this stack computes in %s" % self._precision)
             return lambda stored: compat.predict(self.model, self._preprocess(stored))
         predictors.prepare(self._device, self._precision)  # where the framework compiles here
         try:

@@ -11,7 +11,7 @@ import importlib
 USUAL = {
     # Has gradients and optimizers.
     "trains": True,
-    # Batches may differ in length; otherwise the model is compiled for one length.
+    # Batches may differ in length; if not, the model is compiled for one length.
     "any_length": True,
     # Execution modes of a forward pass, the plainest first.
     "modes": ("graph",),

@@ -26,7 +26,7 @@ FEW = 4
 # Seconds without a result after which the requests are checked for failures.
 DOUBT_S = 5.0
 
-# On CPUs that multiply bfloat16 or float16 in hardware, OpenVINO would otherwise round every weight to it.
+# On CPUs that multiply bfloat16 or float16 in hardware, OpenVINO rounds every weight to it by default.
 _settings = {"INFERENCE_PRECISION_HINT": "f32"}
 _used = []
 _graphs = []

@@ -32,7 +32,7 @@ class _OpenedDevices(logging.Handler):
 
 
 def start(device):
-    # PlaidML needs at least one setting in the environment; otherwise it asks for its setup.
+    # PlaidML needs at least one setting in the environment; without one, it asks for its setup.
     os.environ["PLAIDML_EXPERIMENTAL"] = "1"
     os.environ["PLAIDML_TELEMETRY"] = "0"
     os.environ.pop("PLAIDML_DEVICE_IDS", None)

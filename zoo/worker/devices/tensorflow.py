@@ -13,7 +13,7 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Hide the GPUs for a request on the CPU; otherwise let GPU memory grow as needed.
+    """Hide the GPUs for a request on the CPU; for a GPU, let its memory grow as needed.
 
     Must run before Keras is imported.
     """

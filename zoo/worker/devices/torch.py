@@ -111,7 +111,6 @@ def take(kept, places):
 
 
 def _wait(torch, kind):
-    """Wait for a GPU, which works asynchronously."""
     if kind in ("cuda", "mps"):
         getattr(torch, kind).synchronize()
 

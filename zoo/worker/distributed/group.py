@@ -80,7 +80,7 @@ class Group:
         except Exception as error:
             first = "%s:%d" % (self.hosts[0], self.rows[0]["port"])
             raise UserError(
-                "process %d on %s cannot reach the others (the first one is at %s): %s"
+                "process %d on %s cannot reach the first process (at %s): %s"
                 % (self.rank, self.hosts[self.rank], first, describe(error))
             ) from error
         # The coordination services handle SIGTERM, which should stop the training.
@@ -111,7 +111,7 @@ class Group:
 
     def clocks(self):
         """Return a sentence for every machine whose clock differs."""
-        words = "The clock of %s is %.0f s %s that of %s: times in logs and records differ by as much"
+        words = "The clock of %s is %.0f s %s the clock of %s: times in logs and records differ by that"
         return [
             words % (row["host"], abs(row["clock_s"]), "ahead of" if row["clock_s"] > 0 else "behind", self.hosts[0])
             for row in self.rows
@@ -142,7 +142,7 @@ class Group:
         return batch.total
 
     def after_step(self, wants_save):
-        """End a step: stop or save if any process wants it; return whether all write a checkpoint now."""
+        """End a step: stop or save if any process asks for it; return whether all write a checkpoint now."""
         self._longest = max(self._longest, time.monotonic() - self._began)
         asked, reason = self._asked.asked, self._asked.reason
         flags = [asked and reason == "interrupted", asked and reason != "interrupted", wants_save]
@@ -171,7 +171,7 @@ class Group:
 
     @contextlib.contextmanager
     def busy(self):
-        """Mark code that may take long in one process while others wait for it."""
+        """Mark code that may take long in one process while the rest wait for it."""
         self._busy = True
         yield
 
@@ -247,7 +247,7 @@ class Group:
                 elif late.setdefault(rank, (steps, now))[0] != steps:
                     late[rank] = (steps, now)
                 elif now - late[rank][1] > max(LATE_S, LATE_STEPS * self._longest):
-                    self.fail("%s hangs: it has not begun step %d, which others began %.0f s ago"
+                    self.fail("%s hangs: it has not begun step %d, which another process began %.0f s ago"
                               % (self._name(rank), newest, now - late[rank][1]))  # fmt: skip
             time.sleep(BEAT_S)
 

@@ -54,7 +54,6 @@ def moments_of_all(group, add_up, mean, variance):
 
 
 def _weights(group):
-    """Return the share of the items of the current batch in every process."""
     total = group.present[1]
     shares = [group.bounds(total, rank) for rank in range(group.size)]
     return [(end - begin) / float(total) for begin, end in shares]

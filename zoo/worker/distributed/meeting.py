@@ -1,6 +1,6 @@
 """Bring the processes of a training together before an engine connects them, by files in the run folder.
 
-Engines need addresses: TensorFlow those of all processes, PyTorch and JAX that of the first.
+Engines need addresses: TensorFlow those of all processes, PyTorch and JAX the address of the first.
 """
 
 import json

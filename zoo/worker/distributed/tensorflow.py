@@ -60,7 +60,7 @@ class Engine:
 
         @tensorflow.custom_gradient
         def sum_through(x):
-            """Sum over all processes; the gradient is that of the loss over all items."""
+            """Sum over all processes; the gradient belongs to the loss over all items."""
             weight = group.weight
             return reduce(x), lambda gradient: reduce(gradient * weight) / weight
 

@@ -74,7 +74,7 @@ class Engine:
         torch, reduce, group = self._torch, self._sum, self._group
 
         class SumThrough(torch.autograd.Function):
-            """The sum over all processes; its gradient is that of the loss over all items."""
+            """The sum over all processes; its gradient belongs to the loss over all items."""
 
             @staticmethod
             def forward(ctx, x):

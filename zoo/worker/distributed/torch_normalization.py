@@ -16,7 +16,7 @@ def of_all(group, add_up):
     """
 
     class Normalize(torch.autograd.Function):
-        """Its gradients are those of this process's loss; that of the maps, of the loss over all items."""
+        """Its gradients belong to this process's loss; the maps' gradient, to the loss over all items."""
 
         @staticmethod
         def forward(ctx, maps, gamma, beta, epsilon):

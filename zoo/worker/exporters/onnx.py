@@ -68,7 +68,7 @@ def _to_8_bits(subject, path, calibration):
     from onnxruntime import quantization
 
     aside = path + ".float32"
-    # Folds normalizations into the convolutions before them, which would otherwise get a separate scale each.
+    # Folds normalizations into the convolutions before them, which would get a separate scale each without it.
     quantization.quant_pre_process(path, aside, skip_symbolic_shape=True)
     try:
         if not calibration:

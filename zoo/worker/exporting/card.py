@@ -11,10 +11,10 @@ from zoo.worker.files import atomic_write
 
 JSON_NAME, README, PROGRAM = "model.json", "README.md", "predict.py"
 TASKS = {
-    "images": "tells the classes of images",
-    "texts": "tells the classes of texts",
-    "pictures": "restyles pictures of any size",
-    "next_token": "tells the next token of a text, one step with its cache",
+    "images": "classifies images",
+    "texts": "classifies texts",
+    "pictures": "restyles images of any size",
+    "next_token": "predicts the next token of a text (one step, with its cache)",
 }
 _HEAD = '''"""%s: `python predict.py %s`."""
 

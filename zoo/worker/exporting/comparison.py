@@ -56,7 +56,6 @@ def of_files(kind, answers, source):
 
 
 def _comparable(kind, outputs):
-    """Return the outputs, each in units of its full range."""
     first = np.asarray(outputs[0], np.float64)
     if kind == "pictures":
         return [np.clip(first, 0, 255) / 255.0]

@@ -18,7 +18,7 @@ def function(subject, batch=None, before=None, named=True):
     Args:
         batch: number of items; None is any.
         before: function applied to the first input.
-        named: otherwise the outputs are a list, in their own order.
+        named: if False, the outputs are a list, in their own order.
     """
     import tensorflow as tf
 
@@ -34,7 +34,7 @@ def function(subject, batch=None, before=None, named=True):
 
 
 def frozen(traced):
-    """Return a concrete function whose weights are constants: converters lose variables of Keras 3 otherwise."""
+    """Return a concrete function whose weights are constants: converters lose the variables of Keras 3."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     return convert_variables_to_constants_v2(traced.get_concrete_function())

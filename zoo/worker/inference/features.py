@@ -75,7 +75,6 @@ def _is_model(layer):
 
 
 def _inside(network, tensor):
-    """Compute a tensor of a nested network from the input of the outer one."""
     part = compat.keras.models.Model(inputs=network.inputs[0], outputs=tensor)
     return part(_single(_connection(network).input_tensors))
 
@@ -135,8 +134,8 @@ def _names(model):
 class FeatureFile:
     """A ``.npy`` file of float32 that grows by some rows at a time, and is valid after each of them.
 
-    If the process is killed, the file has all rows written so far. ``shape`` is that of the features of one image; if
-    only one axis is longer than 1, the others are left out.
+    If the process is killed, the file has all rows written so far. ``shape`` has the features of one image; if
+    only one axis is longer than 1, the rest are left out.
     """
 
     def __init__(self, path, shape):

@@ -81,7 +81,7 @@ class Comparison:
         return self._changed < MOST_CHANGED * self._compared and self._share() < 1
 
     def _share(self):
-        """Return the time of the lower precision divided by that of float32."""
+        """Return the time of the lower precision divided by the time of float32."""
         return self._seconds["lower"] / max(1e-9, self._seconds["exact"])
 
     def _timed(self, which, predict, pixels):

@@ -53,7 +53,6 @@ def _move(node):
 
 
 def _merge(node, before):
-    """Combine two transposes into one, or none."""
     after = _order(node.output(0))
     if after is None:
         return

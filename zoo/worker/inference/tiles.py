@@ -2,7 +2,7 @@
 
 Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean
 and variance of every layer are gathered over all tiles before anything is computed from them: the result equals
-that of the whole image, except for rounding. Cheap intermediate maps are computed twice, others are kept in unnamed
+the whole image's, except for rounding. Cheap intermediate maps are computed twice, the rest are kept in unnamed
 files: 96 bytes for every pixel of the image.
 """
 

@@ -95,7 +95,6 @@ class _Job:
                 out.write(np.ascontiguousarray(self._mixed(part, pixels[top : top + len(part)])).tobytes())
 
     def _mixed(self, part, photo):
-        """Return rows of the result in the requested strength and colors."""
         settings = self._settings
         if settings.colors == "content":
             part = recolored(part, photo)
@@ -151,5 +150,5 @@ def recolored(result, photo):
 
 def _storage_problem(error, folder):
     if error.errno == errno.ENOSPC:
-        return "there is no room left in %s; a large picture needs about 100 bytes a pixel there" % folder
+        return "no space left in %s; a large image needs about 100 bytes per pixel" % folder
     return "cannot write in %s: %s" % (folder, error.strerror or error)

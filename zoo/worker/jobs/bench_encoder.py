@@ -81,7 +81,7 @@ def _prepared(case, request):
         forward_pass.wait(once())
         row["first_s"] = time.perf_counter() - began
         forward_pass.wait(once())
-    except Exception as error:  # the error of a case becomes its row, and the others continue
+    except Exception as error:  # the error of a case becomes its row, and the rest continue
         row["error"] = describe(error)
         return row, None
     return row, once
@@ -127,7 +127,7 @@ def _of_torch(case, settings, model):
     import torch
 
     if model["causal"] or model["final_norm"]:
-        raise UserError("PyTorch's module is timed without mask and without a last normalisation")
+        raise UserError("PyTorch's module can only be timed without a mask and without a final normalization")
     layer = torch.nn.TransformerEncoderLayer(
         model["d_model"],
         model["heads"],
@@ -147,7 +147,6 @@ def _of_torch(case, settings, model):
 
 
 def _product(precision, framework):
-    """Return one pass of a product of two square matrices."""
     x = np.random.RandomState(SEED).standard_normal((PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
     try:
         kernels = importlib.import_module("zoo.worker.devices.kernels." + framework)

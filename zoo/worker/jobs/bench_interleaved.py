@@ -53,7 +53,7 @@ def _prepared(network, mode, precision, batch, framework):
         if mode == "inference":
             row.update(case.check(batch))
         call()
-    except Exception as error:  # the error of a case becomes its row, and the others continue
+    except Exception as error:  # the error of a case becomes its row, and the rest continue
         return dict(row, error=describe(error)), None
     return row, call
 

@@ -69,7 +69,7 @@ class _Bench:
                 row = {"network": network.name, "mode": mode, "batch_size": batch}
                 try:
                     row.update(self._timed(network, mode, batch))
-                except Exception as error:  # the error of a network becomes its row, and the others continue
+                except Exception as error:  # the error of a network becomes its row, and the rest continue
                     row["error"] = describe(error)
                 rows.append(row)
                 if self._stop.asked:

@@ -79,7 +79,7 @@ def _timed(row, arrays, module, settings, stop):
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6
             row["largest_error"] = _error(what, arrays, result())
             row["correct"] = row["largest_error"] <= TOLERANCE
-    except Exception as error:  # the error of a place becomes its row, and the others continue
+    except Exception as error:  # the error of a place becomes its row, and the rest continue
         row["error"] = describe(error)
     return row
 

@@ -120,7 +120,7 @@ class _Job:
             words = "largest difference %.3g, %.3g answers in 1000 changed, of %d items" % figures
             most = tuple(tolerance[name] for name in ("difference", "changed"))
             raise UserError(
-                "it answers otherwise than its source: %s; tolerated are %.3g and %.3g" % ((words, *most))
+                "its outputs differ from the source model's: %s; the limits are %.3g and %.3g" % ((words, *most))
             )
 
     def _check_readme(self, row, run, folder):
@@ -131,7 +131,7 @@ class _Job:
         own = comparison.of_files(kind, answers, [run(question) for question in self._examples])
         if own["difference"] > comparison.FROM_FILES[kind] or own["changed"]:
             name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
-            words = "its README answers otherwise for files: largest difference %.3g, of %r; %d of %d answers changed"
+            words = "its README's program differs for files: largest difference %.3g, for %r; %d of %d answers differ"
             raise UserError(words % (own["difference"], name, own["changed"], own["items"]))
         most = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind]
         if row["files"]["difference"] > most:

@@ -37,7 +37,7 @@ def run(request, events, stop, phases):
     build = functools.partial(_built, chosen, layers, settings)
     _descend(settings, maker, resumed or (None, 0, 0), build, phases)
     if checkpoints.full:
-        raise UserError("%s; the last picture that found room is kept as picture.png" % checkpoints.full)
+        raise UserError("%s; the last complete image is picture.png" % checkpoints.full)
     events.emit("artifact", kind="picture", path=os.path.join(request.run_dir, "picture.png"))
     metrics = dict(zip(("style", "content", "roughness"), maker.terms))
     metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers.to_json(), precision=chosen.precision)
@@ -57,7 +57,7 @@ def _descend(settings, maker, start, build, phases):
         elif before is not None:
             picture = _grown(picture, before, content)
         elif picture.shape != content.shape:
-            raise UserError("the checkpoint holds a picture of another size: %r" % (picture.shape,))
+            raise UserError("the checkpoint has an image of another size: %r" % (picture.shape,))
         before = content
         if begun >= size.steps:
             maker.skip([size])
@@ -83,7 +83,7 @@ def _layers(chosen, wanted):
     module = network(chosen.network)
     missing = [name for name in wanted.style + wanted.content if name not in available]
     if missing:
-        raise UserError("there is no layer %s at hand; there are %s" % (", ".join(missing), ", ".join(available)))
+        raise UserError("unknown layer %s; available layers: %s" % (", ".join(missing), ", ".join(available)))
     # If the weights end before the usual content layer, the last available layer is the nearest to it.
     style, content = (
         list(names or [name for name in usual if name in available] or available[-1:])

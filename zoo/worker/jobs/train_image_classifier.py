@@ -68,7 +68,7 @@ def build_and_fill(training):
     if request.weights:
         last = feature_extraction.name_of(model)
         if weights.load_but_head(model, request.weights, last):
-            message = "The last layer, %s, is new: it tells %d classes apart, and the weights are for others"
+            message = "The last layer, %s, starts untrained: the weights are for other classes than this data's %d"
             events.emit("warning", message=message % (last, request.data.classes))
     return model, preprocess
 

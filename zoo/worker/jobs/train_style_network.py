@@ -1,8 +1,8 @@
 """Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
 The network learns to restyle random crops of photos so that a frozen feature network sees in them the content of the
-photo and the Gram matrices of the painting. Each term is divided by its own scale (that of the painting's Gram
-matrices, that of the features of the first photos), so that weights mean about the same with every feature network.
+photo and the Gram matrices of the painting. Each term is divided by its own scale (of the painting's Gram
+matrices, or of the features of the first photos), so that weights mean about the same with every feature network.
 """
 
 import math
@@ -98,7 +98,7 @@ class _Training:
                 training_state.restore(self._model, self._terms, arrays)
             else:
                 training_state.restore_weights(self._model, arrays)
-                self._warn("The run goes on with another stack: the optimizer starts anew")
+                self._warn("Resuming on another stack: the optimizer starts again")
             self._done = int(state["step"])
         except (ValueError, KeyError, TypeError) as error:
             raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error

@@ -52,7 +52,7 @@ def run(request, events, stop, phases):
 def _fit_linear(model, texts, labels, chosen, pieces):
     """Fit a model's linear classifier of tokens and combinations to some texts.
 
-    The last layer of the encoder starts at zero: random outputs would hide what the linear classifier already knows.
+    The last layer of the encoder starts at zero: random outputs would hide what the linear classifier has learned.
     """
     layer, last = model.get_layer("pairs"), model.get_layer("predictions")
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))

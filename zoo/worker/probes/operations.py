@@ -62,7 +62,7 @@ def depthwise(tried, device):
 def attention(tried, device):
     """Products of batches of matrices, with a softmax between them."""
     q, k, v = _draw(4, (2, 48, 32), (2, 48, 32), (2, 48, 32))
-    q /= 6  # the root of 32, as in attention; otherwise the softmax would magnify every rounding
+    q /= 6  # the root of 32, as in attention; without it, the softmax would magnify every rounding
 
     def build(layers, q, k, v):
         weights = layers.Activation("softmax")(layers.Dot(axes=(2, 2))([q, k]))

@@ -114,7 +114,7 @@ def _issue(name, backend):
 
 
 def enforce(rows, device, events):
-    """Raise ProbeError if a probe failed on a promised GPU; otherwise warn."""
+    """Raise ProbeError if a probe failed on a promised GPU; on any other device, warn."""
     failed = [row for row in rows if not row["ok"]]
     if failed:
         message = "wrong numbers on backend %s: %s" % (device.backend, "; ".join(_describe(row) for row in failed))

@@ -27,7 +27,7 @@ class Slots:
 
 
 def sizes_of(most, partial):
-    """Return the batch sizes to compile: two if the device accepts fewer items, otherwise all powers of 2."""
+    """Return the batch sizes to compile: two if the device accepts fewer items, else all powers of 2."""
     sizes = {1, most}
     return sorted(sizes if partial else sizes | {1 << bit for bit in range(most.bit_length()) if 1 << bit < most})
 

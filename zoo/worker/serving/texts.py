@@ -11,7 +11,7 @@ from zoo.worker.training.text_batches import TokenizedTexts
 
 
 def answerer(request):
-    """Build a text classifier; like that of images, with slots of int32 (slots, batch, length), padded with 0.
+    """Build a text classifier; like the one of images, with slots of int32 (slots, batch, length), padded with 0.
 
     Texts are cut to the length of the longest in their batch, rounded up so that few lengths are compiled.
     """
@@ -32,7 +32,6 @@ def answerer(request):
 
 
 def _narrowed(rows, length, fixed):
-    """Return rows without the columns that are padding in all of them."""
     lengths = np.maximum(1, (rows != 0).sum(axis=1))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = np.concatenate([row[:size] for row, size in zip(rows, lengths)])

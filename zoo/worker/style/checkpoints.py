@@ -41,13 +41,13 @@ class StyleCheckpoints:
         """
         checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
         if checkpoint is None:
-            self._warn("There is no whole checkpoint: the picture is begun anew")
+            self._warn("No complete checkpoint: starting the image again")
             return None
         arrays, state = checkpoint
         _check(arrays, state)
         self.rows = state["rows"]
         self._events.emit("resume", epoch=state["size"] + 1, step=state["step"], done=state["done"])
-        self._warn("The picture goes on from the last one that was kept; the optimizer begins anew")
+        self._warn("Resuming from the last saved image; the optimizer starts again")
         return arrays["picture"], state["size"], state["step"]
 
     def due(self):
@@ -104,7 +104,7 @@ class StyleCheckpoints:
     def _report_full(self, name, error):
         if not self.full:
             self.full = "%s cannot be written (%s)" % (name, error.strerror or error)
-            self._warn(self.full + ": no more pictures are kept")
+            self._warn(self.full + ": no more images are saved")
 
     def _warn(self, words):
         self._events.emit("warning", message=words)
@@ -116,4 +116,4 @@ def _check(arrays, state):
     sound = sound and all(type(state.get(name)) is int and state[name] >= 0 for name in ("size", "step", "done"))
     sound = sound and isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
     if not (sound and all(sorted(row) == sorted(COLUMNS) for row in rows)):
-        raise UserError("the run cannot go on from its checkpoint, which holds something else")
+        raise UserError("the run cannot be resumed: its checkpoint has unexpected content")

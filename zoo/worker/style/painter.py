@@ -30,7 +30,7 @@ class Painter:
         network.apply_style(compat, model, self._arrays, self._wanted)
 
     def look_at(self, photo):
-        """Mix in the style of a photo, uint8 (rows, columns, 3), if it should keep some of its own style."""
+        """Mix in the style of a photo, uint8 (rows, columns, 3), if it should keep some of its style."""
         if self._strength == 1:
             return
         edge = network.PAINTING

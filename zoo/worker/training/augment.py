@@ -39,7 +39,7 @@ def mix(batch, alpha, seeds):
         seeds: a list of integers.
 
     Returns:
-        The same arrays, float32, each row mixed with that of the other item.
+        The same arrays, float32, each row mixed with the other item's.
     """
     shares, others = draw_partners(len(batch[0]), alpha, seeds)
     return tuple(blend(rows, np.asarray(rows)[others], shares) for rows in batch)

@@ -11,7 +11,7 @@ from zoo.models import compat
 from zoo.worker import precision
 from zoo.worker.errors import OutOfMemoryError, describe
 
-# The first step of a point compiles. Then so many seconds are enough, or three times as many of fewer steps.
+# The first step of a point compiles. Then ENOUGH_S seconds are enough, or three times as many of fewer steps.
 UNTIMED, LEAST, ENOUGH_S = 1, 3, 0.5
 # No step begins after this share of the time. At its end the process ends, even while it compiles: what was timed
 # until then counts, so a point is tried where half of the time that the last one took is left.

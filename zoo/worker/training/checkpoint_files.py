@@ -96,8 +96,8 @@ class Checkpoints:
     def _refuse_another_run(self, path, about):
         run_id = about.get("run_id")
         if run_id != self._run_id:
-            words = "the checkpoint %s.npz belongs to another run (its run_id is %s, that of this run is %s): put the"
-            words += " checkpoints of this run back, or start a new run"
+            words = "the checkpoint %s.npz belongs to another run (run_id %s; this run is %s): restore this run's"
+            words += " checkpoints, or start a new run"
             raise UserError(words % (path, run_id or "unknown", self._run_id or "unknown"))
 
 

@@ -14,7 +14,7 @@ from zoo.worker.training import checkpoint_files
 from zoo.worker.training.checkpoint_files import Checkpoints
 
 # A checkpoint at the end of an epoch waits until training took this many times as long as the last checkpoint, so
-# that all of them together cost less than 2 % of the time; that of the first epoch does not wait.
+# that all of them together cost less than 2 % of the time; the checkpoint of the first epoch does not wait.
 PATIENCE = 60
 ROLLBACKS = 5
 
@@ -97,7 +97,7 @@ class Checkpointer:
         else:
             training_state.restore_weights(self._model, arrays)
             self._run.warn(
-                "The run goes on with %s from weights of %s: the optimizer and all draws start anew"
+                "Resuming on %s with weights from %s: the optimizer and random numbers start again"
                 % (" on ".join(here), " on ".join(saved["stack"]))
             )
         state.restore(saved["course"])
@@ -154,8 +154,8 @@ class Checkpointer:
     def _complain(self, error):
         if not self._complained:
             self._run.warn(
-                "No checkpoint can be written to %s: %s. Training goes on; until there is room again, a run that is"
-                " cut off goes on from the checkpoint before" % (self._run.folder, error.strerror or error)
+                "Cannot write a checkpoint to %s: %s. Training continues; an interrupted run would resume from the"
+                " previous checkpoint" % (self._run.folder, error.strerror or error)
             )
         self._complained = True
 
@@ -218,12 +218,12 @@ def _refuse_wrong_content():
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        why = "the run cannot go on from its checkpoint, which holds something else: %s: %s"
+        why = "the run cannot be resumed: its checkpoint has unexpected content: %s: %s"
         raise UserError(why % (type(error).__name__, error)) from error
 
 
 def _check(saved):
-    """Raise an error that :func:`_refuse_wrong_content` reports for content unlike that of ``Checkpointer.save``."""
+    """Raise an error that :func:`_refuse_wrong_content` reports, unless ``Checkpointer.save`` wrote the state."""
     state, epochs = dict(saved["course"]), list(saved["course"]["reported"])
     numbers = [value for name, value in state.items() if name not in ("reported", "means", "frozen_at")]
     numbers.append(state["frozen_at"] or 0)

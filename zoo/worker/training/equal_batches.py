@@ -23,8 +23,8 @@ def tell_if_raised(run, items):
     (_, wanted), (_, size) = equal_batches(items, most), equal_batches(items, most, group.multiple)
     if size != wanted:
         run.warn(
-            "Batches have %d items instead of %d: on this framework every process takes as many as the others,"
-            " and there are %d" % (size, wanted, group.size)
+            "Batches have %d items instead of %d: on this framework, all %d processes must take equal shares"
+            % (size, wanted, group.size)
         )
 
 

@@ -35,7 +35,7 @@ def keep(kept, part, training):
     path = os.path.join(training.folder, "judged_%s.npz" % part)
     bad = int(kept.pop("none").sum())
     if bad:
-        words = "the network's answers to %d of %d items for %s are no numbers, and count as wrong"
+        words = "The network's outputs for %d of %d items for %s are not numbers (NaN); they count as wrong"
         training.warn(words % (bad, len(kept["label"]), "testing" if part == "test" else part))
     if training.group.rank == 0:
         save_arrays(path, kept)

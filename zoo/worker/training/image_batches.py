@@ -132,7 +132,6 @@ class ImageBatches:
             yield mix(batch, self._mixup, mixing) if self._mixup else batch
 
     def _items(self, chosen, places, seeds):
-        """Return some items of a batch, each as in the whole batch."""
         rows, labels = self._train.rows[chosen[places]], self._train.labels[chosen[places]]
         if self._augment:
             rows = self._augment(rows, seeds, places, len(chosen))

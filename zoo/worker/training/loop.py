@@ -1,6 +1,6 @@
 """The training loop, the same for every model and every stack.
 
-Its batches are an object that knows the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
+Its batches are an object that iterates over the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
 ``batches(epoch)`` iterates over (x, y), or (x, y, weights) unless all items count the same, as NumPy arrays for one
 step each; ``evaluate(model)`` returns metrics such as ``val_loss`` and ``val_accuracy``, or nothing without
 validation data.

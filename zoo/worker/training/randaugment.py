@@ -60,7 +60,7 @@ def _rotate(pixels, amounts):
 
 
 def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
-    """Take every pixel from another place: a linear function of its own, relative to the middle of the image."""
+    """Take every pixel from another place: a linear function of its place, relative to the middle of the image."""
     count, height, width = pixels.shape[:3]
     values = (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
     factors = [np.broadcast_to(np.float32(each), count)[:, None, None] for each in values]

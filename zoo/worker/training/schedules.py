@@ -24,7 +24,6 @@ def learning_rate(settings, step, steps):
 
 
 def _between(start, end, share):
-    """Return a point on the half cosine from one value to another."""
     return end + (start - end) * 0.5 * (1 + math.cos(math.pi * share))
 
 

@@ -29,7 +29,7 @@ def build_and_compile(run):
 
 
 def settled_precision(run):
-    """Return Keras's name of a training's precision; a resumed one keeps that of its checkpoint.
+    """Return Keras's name of a training's precision; a resumed one keeps its checkpoint's.
 
     Raises:
         ValueError: not every such device supports it.

@@ -1,7 +1,7 @@
 """Average the weights of a training over its steps, which are often better than those of any single step.
 
 Polyak and Juditsky 1992, as an exponential moving average. Its window starts short and grows, like TensorFlow's with
-``num_updates``; otherwise the first steps would dominate it for long.
+``num_updates``; with a long one, the first steps would dominate it for long.
 """
 
 import contextlib

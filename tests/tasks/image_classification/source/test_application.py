@@ -74,7 +74,7 @@ def test_an_unknown_architecture_is_named_with_the_nearest(
     assert train("model=keras/EfficientNetBO") == 1
     assert "did you mean 'EfficientNetB0'" in capsys.readouterr().err
     assert train("model=keras/Odd") == 1
-    assert "data.size=PIXELS" in capsys.readouterr().err
+    assert "data.size=64" in capsys.readouterr().err
 
 
 def test_a_run_of_an_architecture_is_resumed_and_used(asked: list[str]) -> None:

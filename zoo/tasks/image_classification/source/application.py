@@ -132,7 +132,6 @@ def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> 
 
 
 def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a weights file, in order."""
     import numpy as np
 
     with np.load(npz, allow_pickle=False) as stored:

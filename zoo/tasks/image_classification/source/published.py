@@ -30,9 +30,9 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     headless = settings.wants_features and network.classes is None
     if not headless and (network.classes is None or network.top_problem):
         raise ZooError(
-            f"{chosen.path} holds {pretrained.describe(network)}, but cannot tell classes: it {network.top_problem}",
-            f"Learn new ones from it: train model={name} weights={settings.weights} data=folder data.root=PICTURES\n"
-            "Or use a whole model as it is: infer model=FILE.keras (or FILE.h5) scale=... input=...",
+            f"{chosen.path} contains {pretrained.describe(network)}, but cannot classify: it {network.top_problem}",
+            f"Train new classes from it: train model={name} weights={settings.weights} data=folder data.root=FOLDER\n"
+            "Or use a complete model file: infer model=FILE.keras (or FILE.h5) scale=... input=...",
         )
     count = network.classes or 1000
     names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
