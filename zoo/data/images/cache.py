@@ -83,7 +83,7 @@ def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) ->
     part = folder.with_name(f".{folder.name}.part")
     try:
         if folder.is_dir():
-            console.warn(f"The decoded pictures in {folder} were damaged; they are decoded again")
+            console.warn(f"The decoded images in {folder} were damaged; they are decoded again")
             remove(folder)
         _decode_all(part, _begin(part, len(names), size), root, names, size, resize)
         seal(part)
