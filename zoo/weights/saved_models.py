@@ -141,7 +141,7 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
         if _is_custom(row):
             raise ZooError(
-                f"{path} needs code that it lacks: {name!r} is a {kind}, which is not part of Keras",
+                f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing",
                 OWN,
             )
 
