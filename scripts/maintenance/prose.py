@@ -86,7 +86,7 @@ def messages() -> Iterator[Text]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
             if id(node) not in excepted and len(re.findall(r"[A-Za-z]{2,}", text)) >= 3 and " " in text:
-                yield Text(path, node.lineno, text)
+                yield Text(path, getattr(node, "lineno", 1), text)
     for file in sorted([*ROOT.glob("zoo/explain/issues/*.yaml"), *ROOT.glob("configs/**/*.yaml")]):
         for match in YAML_PROSE.finditer(file.read_text(encoding="utf-8")):
             line = match.string.count("\n", 0, match.start()) + 1

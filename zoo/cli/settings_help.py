@@ -71,8 +71,8 @@ def of_command(verb: str, words: list[str]) -> list[str]:
         if declared.meaning:
             origin = f"set by {composed.set_by[key]}" if key in composed.set_by else ""
             changed = f"default {_default(default) or 'none'}" if value != default else ""
-            words = "; ".join(filter(None, [declared.meaning, _valid(declared), origin, changed]))
-            line = f"  {key:<24} {_default(value):<10} {words}"
+            described = "; ".join(filter(None, [declared.meaning, _valid(declared), origin, changed]))
+            line = f"  {key:<24} {_default(value):<10} {described}"
             groups.setdefault(key.partition(".")[0] if "." in key else "general", []).append(line)
     return [line for name, section in groups.items() if section for line in [f"{name}:", *section, ""]] + MORE[1:]
 
