@@ -18,7 +18,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_a_folder_without_a_record_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="no run folder"):
+    with pytest.raises(ZooError, match="not a run folder"):
         records.read(tmp_path)
     with pytest.raises(ZooError, match="There is no run folder"):
         records.read(tmp_path / "nowhere")

@@ -101,7 +101,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     shown = capsys.readouterr()
     assert "│ a b.png" in shown.out
     assert "skipped.csv: 4" in shown.out
-    assert "Skipped text.jpg: it is not an image" in shown.err
+    assert "Left out text.jpg: it is not an image" in shown.err
 
 
 def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
