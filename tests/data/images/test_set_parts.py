@@ -95,6 +95,14 @@ def test_a_flat_test_folder_next_to_classes_is_refused(tmp_path: Path) -> None:
     assert "test" in folder_scan.scan(str(tmp_path), "classes").class_names
 
 
+def test_folders_of_classes_next_to_images_without_labels_are_refused(tmp_path: Path) -> None:
+    lay(tmp_path, "labelled/0/1.png", "labelled/1/1.png", "unlabelled/1.png")
+    with pytest.raises(ZooError, match="two classes, or classes and images without labels") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"data.root={tmp_path / 'labelled'}." in caught.value.remedy
+    assert folder_scan.scan(str(tmp_path), "classes").class_names == ["labelled", "unlabelled"]
+
+
 def test_two_folders_of_one_part_are_refused(tmp_path: Path) -> None:
     lay(tmp_path, *in_parts("train", "test", "test2"))
     with pytest.raises(ZooError, match="two folders for the test part: test and test2"):

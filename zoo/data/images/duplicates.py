@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HASHES = "hashes.npy"
+HASHES = ".hashes.npy"  # hidden, because the folder is sealed by then
 ROWS, COLUMNS = 8, 9
 # Bytes of images that are hashed at once.
 CHUNK = 8_000_000
