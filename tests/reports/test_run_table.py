@@ -92,8 +92,8 @@ def test_without_a_name_the_newest_run_is_told(runs: Path, capsys: pytest.Captur
 
 
 def test_a_page_is_written_anew_but_nothing_else_is_replaced(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "a"]) == 0
-    assert main(["report", "runs/a"]) == 0
+    for name in ("a", "runs/a", "run=a"):
+        assert main(["report", name]) == 0
     (runs / "b" / "report.html").write_text("my own notes")
     assert main(["report", "b"]) == 1
     assert (runs / "b" / "report.html").read_text() == "my own notes"

@@ -45,12 +45,12 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     """Write the page about one run or several.
 
     Args:
-        runs: folders, names of folders under the root, or ``last``; empty means ``last``.
+        runs: folders, names of folders under the root, or ``last``, also after ``run=``; empty means ``last``.
         root: the folder of all run folders; None means the default.
         output: None means ``report.html`` in the folder of the run, or in the root for several.
     """
     base = root_folder(root)
-    named = [_folder(name, base) for name in runs or ["last"]]
+    named = [_folder(name.removeprefix("run="), base) for name in runs or ["last"]]
     folders = [run for folder in named for run in _runs_of(folder)]
     usual = (named[0] if len(named) == 1 else base) / PAGE
     path = user_path(output) if output else usual
