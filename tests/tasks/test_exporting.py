@@ -1,5 +1,6 @@
 """Exports as the host sees them: what is refused before anything is built, and where results go."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from zoo.cli.main import main
 from zoo.config import compose, exporters
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
-from zoo.core.errors import ZooError
+from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import selection, stacks
 from zoo.tasks import discovery, exporting
 
@@ -139,3 +140,14 @@ def test_a_dry_run_plans_an_export(network: Path, capsys: pytest.CaptureFixture[
 def test_another_stack_is_refused(given: str, network: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", *WEIGHTS, given]) == 1
     assert "cannot export" in capsys.readouterr().err
+
+
+def test_a_stopped_export_says_so_and_keeps_nothing(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "model=mnist", "data=digits"]) == 0
+    monkeypatch.setenv("FAKE_WORKER", "stopped")
+    assert main(["export", "run=last", "format=onnx"]) == INTERRUPTED
+    assert "Interrupted; nothing is kept." in capsys.readouterr().out
+    (record,) = (json.loads(path.read_text()) for path in pretending.glob("runs/*_export_*/run.json"))
+    assert record["exit"] == "interrupted"
