@@ -134,6 +134,9 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit(__doc__)
-    write(Path(sys.argv[1]))
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("folder", type=Path)
+    options = given.parse_args()
+    if not options.folder.is_dir():
+        given.error(f"{options.folder} is not a folder")
+    write(options.folder)

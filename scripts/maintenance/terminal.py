@@ -5,6 +5,7 @@
 Runs the command for real. Long runs of epochs are shortened to the first and the last two.
 """
 
+import argparse
 import html
 import re
 import subprocess
@@ -63,14 +64,18 @@ def color(line: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run a command and write the file."""
-    if len(arguments) < 2:
-        print(__doc__)
-        return 2
-    command = [sys.executable, *arguments[2:]] if arguments[1] == "python" else arguments[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, metavar="FILE.svg")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
+    options = parser.parse_args(arguments)
+    if not options.command:
+        parser.error("give a command to run")
+    program, *words = options.command
+    command = [sys.executable, *words] if program == "python" else options.command
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     output = done.stdout.replace(f"{Path.cwd()}/", "")
     if done.returncode == 0:
-        Path(arguments[0]).write_text(drawn(" ".join(arguments[1:]), output.splitlines()), encoding="utf-8")
+        options.file.write_text(drawn(" ".join(options.command), output.splitlines()), encoding="utf-8")
     else:
         sys.stderr.write(done.stdout)
     return done.returncode
