@@ -183,7 +183,7 @@ def test_the_winner_is_confirmed_in_turns_and_kept(tmp_path: Path, monkeypatch: 
         tune.keep(kept, row)
     assert [each["data"] for each in json.loads(kept.read_text())] == ["mnist", "digits"]
     kept.write_text("{}")
-    with pytest.raises(ZooError, match="no list of winners"):
+    with pytest.raises(ZooError, match="does not contain a list of winners"):
         tune.keep(kept, row)
 
 
