@@ -120,7 +120,7 @@ def test_a_loss_that_explodes_goes_back_and_on_with_half_the_rate(
 def test_on_a_full_disk_training_goes_on_and_says_so(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(small_disk / "run", "trainer.epochs=3", "trainer.disk_reserve_gb=1") == 0
     shown = capsys.readouterr().err
-    assert shown.count("No checkpoint can be written") == 1
+    assert shown.count("Cannot write a checkpoint") == 1
     assert record(small_disk / "run")["exit"] == "completed"
     (small_disk / "ballast").write_bytes(bytes(small_disk.stat().st_dev and _free(small_disk) - 20_000))
     assert train(small_disk / "full", "trainer.epochs=3", "trainer.disk_reserve_gb=0") == 1
