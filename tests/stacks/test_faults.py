@@ -57,7 +57,7 @@ def test_a_disk_that_fills_up_costs_nothing_where_there_is_room_again(small_disk
     run, ballast = Training(small_disk / "run", "trainer.epochs=100", "trainer.disk_reserve_gb=0"), small_disk / "x"
     run.until("epoch   2")
     _fill(ballast)
-    run.until("WARNING: No checkpoint can be written")
+    run.until("WARNING: Cannot write a checkpoint")
     for _ in range(4):
         run.until("epoch")
     ballast.unlink()
@@ -74,7 +74,7 @@ def test_a_folder_that_becomes_read_only_loses_no_more_than_its_checkpoint_tells
     mounted("--bind", folder, folder)
     try:
         mounted("-o", "remount,ro,bind", folder)
-        assert "Read-only file system" in run.until("WARNING: No checkpoint can be written")
+        assert "Read-only file system" in run.until("WARNING: Cannot write a checkpoint")
         code, said = run.end()
     finally:
         subprocess.run(["umount", "-l", folder], check=False)

@@ -32,7 +32,7 @@ from zoo.tasks import export_table
 STACK = "export"
 REPORT = "export.json"
 ROOM = "Make room there, or choose another folder: output=FOLDER"
-ELSEWHERE = "Choose a folder that is not there yet: output=FOLDER"
+ELSEWHERE = "Choose a folder that does not exist yet: output=FOLDER"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +136,7 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
 def _refuse_taken(target: Path) -> None:
     check_writable(target.absolute().parent / f".{target.name}.part", ELSEWHERE)
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise ZooError(f"{target} is there already, and nothing in it is touched", ELSEWHERE)
+        raise ZooError(f"{target} already exists; it was not changed", ELSEWHERE)
 
 
 def _refuse_uncalibrated(settings: ExportConfig, subject: Subject) -> None:

@@ -116,7 +116,7 @@ class _Training:
             self._files.save(step, arrays, {"step": step, "stack": _stack()})
             self._kept = step
         except OSError as error:
-            self._warn("No checkpoint can be written: %s" % (error.strerror or error))
+            self._warn("Cannot write a checkpoint: %s" % (error.strerror or error))
 
     def _warn(self, words):
         self._events.emit("warning", message=words)
