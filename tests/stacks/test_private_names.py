@@ -20,7 +20,8 @@ NAMES = {
         "zoo.models.compat.version:network_operations",
     ],
     "jax": [
-        *COMMON, "keras.src.backend.jax.distribution_lib:distribute_tensor", "zoo.models.compat.version:network_operations",
+        *COMMON, "keras.src.backend.jax.distribution_lib:distribute_tensor",
+        "zoo.models.compat.version:network_operations",
     ],
     "tensorflow": [
         *COMMON, "keras.src.backend.common.stateless_scope:in_stateless_scope", "keras.src.backend:random",
