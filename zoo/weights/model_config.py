@@ -93,9 +93,9 @@ def wanted_scale(rows: list[Layer], adapted: KerasConfig) -> tuple[str | None, s
         ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if the
         scaling of a layer is unknown, with its name.
     """
-    for index, row in enumerate(rows):
-        if row.kind == "normalization" and row.settings.get("mean") is None:
-            rows = [*rows[:index], replace(row, settings=row.settings | adapted), *rows[index + 1 :]]
+    missing = [row.kind == "normalization" and row.settings.get("mean") is None for row in rows]
+    pairs = zip(rows, missing, strict=True)
+    rows = [replace(row, settings=row.settings | adapted) if lacks else row for row, lacks in pairs]
     steps = [(str(row.settings.get("name", row.kind)), _step(row)) for row in before_network(rows)]
     changing = [name for name, step in steps if step != _UNCHANGED]
     if not changing:

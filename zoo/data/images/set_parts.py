@@ -93,14 +93,14 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
             f"input={loose[0]}`. A class: add data.layout=classes.",
         )
-    nested = [name for name in folders if len(inside[name]) > 1]
-    others = [name for name in folders if not inside[name] and next(decode.iter_images(path / name), None)]
-    if len(folders) == 2 and nested and others:
-        raise ZooError(
-            f"{path / nested[0]} contains the folders {listed(inside[nested[0]])}, {path / others[0]} only images: "
-            "two classes, or classes and images without labels",
-            f"Classes and images without labels: data.root={path / nested[0]}. Two classes: add data.layout=classes.",
-        )
+    if len(folders) == 2:
+        plain, nested = sorted(folders, key=lambda name: len(inside[name]))
+        if not inside[plain] and len(inside[nested]) > 1 and next(decode.iter_images(path / plain), None):
+            raise ZooError(
+                f"{path / nested} contains the folders {listed(inside[nested])}, {path / plain} only images: "
+                "two classes, or classes and images without labels",
+                f"Classes and unlabeled images: data.root={path / nested}. Two classes: add data.layout=classes.",
+            )
     for name in folders:
         again = sorted(set(inside[name]) & set(folders))
         if len(again) > 1:
