@@ -1,8 +1,5 @@
 """The tables of `zoo list`: models, backends, stacks, recipes, references and trained weights."""
 
-from pathlib import Path
-from typing import Any
-
 from zoo.config import arguments, config_files, references
 from zoo.core import paths
 from zoo.core import schema as row_files
@@ -12,11 +9,6 @@ from zoo.tasks import recipe_status
 from zoo.weights import zoo_networks
 
 Rows = list[dict[str, str]]
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = row_files.read_yaml(path) or {}
-    return content
 
 
 def models() -> Rows:
@@ -32,7 +24,7 @@ def models() -> Rows:
 def backends() -> Rows:
     rows = []
     for name in config_files.options("backend"):
-        row = read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
+        row = row_files.read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
         state = "" if row.get("runnable", True) else "not runnable: "
         known = [stack if stack in stacks.names() else f"({stack})" for stack in row.get("stacks", [])]
         rows.append(
@@ -92,3 +84,10 @@ TABLES = {
     "references": references.rows,
     "weights": weights,
 }
+
+
+def names(table: str) -> list[str]:
+    """Return the names in a table's rows, without looking up the evidence of recipes."""
+    if table == "recipes":
+        return recipe_status.trained_models()
+    return list(dict.fromkeys(next(iter(row.values())) for row in TABLES[table]()))

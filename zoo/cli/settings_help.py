@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.cli.catalogue import read_yaml
 from zoo.cli.commands import tune
 from zoo.config import arguments, compose, config_files, model_files, setting
 from zoo.config.overrides import Overrides
@@ -13,6 +12,7 @@ from zoo.config.schemas.serving import ServeConfig
 from zoo.config.setting import Setting
 from zoo.config.tasks import Command
 from zoo.core import paths
+from zoo.core import schema as row_files
 from zoo.core.errors import unknown
 from zoo.tasks import discovery, registry
 
@@ -162,7 +162,7 @@ def _options(group: str, names: list[str]) -> list[str]:
     described = []
     for name in names:
         path = paths.CONFIGS / group / f"{name}.yaml"
-        row = read_yaml(path)
+        row = row_files.read_yaml(path) or {}
         row = row.get("data", row) if group == "data" else arguments.plain(row)
         described.append(f"  {name:<24} {row.get('about') or _comment(path)}".rstrip())
         if group == "model":

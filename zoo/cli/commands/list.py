@@ -25,15 +25,16 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.cli import catalogue
 
+    if parsed.what is None and not parsed.json:
+        for name in catalogue.TABLES:
+            names = catalogue.names(name)
+            shown = f"{name} ({len(names)}): {listed(names, most=12)}"
+            console.output(*textwrap.wrap(shown, 80, subsequent_indent="  "))
+        console.output("`python -m zoo list models`, or any other of these names, shows the whole table.")
+        return 0
     tables = {name: rows() for name, rows in catalogue.TABLES.items() if parsed.what in (None, name)}
     if parsed.json:
         console.output_json(tables, indent=2)
-        return 0
-    if parsed.what is None:
-        for name, rows in tables.items():
-            names = listed((next(iter(row.values())) for row in rows), most=12)
-            console.output(*textwrap.wrap(f"{name} ({len(rows)}): {names}", 80, subsequent_indent="  "))
-        console.output("`python -m zoo list models`, or any other of these names, shows the whole table.")
         return 0
     for name, rows in tables.items():
         # A reference sets a dozen values, too many for a table. They are in its file and in the JSON output.
