@@ -57,5 +57,4 @@ def drift(speeds: Sequence[float]) -> float | None:
 
 
 def is_throttled(share: float | None) -> bool:
-    """Return True if this share of the first speed means throttling."""
     return share is not None and share < THROTTLED

@@ -35,7 +35,6 @@ def backends() -> Rows:
 
 
 def stack_rows() -> Rows:
-    """Return one row per stack, with its platforms and the evidence that it works."""
     rows = []
     for stack in stacks.load_all():
         platforms = [

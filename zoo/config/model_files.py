@@ -70,7 +70,6 @@ def is_saved(model: object) -> bool:
 
 
 def is_application(model: object) -> bool:
-    """Return True if ``model=`` names an architecture of keras.applications."""
     return isinstance(model, str) and re.fullmatch(r"keras/\w{1,50}", model, re.ASCII) is not None
 
 
@@ -90,7 +89,6 @@ def saved_row(model: str, verb: str) -> Json:
 
 
 def kind_of(model: str) -> file_kinds.FileKind:
-    """Return what ``model=PATH`` names, if it is a model."""
     kind = file_kinds.of(existing_input(model, FORM_OF_SAVED).absolute())
     if kind.word not in file_kinds.MODELS + file_kinds.FROZEN:
         raise kind.refusal("model")

@@ -70,7 +70,6 @@ class Setting:
 
     @property
     def valid(self) -> list[str]:
-        """Return the valid words; empty if any value is valid."""
         return list(self.choices() if callable(self.choices) else self.choices)
 
     @property
@@ -78,7 +77,6 @@ class Setting:
         return self.adjustable or self.affects not in (NUMBERS, CHANCE)
 
     def problems(self, key: str, value: Any) -> list[str]:
-        """Return the problems of a value, one sentence each."""
         if value is None:
             return []
         if self.filled and not value:

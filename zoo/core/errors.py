@@ -97,7 +97,6 @@ def not_installed(error: ImportError) -> ZooError | None:
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
-    """Build the error for an unknown name; it lists the valid names and the closest one."""
     return ZooError(
         f"There is no {kind} called {word!r}{nearest(word, valid)}", f"Choose one of: {listed(sorted(valid))}"
     )

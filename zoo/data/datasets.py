@@ -68,7 +68,6 @@ def load_row(name: str) -> DataRow:
 
 
 def as_row(values: DataRow | Mapping[str, Any]) -> DataRow:
-    """Return a checked row, also from plain values."""
     keys = [field.name for field in dataclasses.fields(DataRow)]
     if not isinstance(values, DataRow) and not set(values) <= set(keys):
         raise unknown("option of data", sorted(set(values) - set(keys))[0], keys)

@@ -21,7 +21,6 @@ LONGEST_LABEL = 60
 
 
 def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[Requirement]:
-    """Return the requirements that a stack does not meet."""
     pins = _pins(stacks.lock_file(stack, platform)) if wanted else {}
     python = {"python_version": stack.python, "python_full_version": f"{stack.python}.0"}
     meant = [requirement for requirement in wanted if not requirement.marker or requirement.marker.evaluate(python)]

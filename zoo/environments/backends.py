@@ -105,12 +105,10 @@ class Backend:
 
 
 def names(root: Path | None = None) -> list[str]:
-    """List the names of all backends, sorted."""
     return sorted(path.stem for path in (root or paths.CONFIGS / "backend").glob("*.yaml"))
 
 
 def load_all(root: Path | None = None) -> list[Backend]:
-    """Load every backend, sorted by name."""
     folder = root or paths.CONFIGS / "backend"
     rows = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
     schema.refuse("folder of backends", folder, [text for name, row in rows.items() for text in _problems(name, row)])

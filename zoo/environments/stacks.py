@@ -99,12 +99,10 @@ class Stack:
 
 
 def names(root: Path | None = None) -> list[str]:
-    """List the names of all stacks below ``root``, sorted."""
     return sorted(row.parent.name for row in (root or paths.STACKS).glob("*/stack.yaml"))
 
 
 def load_all(root: Path | None = None) -> list[Stack]:
-    """Load every stack, sorted by name."""
     return [load(name, root) for name in names(root)]
 
 
@@ -122,7 +120,6 @@ def load(name: str, root: Path | None = None) -> Stack:
 
 
 def _linked(folder: Path, platforms: tuple[str, ...]) -> Iterator[Evidence]:
-    """Yield the evidence of ``linked.json``, if there is one."""
     path = folder / LINKED_FILE
     if not path.is_file():
         return

@@ -80,7 +80,6 @@ def is_passed_on(name: str) -> bool:
 
 
 def configures_framework(name: str) -> bool:
-    """Return True for a variable that configures a framework, or a library below it."""
     return name.startswith(_FRAMEWORKS) or _computes(name)
 
 

@@ -153,7 +153,6 @@ def _other_machines(
 
 
 def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
-    """Return how the processes of a training connect, or None for a single process."""
     settings = context.settings
     if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
         return None

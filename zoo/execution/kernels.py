@@ -70,7 +70,6 @@ def _spec(stack: ProvenStack, title: str) -> Json:
 
 
 def installed() -> list[Kernel]:
-    """List the kernels installed by the zoo, sorted by name."""
     return [kernel for spec in sorted(folder().glob(f"*/{SPEC}")) if (kernel := _read(spec))]
 
 

@@ -28,12 +28,10 @@ class WorkerSession:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> ReadyEvent:
-        """Start the worker; return its ``ready`` event."""
         self._thread.start()
         return self._wait(ReadyEvent)
 
     def ask(self, command: Json) -> BatchEvent:
-        """Send a command; return the ``batch`` event that answers it."""
         assert self._stdin is not None  # noqa: S101  (it is ready)
         with contextlib.suppress(BrokenPipeError):  # the error follows as an event
             self._stdin.write(json.dumps(command).encode() + b"\n")

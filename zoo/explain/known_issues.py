@@ -178,7 +178,6 @@ def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, s
 
 
 def _values(issue: Issue, context: str) -> dict[str, str] | None:
-    """Return the groups of an issue's expressions in a context, or None if it does not match."""
     if issue.unless and _compiled(issue.unless).search(context):
         return None
     if issue.context_pattern and not _compiled(issue.context_pattern).search(context):

@@ -115,7 +115,6 @@ def _loss(groups, ratios, labels, parts, pool):
 
 
 def _minimum(function, x):
-    """Return the minimum of a convex function, starting at x."""
     value, gradient = function(x)
     moves = []  # the last steps: distance, and change of the gradient
     for _ in range(MOST_ITERATIONS):

@@ -115,7 +115,6 @@ def _is_own(path: Path) -> bool:
 
 
 def summaries(root: Path, folders: list[Path]) -> list[RunSummary]:
-    """Return one row per run folder, including damaged ones."""
     return [_summary(folder, folder.relative_to(root).as_posix()) for folder in folders]
 
 

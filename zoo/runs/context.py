@@ -102,7 +102,6 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
 
 
 def create_training_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
-    """Do the same as :func:`create_context`, for a command that trains."""
     context = create_context(command, overrides)
     backend, stack = context.choice.backend, context.choice.stack
     if not (backend.trains and stack.trains):

@@ -227,7 +227,6 @@ def verdict(row: Row) -> str:
 
 
 def expectation(row: Row) -> str:
-    """Return the expectation, such as ``at least 0.99``, or an empty string."""
     return "" if row["expected"] is None else bounds.words(_bound(row))
 
 

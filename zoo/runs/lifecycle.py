@@ -153,7 +153,6 @@ def _record_error(record: RunRecord, error: BaseException) -> None:
 
 
 def _disk_error(folder: Path, error: BaseException) -> OSError | None:
-    """Return the error of a full or broken disk for a file of the run folder, or None."""
     inside = isinstance(error, StorageError) and error.path.is_relative_to(folder)
     cause = error.__cause__ if inside else error
     return cause if isinstance(cause, OSError) and cause.errno in STORAGE else None

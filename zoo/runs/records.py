@@ -127,7 +127,6 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "RunRecord":
-        """Build a record from the checked content of a ``run.json``."""
         record = cls()
         record.update(content)
         return record

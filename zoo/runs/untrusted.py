@@ -40,7 +40,6 @@ class Untrusted:
         return cut(str(value)) if isinstance(value, str | float) or _is_small(value) else ""
 
     def number(self, *keys: str) -> float | None:
-        """Return a finite number, or None."""
         return finite(self.part(*keys).value)
 
     def items(self, *keys: str) -> list[tuple[str, "Untrusted"]]:
@@ -127,7 +126,6 @@ def _rows(source: Iterator[str]) -> Iterator[dict[str, str]]:
 
 
 def text_file(folder: Path, name: str, most: int = 6_000) -> str:
-    """Return the beginning of a text file of the folder."""
     path = own_file(folder, name, MOST_RECORD_BYTES)
     if path is None:
         return ""

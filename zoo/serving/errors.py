@@ -16,7 +16,6 @@ class RequestError(Exception):
 
 
 def busy(message: str) -> RequestError:
-    """Return the error for a full queue."""
     return RequestError(429, message, retry_after=1)
 
 

@@ -59,7 +59,6 @@ def _operation(summary: str, content: Json) -> Json:
 
 
 def object_of(properties: Json) -> Json:
-    """Return the schema of an object with all of these properties."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 

@@ -99,7 +99,6 @@ class Served(abc.ABC):
         return row | {"classes": self.classes[:1000]}
 
     def operations(self) -> Json:
-        """Return its operations for ``/openapi.json`` by suffix of its address."""
         bodies = openapi.instances(self.instance, self.parameters) | self.bodies
         return {":predict": openapi.predict(self.summary, bodies, self.answers)}
 

@@ -92,7 +92,6 @@ def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":
 
 
 def class_figures(predictions: "Judged", names: list[str]) -> list[Json]:
-    """Return class, items, precision, recall and F1 of each class, by label."""
     matrix = _matrix(predictions, len(names))
     return [{"class": name} | figures_of(matrix, label) for label, name in enumerate(names)]
 

@@ -136,7 +136,6 @@ def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], item
 
 
 def _from_scratch(recipe: Training, steps: int, share: float) -> dict[str, Any]:
-    """Return the settings for batches of a share of the recipe's size."""
     trainer = recipe.trainer
     power = 0.5 if trainer.optimizer in ("adam", "rmsprop") else 1.0
     return {

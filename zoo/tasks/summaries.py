@@ -116,7 +116,6 @@ def _duplicates(run: Run) -> list[str]:
 
 
 def predictions(run: Run) -> list[str]:
-    """Return the first predictions, and the speed."""
     record = run.record
     rest = run.each_prediction()
     rows = list(itertools.islice(rest, SHOWN_PREDICTIONS))

@@ -172,7 +172,6 @@ def _device(record: Json, here: machine.Machine) -> Json:
 
 
 def _identity(commit: str | None, version: str) -> str:
-    """Return the identity of the zoo: the commit, or the version of an installed one."""
     return commit or ("" if version == "unknown" else f"version {version}")
 
 

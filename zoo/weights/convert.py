@@ -37,7 +37,6 @@ def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = Fa
 
 
 def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
-    """Order the weights for Keras if the target needs it and the network is known."""
     network = recognition.recognize(weights) if weights.order_problems and target.suffix == ".h5" else None
     if network is None:
         return weights, []

@@ -115,7 +115,6 @@ def published() -> dict[str, PublishedFile]:
 
 
 def available(network: str) -> Path | None:
-    """Return the file of a network downloaded by the zoo or by Keras, or None."""
     name = published()[network].file
     if (_folder() / name).is_file():
         return download(network)

@@ -102,7 +102,6 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
 
 
 def _numbered_names(layer_class: str, count: int, config: KerasConfig | None) -> list[str]:
-    """Return the names of the weights 0, 1, 2, ... of a layer, or the numbers if unknown."""
     names = list(NUMBERED.get(layer_class, ()))
     if config:
         left_out = {"gamma": "scale", "beta": "center", "bias": "use_bias"}

@@ -59,7 +59,6 @@ def layers_of(config: Any) -> list[tuple[str, str, KerasConfig]]:
 
 
 def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
-    """Group weights as layer -> weight -> array, in order."""
     if weights.order_problems:
         raise ZooError(
             f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.order_problems)}",

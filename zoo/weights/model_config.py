@@ -49,7 +49,6 @@ def _walk(config: Any) -> Iterator[Layer]:
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:
-    """Return the layers before the first with weights."""
     first = next((index for index, row in enumerate(rows) if row.kind in _WEIGHTED), 0)
     return rows[:first]
 
@@ -182,7 +181,6 @@ def _activation(row: Layer) -> str | None:
 
 
 def output_activation(rows: list[Layer]) -> str | None:
-    """Return the activation of the outputs, or None if the configuration lacks it."""
     last = next((index for index in reversed(range(len(rows))) if rows[index].kind in ("dense", "conv2d")), None)
     names = [] if last is None else [_activation(row) for row in rows[last:]]
     return next((name for name in reversed(names) if name not in (None, "linear")), names[0] if names else None)

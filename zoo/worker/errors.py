@@ -36,7 +36,6 @@ def describe(error):
 
 
 def raise_if_out_of_memory(error, settings):
-    """Raise OutOfMemoryError if a framework's error is that memory ran out."""
     lines = [type(error).__name__] + [line.strip() for line in str(error).split("\n") if line.strip()]
     matching = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
     if isinstance(error, MemoryError) or matching:

@@ -187,7 +187,6 @@ class Settings:
 
     @property
     def tracking(self) -> Tracking:
-        """Return the tracking settings; tracking is off in schemas without them."""
         return self if isinstance(self, Tracking) else Tracking()
 
     @property

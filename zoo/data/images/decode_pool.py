@@ -104,7 +104,6 @@ class _Process:
         self._running: subprocess.Popen[str] | None = None
 
     def ask(self, request: Request) -> Answers | None:
-        """Send a request and return the answer, or None if the process crashed."""
         self._running = self._running or _started()
         assert self._running.stdin is not None  # noqa: S101  (a pipe)
         assert self._running.stdout is not None  # noqa: S101

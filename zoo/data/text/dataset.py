@@ -217,7 +217,6 @@ def _first(texts: Iterable[str], most: int) -> Iterator[str]:
 
 
 def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
-    """Write the tokens of a text that comes in pieces, and return the share of unknown ones."""
     import numpy as np
 
     kind, unknown, count = np.dtype(_dtype(tokenizer)), 0, 0

@@ -17,8 +17,6 @@ from zoo.core.errors import ZooError, unknown
 
 
 class Process(Protocol):
-    """A started process of a worker."""
-
     @property
     def stdin(self) -> IO[bytes] | None:
         """Return its standard input, if one was requested."""

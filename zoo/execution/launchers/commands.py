@@ -94,7 +94,6 @@ def execute(command: Command) -> int:
 
 
 def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
-    """Ask a command to stop, and kill it after the grace period."""
     if job.is_running():
         job.terminate()
     deadline = time.monotonic() + grace_s

@@ -34,7 +34,6 @@ class Followed:
                 self._runs[element.name], self._stamps[element.name] = self._sweep.run_of(element), stamps
 
     def run(self, element: Element) -> Json | None:
-        """Return the record of an element's run, like :meth:`Sweep.run_of`."""
         return self._runs.get(element.name)
 
     def last_epoch(self, folder: Path) -> EpochEvent | None:

@@ -89,14 +89,12 @@ class Sweep:
         return self.folder / LOGS / f"{name}.log"
 
     def note_job(self, element: Element, launcher: str, ticket: str) -> None:
-        """Record the engine's ticket for the job of an element, to find it again."""
         self._note({"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()})
 
     def note_place(self, element: Element, place: str) -> None:
         self._note({"element": element.name, "place": place, "at": records.now()})
 
     def tickets(self, launcher: str) -> dict[str, str]:
-        """Return the last ticket of each element that a launcher ran."""
         return {row["element"]: row["ticket"] for row in self._noted() if row.get("launcher") == launcher}
 
     def places(self) -> dict[str, str]:
@@ -124,7 +122,6 @@ def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
 
 
 def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
-    """Create the folder and the record of a new sweep of these elements."""
     launcher, rest = separate(overrides)
     root, name = rest.get("output.root") or Output().root, rest.get("output.name")
     folder = run_folder.new_folder(user_path(root), name, ["sweep", verb])

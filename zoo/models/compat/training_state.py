@@ -106,7 +106,6 @@ def _build_in_tensorflow_2(model):
 
 
 def _variables_of_early_keras(model):
-    """Return the variables of Keras 2.1 and 2.2, which are created with the training function."""
     model._make_train_function()
     wrapped = getattr(model.optimizer, "optimizer", None)  # tf.keras 1 wraps TensorFlow's own optimizers.
     if wrapped is None:

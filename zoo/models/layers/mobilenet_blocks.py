@@ -21,7 +21,6 @@ Network = namedtuple("Network", "published alpha name trunk top tensor_shape")
 
 
 def channel_axis(compat):
-    """Return the axis of the channels in a batch of images, as this Keras is configured."""
     return 1 if compat.keras.backend.image_data_format() == "channels_first" else -1
 
 
@@ -130,7 +129,6 @@ def check_weights(published, weights, include_top, classes, alpha):
 
 
 def _check_activation(compat, activation, weights):
-    """Check that weights trained with softmax are used with softmax or without activation."""
     get = compat.keras.activations.get
     if weights is not None and get(activation) not in (get("softmax"), get(None)):
         raise ValueError(

@@ -98,8 +98,6 @@ def tone_distance(compat, a, b, block=8, name=None):
 
 
 def weighted_sum(compat, terms, weights, name=None):
-    """Sum a list of (batch, 1) terms, each times its weight."""
-
     def add(terms):
         terms = terms if isinstance(terms, (list, tuple)) else [terms]
         total = terms[0] * float(weights[0])

@@ -97,7 +97,6 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
 
 
 def _in_our_names(arguments):
-    """Replace PyTorch's argument names by ours."""
     for theirs, (ours, default) in TORCH_NAMES.items():
         value = arguments.pop(theirs)
         if value is None:

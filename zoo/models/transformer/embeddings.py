@@ -220,7 +220,6 @@ def logits(x, embedding, vocabulary, tied, deviation):
 
 
 def model(tokens, outputs, probabilities, name):
-    """Create the model from tokens to logits, or to probabilities."""
     if probabilities:
         kind = compat.keras.backend.floatx()
         softmax = compat.keras.layers.Activation("softmax", name="probabilities", dtype=kind)

@@ -42,7 +42,6 @@ def machine(record: Untrusted) -> Html:
 
 
 def machine_line(record: Untrusted) -> str:
-    """Describe the machine in one line that distinguishes it."""
     here = record.part("machine")
     gpus = ", ".join(_gpu(gpu) for gpu in here.rows("gpus")) or "no GPU"
     parts = [here.text("os_version"), here.text("arch"), here.text("chip"), f"{here.text('cores')} cores",
@@ -51,7 +50,6 @@ def machine_line(record: Untrusted) -> str:
 
 
 def device_name(record: Untrusted) -> str:
-    """Return the common name of the device: ``Apple M1``, ``CPU:0``."""
     return record.text("device", "description") or record.text("device", "name").rpartition("device:")[2]
 
 

@@ -49,7 +49,6 @@ class EncoderParticipant(Participant):
     timings: list[Row] = dataclasses.field(default_factory=list)
 
     def rows(self, settings: EncoderBenchConfig) -> list[Row]:
-        """Return its results, each a complete row."""
         known = self.known | {"model": self.context.record.model}
         names = ("implementation", "way", "mode", "precision", "first_s", "error")
         rows = [

@@ -51,7 +51,6 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
 
 
 def of_worker(context: RunContext[Settings]) -> list[Row]:
-    """Return the rows of the worker, each with the shared fields."""
     path = context.folder / "rows.json"
     if not path.is_file():
         raise ZooError("The benchmark was stopped before its first result", "Run the command again.")

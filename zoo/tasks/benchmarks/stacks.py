@@ -103,7 +103,6 @@ class StackParticipant(Participant):
             self.record_error(error)
 
     def rows(self, settings: StacksConfig) -> list[Row]:
-        """Return its results, each a complete row."""
         known = self.known | {"network": settings.network}
         pairs = zip(self.cases, self.turns, strict=True)
         rows = [known | figures(case, turns, settings.batch_size, self.peak) for case, turns in pairs]

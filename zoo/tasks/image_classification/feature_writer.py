@@ -17,7 +17,6 @@ FILE, NAMES = "features.npy", "features.csv"
 
 
 def part(folder: Path, layer: str | None) -> FeaturesPart:
-    """Return the part of a request for features instead of probabilities."""
     return FeaturesPart(layer=layer, path=str(folder / FILE))
 
 

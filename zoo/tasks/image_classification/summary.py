@@ -64,7 +64,6 @@ def _photos(run: Run) -> list[str]:
 
 
 def _precision(metrics: Json) -> str:
-    """Return the decision of precision=auto."""
     tried, compared = metrics["precision_tried"], metrics["precision_compared"]
     if tried is None:
         return "precision=auto: float32, this device is not known to be faster in another"

@@ -25,7 +25,6 @@ Write = Callable[[Run, TestData, str, Path, int], ItemData]
 
 
 def export_classifier(overrides: Overrides) -> Run:
-    """Export a text classifier: token ids in, probabilities out."""
     return _export(CLASSIFIER, overrides, predict.NEEDED, "texts", _texts, "test")
 
 

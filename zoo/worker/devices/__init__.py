@@ -39,7 +39,6 @@ def load(framework):
 
 
 def capabilities(framework=None):
-    """Return the capabilities of a framework, by default of the one that Keras uses."""
     if framework is None:
         from zoo.models import compat
 

@@ -92,7 +92,6 @@ class Group:
 
     @property
     def bytes_per_step(self):
-        """Bytes that each process contributed to the sums of the last step."""
         return self.engine.bytes_per_step
 
     @property

@@ -52,7 +52,6 @@ def run(request, events, stop, phases):
 
 
 def _write_features(request, model, preprocess, pixels, events, stop, phases):
-    """Write the features of all images, batch by batch, and return the fields of the ``done`` event."""
     began, size, out = time.monotonic(), min(request.infer.batch_size, len(pixels)), None
     for rows in predict_batches(model, slices(pixels, size, preprocess), size, stop):
         out = out or features.FeatureFile(request.features.path, rows.shape[1:])

@@ -46,14 +46,12 @@ def mix(batch, alpha, seeds):
 
 
 def draw_partners(count, alpha, seeds):
-    """Draw the share and the partner of every item: (count,) float32 and integers."""
     random = np.random.RandomState(seeds)
     shares = random.beta(alpha, alpha, count).astype(np.float32)
     return shares, random.permutation(count)
 
 
 def blend(rows, others, shares):
-    """Mix rows with other rows, by a share each."""
     rows, others = np.asarray(rows, np.float32), np.asarray(others, np.float32)
     shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
     return rows * shares + others * (1 - shares)

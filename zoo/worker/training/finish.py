@@ -17,7 +17,6 @@ def evaluate_best(model, checkpointer, run, evaluate=dict):
 
 
 def save(model, run, metrics):
-    """Save the model, in one process only, and return the fields of the ``done`` event."""
     if run.group.rank == 0:
         exporters.save(model, run.folder, run.events, run.exporters)
     return run.outcome(metrics)

@@ -63,7 +63,6 @@ class Part:
 
 
 def parts(data):
-    """Return the three parts of the request's data: name -> Part."""
     split = np.load(data.split, allow_pickle=False)
     whole = {path: read_small(path) for path in {data.x_train, data.x_test}}
     sets = {"train": "train", "validation": "train", "test": "test"}

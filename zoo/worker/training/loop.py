@@ -81,7 +81,6 @@ class _Loop:
             raise
 
     def _train_epoch(self):
-        """Train the rest of the epoch, evaluate, report and save."""
         state, run, began = self._state, self._run, time.monotonic()
         not_training = run.spent("compile_s", "checkpoint_s")
         self._take_steps()

@@ -11,7 +11,6 @@ class RunningMeans:
         self.loss = self.accuracy = float("nan")
 
     def add(self, loss, accuracy, count):
-        """Add the means of a batch of ``count`` items."""
         self._sums += np.array([loss, accuracy]) * count
         self._count += count
         self._average()

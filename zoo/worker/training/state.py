@@ -75,7 +75,6 @@ class TrainingState:
         self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + items
 
     def end_epoch(self, record):
-        """Record the metrics of an epoch and advance to the next."""
         self.epochs_without_improvement = 0 if record["best"] else self.epochs_without_improvement + 1
         self.epoch, self.step, self.items, self.seconds = self.epoch + 1, 0, 0, 0.0
         self.steps = self._batches.steps(self.epoch)

@@ -43,7 +43,6 @@ def _refuse_other_generation(model: SavedModel, name: str, platform: str) -> Non
 
 
 def generation_of(stack: stacks.Stack, platform: str) -> int:
-    """Return 2 or 3: the generation of Keras in a stack."""
     version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
     return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
 
