@@ -280,6 +280,17 @@ def test_formats_to_export_are_the_exporters_of_the_worker() -> None:
     assert "trainer.export must be one of" in refusal("trainer.export=[onxn]")
 
 
+def test_one_word_is_a_list_of_one() -> None:
+    chosen: Any = registry.compose_settings(
+        "bench", Overrides.parse(["bench=networks", "networks=mnist", "batch_sizes=4"])
+    )
+    assert (chosen.networks, chosen.batch_sizes) == (["mnist"], [4])
+    assert train("model=mnist", "trainer.export=npz").trainer.export == ["npz"]
+    with pytest.raises(ZooError, match=r"or give a list: 'networks=\[mnist,mnist_dense\]'"):
+        registry.compose_settings("bench", Overrides.parse(["bench=networks", "networks=mnist,mnist_dense"]))
+    assert "a list" not in refusal("trainer.epochs=1,2")
+
+
 @pytest.mark.parametrize("text", ["${oc.env:HOME}", "\\${oc.env:HOME}", "a\\\\${oc.env:HOME}b", "${seed}"])
 def test_no_value_is_replaced_by_variables_or_other_settings(text: str) -> None:
     assert train("model=mnist", f"output.name={text}").output.name == text

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.runs import folder as run_folder
-from zoo.runs import storage
+from zoo.runs import resume, storage
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
@@ -65,5 +66,9 @@ def test_latest_is_the_one_with_weights_that_began_last_by_the_disk(tmp_path: Pa
 
 
 def test_latest_of_nothing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="no finished train run"):
+    with pytest.raises(ZooError, match="no finished train run") as caught:
         run_folder.latest(tmp_path, "train")
+    assert caught.value.remedy == "Train one, or give run=FOLDER."
+    with pytest.raises(ZooError, match="no train run") as caught:
+        resume.folder_of(Overrides.parse(["resume=last", f"output.root={tmp_path}"]))
+    assert caught.value.remedy == "Train one, or give resume=FOLDER."

@@ -345,8 +345,14 @@ def _until_answered_with(code: int, server: Server, data: bytes) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nx-slow: "])
-def test_idle_connections_do_not_keep_others_out(server: Server, sent: bytes) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"", b"GET /healthz HTTP/1.1\r\nx-slow: ",
+        b"POST /v1/models/photos:predict HTTP/1.1\r\nHost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n",
+    ],
+)  # fmt: skip
+def test_slow_connections_do_not_keep_others_out(server: Server, sent: bytes) -> None:
     """More connections without a whole request than the server keeps; each new one replaces the oldest of them."""
     host, port = server.address.removeprefix("http://").split(":")
     with contextlib.ExitStack() as idle:

@@ -176,6 +176,9 @@ def test_the_winner_is_confirmed_in_turns_and_kept(tmp_path: Path, monkeypatch: 
     row = result["winner"]
     assert row["confirmed_s"] == {"recipe": [6.0, 6.0], "winner": [2.0, 2.0]}
     assert (row["times_as_fast"], row["trials"], row["seed"], row["grade"]) == (3.0, 2, 1, "measured")
+    lines = search_settings.summary(wanted, result)
+    assert "Seconds to the target from new seeds: recipe 6, 6; winner 2, 2" in lines
+    assert search_settings.confirmed_words({"recipe": [6.25, None]}) == "recipe 6.25, not reached"
     assert [job.values["seed"] for job in engine.asked[2:]] == ["2", "2", "3", "3"]
     kept = tmp_path / "kept.json"
     kept.write_text(json.dumps([{"data": "mnist"}]))

@@ -169,7 +169,10 @@ def tuned(model: str, data: str, trials: int) -> Do:
             remedy = "More trials may find one: trials=N."
             return Findings(problem=f"no settings reach {search.target:g} from every seed", remedy=remedy)
         times = winner["times_as_fast"]
-        said = [f"proposed: {search_space.words(winner['values'])}", f"seconds: {winner['confirmed_s']}"]
+        said = [
+            f"proposed: {search_space.words(winner['values'])}",
+            f"seconds: {search_settings.confirmed_words(winner['confirmed_s'])}",
+        ]
         said += [f"{times:.3g} times as fast as the recipe, median over seeds"] if times else []
         return Findings(said, {"times_as_fast": times} if times else {}, proposal=winner)
 

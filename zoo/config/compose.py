@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
-from zoo.config import arguments, config_files, model_files, setting
+from zoo.config import arguments, config_files, declared, model_files, setting
 from zoo.config.overrides import USER, Override, Overrides, all_at_once, leaves
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, S
@@ -164,7 +164,9 @@ def _sort_overrides(
     for entry in overrides:
         key, value = entry.key, str(entry.value)
         if entry.choices:
-            problems.append(f"{entry.text!r} has several values; add -m to run them one after the other")
+            lists = any(isinstance(each.default, list) for each in declared.everywhere().get(key, []))
+            more = f", or give a list: '{key}=[{value}]'" if lists else ""
+            problems.append(f"{entry.text!r} has several values; add -m to run them one after the other{more}")
         elif key not in valid:
             values.append(entry)
         elif value in valid[key]:
@@ -301,6 +303,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
+    if isinstance(valid[key], list) and value is not None and not isinstance(value, list):
+        value = [value]  # one word is a list of one
     value = _literal(value)
     try:
         # OmegaConf would convert 7 to true.

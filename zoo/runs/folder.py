@@ -94,8 +94,13 @@ def find(name: str, root: Path) -> Path:
     return (inside if not given.is_dir() and inside.is_dir() else given).resolve()
 
 
-def latest(root: Path, verb: str, trained: bool = True) -> Path:
-    """Return the newest run folder of a verb under a root; with ``trained``, only of runs with weights."""
+def latest(root: Path, verb: str, trained: bool = True, key: str = "run=") -> Path:
+    """Return the newest run folder of a verb under a root.
+
+    Args:
+        trained: only of runs with weights.
+        key: what the user names a run with.
+    """
     for path in newest_first(run_folders(user_path(root).resolve())):
         try:
             record = records.read(path)
@@ -103,7 +108,8 @@ def latest(root: Path, verb: str, trained: bool = True) -> Path:
             continue
         if record.get("verb") == verb and ((path / "weights.npz").is_file() or not trained):
             return path
-    raise ZooError(f"There is no finished {verb} run under {root.absolute()}", "Train one, or give run=FOLDER.")
+    finished = "finished " * trained
+    raise ZooError(f"There is no {finished}{verb} run under {root.absolute()}", f"Train one, or give {key}FOLDER.")
 
 
 def newest_first(folders: Iterable[Path]) -> list[Path]:

@@ -36,7 +36,7 @@ def folder_of(overrides: Overrides) -> Path:
     named = requested(overrides)
     assert named is not None  # noqa: S101  (checked by the caller)
     root = Path(overrides.get("output.root") or Output().root)
-    return run_folder.latest(root, "train", trained=False) if named == "last" else run_folder.find(named, root)
+    return run_folder.latest(root, "train", False, f"{KEY}=") if named == "last" else run_folder.find(named, root)
 
 
 def settle(overrides: Overrides) -> Overrides:

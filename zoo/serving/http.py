@@ -60,12 +60,12 @@ class Protocol(HttpToolsProtocol):
         super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
         if len(self._idle) >= MOST_IDLE:
             oldest = next(iter(self._idle))
-            oldest._headers_are_there()
+            oldest._request_is_there()
             oldest.transport.close()
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._headers_are_there()
+        self._request_is_there()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -82,8 +82,13 @@ class Protocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self._headers_are_there()
+        if self in self._idle:  # the guard limits the time for a body
+            self._idle[self].cancel()
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._request_is_there()
+        super().on_message_complete()
 
     def on_body(self, body: bytes) -> None:
         """Collect a body; one that arrives in one piece is passed on without a copy."""
@@ -105,9 +110,9 @@ class Protocol(HttpToolsProtocol):
             raise ValueError("the headers are too large")
 
     def _expect_headers(self) -> None:
-        self._headers_are_there()
+        self._request_is_there()
         self._idle[self] = self.loop.call_later(HEADER_S, self.transport.close)
 
-    def _headers_are_there(self) -> None:
+    def _request_is_there(self) -> None:
         if self in self._idle:
             self._idle.pop(self).cancel()

@@ -1,6 +1,7 @@
 """Read the settings of a search from the command line, and summarize its result."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,12 @@ def _refuse_unknown(fixed: Overrides, space: Space) -> None:
         registry.compose_settings("train", fixed.with_("tune", values))
 
 
+def confirmed_words(times: Mapping[str, Sequence[float | None]]) -> str:
+    """Describe the confirmed times of the winner and the recipe, in seconds: ``winner 2.0, 2.1; recipe 6.0, 6.2``."""
+    rows = {name: ["not reached" if each is None else f"{each:g}" for each in row] for name, row in times.items()}
+    return "; ".join(f"{name} {', '.join(row)}" for name, row in rows.items())
+
+
 def summary(search: Search, result: dict[str, Any]) -> list[str]:
     states = [trial["state"] for trial in result["trials"]]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
@@ -109,7 +116,7 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
         )
     else:
         lines.append(f"Winner, trial {winner['trial']}: {search_space.words(winner['values'])}")
-        lines.append(f"Seconds to the target from new seeds: {winner['confirmed_s']}")
+        lines.append(f"Seconds to the target from new seeds: {confirmed_words(winner['confirmed_s'])}")
         if winner["times_as_fast"]:
             lines.append(f"Times as fast as the recipe, median over seeds: {winner['times_as_fast']}")
     return [*lines, f"To see it: python -m zoo report {search.folder}"]

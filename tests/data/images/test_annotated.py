@@ -139,4 +139,4 @@ def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,breed\n0,a\n")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(root)
-    assert "Tables such as labels.csv are not read" in caught.value.remedy
+    assert "Labels are not read from files such as labels.csv." in caught.value.remedy

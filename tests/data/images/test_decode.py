@@ -175,6 +175,23 @@ def test_pictures_below_a_folder_come_in_the_order_of_their_names(tmp_path: Path
     assert not closed
 
 
+def test_images_without_a_usual_suffix_are_found_by_their_first_bytes(tmp_path: Path) -> None:
+    image = Image.new("RGB", (8, 8), "red")
+    names = {"0001": "PNG", "photo.jpg_large": "JPEG", "scan.1": "TIFF", "x": "WEBP", "y": "BMP", "z": "GIF"}
+    for name, kind in names.items():
+        image.save(tmp_path / name, kind)
+    image.save(tmp_path / "a.txt", "PNG")
+    for name, content in {
+        "README": b"BMW is no image",
+        "clip": b"RIFF....AVI ",
+        "empty": b"",
+        "v": b"....ftypisom",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    os.mkfifo(tmp_path / "pipe")
+    assert list(decode.iter_images(tmp_path)) == sorted(names)
+
+
 def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "a.png").touch()

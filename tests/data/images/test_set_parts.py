@@ -131,10 +131,19 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
     assert folder_scan.scan(str(tmp_path / "set"), "classes").class_names == ["cat", "dog", "val"]
 
 
-@pytest.mark.parametrize("table", ["metadata.csv", "train/metadata.jsonl", "data/train-00000-of-00001.parquet"])
-def test_a_table_of_classes_is_named(tmp_path: Path, table: str) -> None:
-    lay(tmp_path, "train/images/1.png", "train/images/2.png")
+@pytest.mark.parametrize(
+    ("images", "table"),
+    [
+        ("train/images", "metadata.csv"), ("train/images", "train/metadata.jsonl"), ("images", "list.txt"),
+        ("train/images", "data/train-00000-of-00001.parquet"), ("trainval", "categories.txt"),
+        ("trainval", "annotations/labels.json"), ("jpg", "imagelabels.mat"),
+    ],
+)  # fmt: skip
+def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) -> None:
+    lay(tmp_path, f"{images}/1.png", f"{images}/2.png")
     (tmp_path / table).parent.mkdir(exist_ok=True)
     (tmp_path / table).write_text("file_name,label")
-    with pytest.raises(ZooError, match=f"Tables such as {Path(table).name} are not read"):
+    (tmp_path / "README.txt").write_text("About.")
+    with pytest.raises(ZooError, match=f"has images such as '{images}/1.png', but no class folders") as caught:
         folder_scan.scan(str(tmp_path))
+    assert f"Labels are not read from files such as {table}." in caught.value.remedy

@@ -25,7 +25,7 @@ def run(parsed: argparse.Namespace) -> int:
     from zoo.tasks import registry
 
     if parsed.run_folder == "last":
-        folder = folders.latest(Path(parsed.root), "train", trained=False)
+        folder = folders.latest(Path(parsed.root), "train", False, "attach ")
     else:
         folder = user_path(parsed.run_folder).resolve()
     console.output(f"{folder}: {attach.follow(folder, registry.figures_of(records.read(folder)))}")

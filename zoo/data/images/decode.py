@@ -4,6 +4,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import stat
 import time
 import warnings
@@ -30,6 +31,8 @@ READABLE = (
 NAMES = listed(READABLE)
 # Files with these names are tried; HEIC cannot be decoded, but is reported instead of ignored.
 SUFFIXES = (*READABLE, ".heic", ".heif")
+# What looks like the suffix of a different kind of file: .txt, but not .1 or .jpg_large.
+_SUFFIX = re.compile(r"\.(?!jpe?g|png)[a-z][a-z0-9]{0,6}~?")
 # Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
@@ -182,4 +185,13 @@ def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -
         if unreadable is not None:
             unreadable.append((str(closed), error.strerror or str(error)))
 
-    return (name for name in files_below(folder, failed) if os.path.splitext(name)[1].lower() in SUFFIXES)
+    return (name for name in files_below(folder, failed) if _is_named(folder, name))
+
+
+def _is_named(folder: Path, name: str) -> bool:
+    """Return whether a file has the suffix of an image or, without any known suffix, begins like one."""
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in SUFFIXES or _SUFFIX.fullmatch(suffix):
+        return suffix in SUFFIXES
+    path = os.path.join(folder, name)
+    return os.path.isfile(path) and unknown_kinds.begins_like_an_image(path)

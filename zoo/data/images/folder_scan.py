@@ -1,6 +1,7 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ LAYOUT = (
     "Put the images of each class in a separate folder: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
     "DIR/train and DIR/val."
 )
+# Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
+_PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,13 +119,11 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     classes = sorted(trained)
     refuse_unspellable(classes, path)
     if len(classes) < 2:
-        inner = set_parts.wrapped(path)
-        files = [*sorted(path.glob("*")), *sorted(path.glob("*/*"))]
-        table = next((file.name for file in files if file.suffix in (".csv", ".tsv", ".jsonl", ".parquet")), None)
-        remedy = f"Tables such as {table} are not read. {LAYOUT}" if table else LAYOUT
+        inner, table = set_parts.wrapped(path), _table(path)
+        remedy = f"Labels are not read from files such as {table}. {LAYOUT}" if table else LAYOUT
         if inner not in (None, path):
-            remedy = f"The class folders are further down: data.root={inner}"
-        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable)}", remedy)
+            remedy, table = f"The class folders are further down: data.root={inner}", ""
+        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable, table)}", remedy)
     number = {name: index for index, name in enumerate(classes)}
     rows = [
         (file, number[name], part)
@@ -150,14 +152,22 @@ def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[
     return f"{len(classes):,} classes: {shown}"
 
 
+def _table(path: Path) -> str:
+    """Return the name of a file in a folder, or one level below, that may hold labels; empty without one."""
+    files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
+    likely = [file for file in files if not _PROSE.match(file.name)]
+    likely.sort(key=lambda file: _TABLES.index(file.suffix.lower()))
+    return likely[0].relative_to(path).as_posix() if likely else ""
+
+
 def _what_is_there(
-    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]]
+    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]], table: str
 ) -> str:
     """Explain why a folder has fewer than two classes, to follow its name."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
-    if classes:
+    if classes and not table:
         return f"contains only one class, {classes[0]!r}; a classifier needs at least two{reasons}"
-    if chosen:
+    if chosen and not classes:
         return f"has folders ({listed(name for _, _, name in chosen)}) without images{reasons}"
     loose = next(decode.iter_images(path), None)
-    return f"has images such as {loose!r}, but no class folders" if loose else "is empty"
+    return f"has images such as {loose!r}, but no class folders{reasons}" if loose else "is empty"

@@ -8,6 +8,7 @@ _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
 # First bytes of videos: AVI, Matroska and WebM, MPEG, Flash, Ogg, Windows Media.
 _VIDEOS = (b"\x1aE\xdf\xa3", b"\0\0\x01\xba", b"\0\0\x01\xb3", b"FLV", b"OggS", b"0&\xb2u\x8ef\xcf\x11")
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 _DOCUMENTS = {b"%PDF": "a PDF document", b"%!PS": "a PostScript document", b"<svg": "an SVG drawing", b"<?xml": "XML"}
 
 
@@ -43,6 +44,16 @@ def _is_video_file(path: Path) -> bool:
         return False
     brand = head[8:12] if head[4:8] == b"ftyp" else b""
     return _is_video(head) or bool(brand and brand not in (*_HEIC, *_AVIF))
+
+
+def begins_like_an_image(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(16)
+    except OSError:  # reported when it is decoded, if its name says that it is an image
+        return False
+    inner = head[8:12] if head[:4] == b"RIFF" or head[4:8] == b"ftyp" else b""
+    return head.startswith(_IMAGES) or inner in (b"WEBP", *_HEIC, *_AVIF) or head[:2] + head[6:10] == b"BM" + bytes(4)
 
 
 def describe(path: Path) -> str:
