@@ -4,10 +4,11 @@
     python3 scripts/style_transfer.py
     python3 scripts/style_transfer.py --content me.jpg --style painting.jpg --output out.png
 
-There are three ways. `--way network` takes a network that was trained for one painting, the zoo's own unless
-weights=NETWORK follows; it is the default where no painting is given. `--way any` takes one that restyles after any
-painting in one pass. `--way optimize` optimizes the picture itself, slower and truest to the painting; it is the
-default where one is given.
+There are three ways. `--way network` uses a network that was trained for one painting, the zoo's own unless
+weights=NETWORK follows; it is the default without a painting. `--way any` uses networks that restyle after any
+painting in one pass; it is the default with a painting if they are available or may be downloaded (3.3 MB).
+`--way optimize` optimizes the image itself: slower, and closer to the painting. It is the default with --steps,
+--features, and settings that only it has.
 
 Needs only Python: the first start creates the zoo's environment, as scripts/run.py does. All settings of
 `python -m zoo infer model=style_transfer/fast`, `infer model=style_transfer/any` or `train model=style_transfer` may
@@ -58,14 +59,14 @@ def parser():
     # type: () -> argparse.ArgumentParser
     """Create the command line; `python -m zoo help style` describes the settings behind the options."""
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("--way", choices=WAYS, help="how; by default optimize with a painting, else network")
+    command.add_argument("--way", choices=WAYS, help="how; by default any with a painting, else network")
     command.add_argument("--content", metavar="FILE", help="the photo; by default one that comes with scikit-learn")
     command.add_argument(
         "--style", metavar="FILE", action="append", help="the painting; repeat the option for several"
     )
     command.add_argument("--output", metavar="FILE", help="file to write; its suffix chooses the format")
     command.add_argument("--strength", type=float, metavar="SHARE", help="1 is the style, 0 the photo")
-    command.add_argument("--size", type=int, metavar="PIXELS", help="long side of the picture (optimize: 512)")
+    command.add_argument("--size", type=int, metavar="PIXELS", help="long side of the image (optimize: 512)")
     command.add_argument(
         "--steps", type=int, metavar="N", help="optimize: steps at this size (30); smaller sizes take more"
     )
@@ -78,6 +79,12 @@ def parser():
     )
     command.add_argument(
         "--features", metavar="FILE", help="optimize: weights of VGG19, VGG16 or SqueezeNet, or the word random"
+    )
+    command.add_argument(
+        "--download",
+        choices=("ask", "yes", "no"),
+        default="ask",
+        help="whether to download published networks that are missing; by default a question in a terminal",
     )
     command.add_argument("--backend", default="auto", help="auto, cpu, metal, mps, plaidml, ...")
     command.add_argument("more", nargs="*", metavar="KEY=VALUE", help="any other setting of the zoo")
@@ -102,12 +109,39 @@ def settings(options):
 
 def _likeliest(options):
     # type: (argparse.Namespace) -> str
-    for_optimizing = options.style or options.steps or options.features
-    if for_optimizing or any(word.startswith("content=") for word in options.more):
+    keys = {word.split("=")[0].lstrip("+") for word in options.more}
+    if options.steps or options.features or "content" in keys:
         return "optimize"
-    given = any(word.startswith(("weights=", "run=")) for word in options.more)
+    if options.style:
+        return "any" if _has_any(options, keys - {"backend", "stack"}) else "optimize"
     own = os.path.join(os.path.dirname(HERE), "assets", "weights", "style_transfer", "fast")
-    return "network" if given or os.path.isdir(own) else "optimize"
+    return "network" if keys & {"weights", "run"} or os.path.isdir(own) else "optimize"
+
+
+def _has_any(options, keys):
+    # type: (argparse.Namespace, set[str]) -> bool
+    """Return whether the networks for any painting have these settings, and are available or may be downloaded."""
+    sys.path.insert(0, os.path.dirname(HERE))
+    from zoo.config import setting
+    from zoo.config.schemas.style_network import RestyleConfig
+    from zoo.core import console
+    from zoo.core.errors import ZooError
+    from zoo.weights import style_any
+
+    if keys - set(setting.by_key(RestyleConfig)):
+        return False
+    if not style_any.is_downloaded():
+        what = "Download the networks that restyle after any painting (3.3 MB, Apache-2.0)"
+        options.download = "yes" if console.allows(what, options.download) else "no"
+        if options.download == "no":
+            return False
+        try:
+            style_any.published()
+        except ZooError as error:
+            console.warn(error.message)
+            return False
+    console.say("One pass; --way optimize takes longer and comes closer to the painting")
+    return True
 
 
 def _network(options):
@@ -136,6 +170,7 @@ def _optimized(options):
         ("features", "random" if random else None),
         ("feature_weights", None if random else options.features),
         ("strength.style", options.strength),
+        ("download", None if options.features or options.download == "ask" else options.download),
     )
 
 

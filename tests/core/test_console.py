@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pexpect
 import pytest
 
 from zoo.core import console
@@ -248,3 +249,17 @@ def test_rows_and_paths_become_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == '[\n {\n  "a": 1,\n  "b": "x"\n }\n]\n'
     console.output_json(Row)
     assert "Row" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("typed", "allowed"), [("\n", True), ("y\n", True), ("no\n", False), ("\x04", False)])
+def test_a_question_in_a_terminal(typed: str, allowed: bool) -> None:
+    code = "from zoo.core import console; print('answer:', console.allows('Download it (3 MB)', 'ask'))"
+    child = pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8", timeout=30)
+    child.expect_exact("Download it (3 MB)? [Y/n] ")
+    child.send(typed)
+    child.expect_exact(f"answer: {allowed}")
+    child.close()
+
+
+def test_without_a_terminal_nothing_is_asked() -> None:
+    assert [console.allows("Download it", wanted) for wanted in ("ask", "yes", "no")] == [False, True, False]

@@ -1,5 +1,6 @@
 """Published weights of feature networks, downloaded from a server that pretends, and a file of VGG16's layout."""
 
+import dataclasses
 import hashlib
 import http.server
 import threading
@@ -101,6 +102,19 @@ def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[st
     assert feature_networks.choose("auto", None).network == "random"
     assert "features=vgg19 (downloads 80 MB)" in capsys.readouterr().err
     assert mirror.asked == 0
+
+
+def test_auto_downloads_squeezenet_if_it_may(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mirror sends another file, so untrained filters follow."""
+    row = dataclasses.replace(mirror.row, file="squeezenet_notop.h5", bytes=7)
+    monkeypatch.setattr(feature_networks, "published", lambda: {"squeezenet": row})
+    assert feature_networks.choose("auto", None, "ask").network == "random"  # there is no terminal to ask in
+    assert mirror.asked == 0
+    assert feature_networks.choose("auto", None, "yes").network == "random"
+    assert mirror.asked > 0
+    assert "squeezenet_notop.h5 could not be fetched" in capsys.readouterr().err
 
 
 def test_a_file_of_the_published_layout_is_vgg16(mirror: Mirror, tmp_path: Path) -> None:

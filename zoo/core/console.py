@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from zoo.core import planning
+
 
 class Bar(Protocol):
     """A progress bar, or its plain-text replacement without a terminal."""
@@ -26,6 +28,15 @@ def _console() -> Any:
 
 def is_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+def allows(what: str, wanted: str) -> bool:
+    """Return whether the user wants something: ``yes``, ``no``, or ``ask``, which needs a terminal."""
+    if wanted != "ask" or planning.is_planning() or not (sys.stdin.isatty() and is_terminal()):
+        return wanted == "yes"
+    with contextlib.suppress(EOFError):
+        return _console().input(f"{what}? \\[Y/n] ").strip().lower() in ("", "y", "yes")
+    return False
 
 
 def in_notebook() -> bool:

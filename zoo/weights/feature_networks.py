@@ -50,13 +50,13 @@ class FeatureNetwork:
     arrays: "Arrays | None" = None
 
 
-def choose(wanted: str, weights: str | None) -> FeatureNetwork:
+def choose(wanted: str, weights: str | None, may_download: str = "no") -> FeatureNetwork:
     """Choose a network.
 
     Args:
-        wanted: its name, or ``auto``: the network of available weights, or ``random`` with a warning.
-        weights: path of its weights; None means earlier downloads. If there are none, a named network is downloaded,
-            but not for ``auto``.
+        wanted: its name, or ``auto``: the network of available weights, SqueezeNet, or ``random`` with a warning.
+        weights: path of its weights; None means earlier downloads. If there are none, a named network is downloaded.
+        may_download: whether to download SqueezeNet for ``auto``: ``yes``, ``no``, or ``ask`` in a terminal.
     """
     if wanted == "random":
         if weights:
@@ -70,10 +70,14 @@ def choose(wanted: str, weights: str | None) -> FeatureNetwork:
             return _read(network, path)
     if wanted != "auto":
         return _read(wanted, download(wanted))
+    if console.allows("No trained feature network is available. Download SqueezeNet (3 MB, MIT)", may_download):
+        try:
+            return _read(wanted, download("squeezenet"))
+        except ZooError as error:
+            console.warn(error.message)
     console.warn(
         "No weights of VGG or SqueezeNet are available: the style is measured with untrained filters "
-        "(features=random). Better: features=vgg19 (downloads 80 MB), features=squeezenet (3 MB) or "
-        "feature_weights=FILE."
+        "(features=random). Better: download=yes (3 MB), features=vgg19 (downloads 80 MB) or feature_weights=FILE."
     )
     return FeatureNetwork("random", "drawn by the seed")
 

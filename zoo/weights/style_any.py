@@ -52,9 +52,17 @@ def read(folder: Path) -> Weights:
     return Weights({name: _as_keras(name, constants[published]) for name, published in _names().items()}, KIND)
 
 
+def is_downloaded() -> bool:
+    return all((_folder() / row["file"]).is_file() for row in schema.read_yaml(TABLE)["files"])
+
+
+def _folder() -> Path:
+    return paths.cache_dir() / "downloads" / "style_any"
+
+
 def published() -> Path:
     """Return the folder of the published files, downloaded once and verified by SHA-256."""
-    table, folder = schema.read_yaml(TABLE), paths.cache_dir() / "downloads" / "style_any"
+    table, folder = schema.read_yaml(TABLE), _folder()
     for row in table["files"]:
         try:
             fetch(row["file"], [table["address"] + row["file"]], row["sha256"], folder, row["bytes"])

@@ -302,6 +302,7 @@ def test_transparency_stays_with_what_is_saved(tmp_path: Path) -> None:
         (["--features", "random", "--keep-colors"], ["train", "features=random", "colors=content"]),
         (["weights=net", "--strength", "0.5"], ["infer", "weights=net", "strength=0.5"]),
         (["--way", "any", "--style", "a.jpg", "--size", "400"], ["infer", "model=style_transfer/any", "size=400"]),
+        (["--style", "a.jpg", "--download", "no"], ["train", "download=no", "style=a.jpg"]),
         (["--way", "network", "--content", "b.jpg"], ["weights=zoo", "input=b.jpg"]),
     ],
 )
@@ -309,6 +310,33 @@ def test_the_script_turns_its_options_into_settings(options: list[str], words: l
     script = runpy.run_path(str(CHECKOUT / "scripts" / "style_transfer.py"))
     said = script["settings"](script["parse"](options))
     assert not [word for word in words if word not in said], said
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        ([], "style_transfer/any"),
+        (["--size", "400", "colors=content", "backend=cpu"], "style_transfer/any"),
+        (["--steps", "3"], "style_transfer"),
+        (["strength.style=2"], "style_transfer"),
+        (["masks=[m.png]"], "style_transfer"),
+    ],
+)
+def test_the_script_prefers_one_pass_with_downloaded_networks(
+    options: list[str],
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    folder = tmp_path / "downloads" / "style_any"
+    folder.mkdir(parents=True)
+    for name in ("style_predict_quantized_256.tflite", "style_transfer_f16_384.tflite"):
+        (folder / name).touch()
+    script = runpy.run_path(str(CHECKOUT / "scripts" / "style_transfer.py"))
+    assert f"model={model}" in script["settings"](script["parse"](["--style", "a.jpg", *options]))
+    assert ("--way optimize" in capsys.readouterr().err) == (model == "style_transfer/any")
 
 
 def test_the_painting_of_a_command_without_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,9 @@ class Features:
     feature_weights: str | None = setting(
         None, "weights of the feature network: a file, or the folder of a model.json; random needs none", literal=True
     )
+    download: str = setting(
+        "ask", "whether features=auto downloads SqueezeNet (3 MB) if it finds no weights; ask: in a terminal",
+        choices=("ask", "yes", "no"))  # fmt: skip
     precision: str = setting(
         "auto", "of the feature network; bfloat16 needs Keras 3; auto is bfloat16 if it is known to be faster",
         choices=FEATURE_PRECISIONS)  # fmt: skip

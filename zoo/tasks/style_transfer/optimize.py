@@ -32,7 +32,7 @@ def train(overrides: Overrides) -> Run:
     context = create_training_context(TRAIN, overrides)
     settings = context.settings
     job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
-    features = feature_networks.choose(settings.features, settings.feature_weights)
+    features = feature_networks.choose(settings.features, settings.feature_weights, settings.download)
     start_run(context, ["style_transfer", context.choice.backend.name])
     with record_outcome(context):
         set_data(context, inputs.described(job))

@@ -51,7 +51,7 @@ def train(overrides: Overrides) -> Run:
     settings = context.settings
     painting, files = _painting(settings), _files(settings.photos)
     start = _start(context)
-    chosen = feature_networks.choose(settings.features, settings.feature_weights)
+    chosen = feature_networks.choose(settings.features, settings.feature_weights, settings.download)
     layers = _layers(chosen)
     features = FeatureNetworkPart(
         network=chosen.network, seed=settings.seed, weights=None, precision=settings.precision
