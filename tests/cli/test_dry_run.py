@@ -1,5 +1,6 @@
 """The plan of a run, for this machine and for others."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,33 @@ def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, .
         dry_run.lines("train", Overrides.parse(["model=mnist", *overrides]), machines.FOLDER / f"{name}.txt")
     )
     assert all(word in text for word in words)
+
+
+WIDE = [
+    "train model=mobilenet data=digits",
+    "train model=mnist data=digits trainer.batch_size=64 trainer.epochs=3 seed=7",
+    "train model=style_transfer content=a.png style=a.png", "infer model=mobilenet weights=imagenet input=a.png",
+    "tune model=mnist_dense data=digits",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WIDE)
+def test_a_plan_fits_a_screen(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    assert main([*words.split(), "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= 100
+    assert sum("(set by user)" in line for line in lines) >= 2
+    assert not (tmp_path / "tune").exists()
+
+
+def test_the_command_of_a_plan_is_one_of_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["model=mnist_dense", "data=digits", "output.root=a place", "trainer.learning_rate=0.0031",
+             "trainer.schedule=cosine", "trainer.warmup=0.25", "seed=7"]  # fmt: skip
+    assert main(["train", *words, "--dry-run"]) == 0
+    command = capsys.readouterr().out.partition("To run it: ")[2]
+    assert shlex.split(command)[:4] == ["python", "-m", "zoo", "train"]
+    assert set(words) <= set(shlex.split(command))
 
 
 def test_nothing_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +151,7 @@ def test_what_is_not_there_yet_is_not_fetched_for_a_plan(capsys: pytest.CaptureF
         Image.new("RGB", (40, 40)).save(tmp_path / "pictures" / name / "1.png")
     words = ["train", "model=mnist_dense", "data=folder", "data.root=pictures", "data.size=8", "--dry-run"]
     assert main(words) == 0
-    assert "the images are not decoded yet: what needs them is not checked" in capsys.readouterr().out
+    assert "the images are not decoded yet: checks that need this are skipped" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"a.png", "pictures"}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from zoo.config.schemas.common import Settings
 from zoo.execution import event_display
-from zoo.protocol.events import EpochEvent, ResumeEvent, StageEvent, StepEvent
+from zoo.protocol.events import DeviceProof, EpochEvent, Event, ResumeEvent, StageEvent, StartEvent, StepEvent
 from zoo.runs import plots, tables
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
@@ -26,8 +26,8 @@ def context(folder: Path) -> RunContext[Settings]:
     return cast(RunContext[Settings], SimpleNamespace(folder=folder, record=record, command=command))
 
 
-def epoch(number: int, of: int = 3, loss: float = 1.0, stage: int | None = None) -> EpochEvent:
-    return EpochEvent(epoch=number, epochs=of, loss=loss, accuracy=0.5, best=True, stage=stage)
+def epoch(number: int, of: int = 3, loss: float = 1.0, stage: int | None = None, **more: Any) -> EpochEvent:
+    return EpochEvent(epoch=number, epochs=of, loss=loss, accuracy=0.5, best=True, stage=stage, **more)
 
 
 def written(folder: Path) -> list[tuple[str, str]]:
@@ -116,6 +116,31 @@ def test_the_log_says_that_a_stage_begins(capsys: pytest.CaptureFixture[str]) ->
     with event_display.following("Starting", ("loss",), live=False) as show:
         show(event)
     assert "Stage 2, from epoch 31 on: all layers learn; learning rate up to 0.0001" in capsys.readouterr().err
+
+
+def test_the_log_tells_whole_epochs_from_resumed_and_repeated_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    device = DeviceProof(name="fake:0", device_kind="cpu", proof="matmul")
+    start = StartEvent(versions={"keras": "3.15.1"}, device=device)
+    figures: dict[str, Any] = {"val_loss": 0.5, "items_per_s": 10.0, "epoch_s": 2.0}
+    first: list[Event] = [start, epoch(1, **figures), epoch(2, steps=139, all_steps=211, **figures)]
+    again: list[Event] = [
+        start,
+        ResumeEvent(epoch=2, step=139),
+        epoch(1, **figures),
+        epoch(2, **figures),
+        epoch(3, **figures),
+    ]
+    with event_display.following("Starting", ("loss",), live=False) as show:
+        for event in [*first, *again]:
+            show(event)
+    assert capsys.readouterr().err.splitlines() == [
+        "Device: fake:0 (matmul ran there); keras 3.15.1",
+        "epoch   1/3  loss 1.0000  10 items/s  2.0 s  * best so far",
+        "epoch   2/3  stopped after 139 of 211 steps  loss 1.0000  10 items/s  2.0 s  *",
+        "Resuming in epoch 2, after step 139",
+        "epoch   2/3  loss 1.0000  10 items/s  2.0 s  (resumed after step 139)  *",
+        "epoch   3/3  loss 1.0000  10 items/s  2.0 s  *",
+    ]
 
 
 def test_a_training_that_ends_early_is_drawn_in_the_end(tmp_path: Path, drawn: list[int]) -> None:

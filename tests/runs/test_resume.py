@@ -53,7 +53,7 @@ def test_a_killed_run_goes_on_in_its_own_folder(zoo: Zoo, capsys: pytest.Capture
     assert "SIGKILL" in cut["error"]["message"]
     assert "error" not in content
     assert [row["epoch"] for row in result.open_run(Path(FOLDER)).history] == [1, 2, 3]
-    assert "Going on with" in capsys.readouterr().err
+    assert "Resuming" in capsys.readouterr().err
     assert len(list(Path("runs").iterdir())) == 1
 
 
@@ -195,7 +195,7 @@ def test_what_a_resumption_changes_holds_for_the_next(zoo: Zoo, capsys: pytest.C
     changes = {"trainer.batch_size": 48, "trainer.epochs": 300}
     words = [f"{key}={value}" for key, value in changes.items()]
     assert zoo(f"resume={FOLDER}", *words, "stack=tf-2.19", script="error") == 1
-    assert f"from now on with {' '.join(words)}" in " ".join(capsys.readouterr().err.split())
+    assert f"Resuming {FOLDER} with {' '.join(words)}" in " ".join(capsys.readouterr().err.split())
     assert record()["adjusted"] == changes
     assert zoo(f"resume={FOLDER}") == 0
     settings = json.loads(Path(FOLDER, "request.json").read_text())["train"]
@@ -287,7 +287,7 @@ def test_or_taken_and_kept(zoo: Zoo, capsys: pytest.CaptureFixture[str], script:
     content = record()
     assert content["adjusted"] == {"trainer.batch_size": 32}
     assert len(content["attempts"]) == 2
-    assert "going on with 64" in capsys.readouterr().err
+    assert "continuing with 64" in capsys.readouterr().err
     zoo(f"resume={FOLDER}", "trainer.epochs=20")
     assert json.loads(Path(FOLDER, "request.json").read_text())["train"]["batch_size"] == 32
 

@@ -139,7 +139,7 @@ def test_where_the_system_ends_a_worker_for_its_memory_half_the_batch_goes_on(
     run = Training(tmp_path / "run", *LARGE, "trainer.on_oom=halve", before=limited(400 << 20))
     code, said = run.end()
     assert code == 0, said
-    assert "WARNING: Memory ran out with trainer.batch_size=1294; going on with 647" in said
+    assert "WARNING: Out of memory with trainer.batch_size=1294; continuing with 647" in said
     assert run.record["adjusted"]["trainer.batch_size"] <= 647
     assert "-9" in run.record["attempts"][0]["failed"]
 

@@ -158,7 +158,7 @@ def test_a_worker_that_hangs_is_ended_and_its_run_goes_on(tmp_path: Path, capsys
     assert "no sign of life" in shown
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
     assert main(["train", f"resume={folder}", "trainer.max_minutes=0.01"]) == 0
-    assert "Going on with" in capsys.readouterr().err
+    assert "Resuming" in capsys.readouterr().err
 
 
 OWN = """

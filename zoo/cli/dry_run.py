@@ -1,12 +1,17 @@
 """Plan a run: list every step with its paths and versions, without executing it."""
 
+import contextlib
 import dataclasses
+import io
+import shlex
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from zoo.config import compose, config_files, references
 from zoo.config.overrides import Overrides, leaves
-from zoo.config.schemas.classifiers import ClassifierConfig, EvaluateConfig, InferConfig
+from zoo.config.schemas.classifiers import EvaluateConfig, InferConfig
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
@@ -14,6 +19,10 @@ from zoo.core import files, paths, planning
 from zoo.environments import external, interpreters, machine, selection, stacks, store
 from zoo.runs import context, resume
 from zoo.tasks import discovery, registry
+
+WIDTH, HANG = 100, " " * 16
+# Stands for the spaces of words that are not folded.
+UNBROKEN = "\u00a0"
 
 
 def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
@@ -32,13 +41,14 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         files.check_writable(paths.cache_dir() / "data")
     reached, unchecked = (None, []) if capture else _checked(command, overrides)
     if reached is None:
-        composed, choice = context.resolve(command, overrides.without(resume.KEY), here, reference)
+        with contextlib.redirect_stderr(io.StringIO() if unchecked else sys.stderr):  # the checks printed the same
+            composed, choice = context.resolve(command, overrides.without(resume.KEY), here, reference)
     else:
         composed, choice = reached.composed, reached.choice
     settings = composed.settings
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here)]),
-        ("settings", [*_settings(settings), *_set_by(composed)]),
+        ("settings", [*_recipe(settings), *_changed(composed)]),
         ("backend", [f"{choice.backend.name}, required device: {choice.device_kind.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
         ("data", [*_data(settings), *unchecked]),
@@ -47,14 +57,27 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
         ("evidence", _evidence(choice.stack, here.platform)),
     ]
-    hang = "\n" + " " * 16
-    plan = [f"{number:>2} {name:<12} {hang.join(body)}" for number, (name, body) in enumerate(steps, 1)]
-    return [
-        *remarks,
-        "Plan (nothing is done now):",
-        *plan,
-        "To run it: " + " ".join(["python -m zoo", verb, *composed.overrides.words]),
-    ]
+    plan = ["Plan (nothing is done now):"]
+    for number, (name, (first, *rest)) in enumerate(steps, 1):
+        plan += _fitted(first, f"{number:>2} {name:<12} ")
+        plan += [line for text in rest for line in _fitted(text, HANG)]
+    own = overrides if resume.requested(overrides) else composed.overrides
+    words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
+    command = " \\\n".join(_fitted(_whole(words, " "), "To run it: ", WIDTH - 2)).split("\n")
+    return [*remarks, *plan, *command]
+
+
+def _whole(words: list[str], between: str) -> str:
+    """Join words that :func:`_fitted` keeps whole."""
+    return between.join(word.replace(" ", UNBROKEN) for word in words)
+
+
+def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
+    """Fold a text to lines that fit the table, except longer words such as paths."""
+    fitted = textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=HANG, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(UNBROKEN, " ") for line in fitted]
 
 
 def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
@@ -63,33 +86,29 @@ def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunCo
         try:
             command.run(overrides)
         except planning.PlanEnd as end:
-            return end.reached, [f"{end.missing}: what needs them is not checked"] if end.missing else []
+            return end.reached, [f"{end.missing}: checks that need this are skipped"] if end.missing else []
     raise AssertionError(f"{command.verb} ended without a run folder")
 
 
-def _set_by(composed: compose.Composed[Settings]) -> list[str]:
-    values = dict(leaves(dataclasses.asdict(composed.settings)))
-    lines: dict[str, list[str]] = {}
-    for key, layer in composed.set_by.items():
-        if key in values and not key.startswith("expect."):
-            lines.setdefault(layer, []).append(f"{key}={values[key]}")
-    return [f"set by {layer}: {' '.join(words)}" for layer, words in lines.items()]
-
-
-def _settings(settings: Settings) -> list[str]:
-    if isinstance(settings, ClassifierConfig):
-        model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
-        source = f"run={settings.run}" if settings.run else f"model {model}\nweights={settings.weights}"
-        seen = f"input={settings.input} " if isinstance(settings, InferConfig) else ""
-        return [*source.splitlines(), f"{seen}batch_size={settings.batch_size or 'default'}"]
+def _recipe(settings: Settings) -> list[str]:
     if not isinstance(settings, TrainConfig):
-        return [f"{key}={value}" for key, value in vars(settings).items() if not dataclasses.is_dataclass(value)]
-    model = " ".join(f"{key}={value}" for key, value in settings.model.items() if key != "about")
+        return []
     files = config_files.recipe_files(str(settings.model["name"]), settings.backend.name)
     shown = ", ".join(str(path.relative_to(paths.ROOT)) for path in files) or "none (the defaults apply)"
     shown = "any/large, medium or small, by the number of images" if "file" in settings.model else shown
-    trainer = " ".join(f"{key}={value}" for key, value in vars(settings.trainer).items())
-    return [f"model {model}", f"recipe {shown}", trainer, f"seed={settings.seed} preset={settings.preset}"]
+    return [f"recipe {shown}"]
+
+
+def _changed(composed: compose.Composed[Settings]) -> list[str]:
+    """Return a row for each setting that is not the task's default: its value, and what set it, users first."""
+    values = dict(leaves(dataclasses.asdict(composed.settings)))
+    own = {key: layer for key, layer in composed.set_by.items() if key in values and not key.startswith("expect.")}
+    wide = max(map(len, own), default=0)
+    rows = [f"{key:<{wide}}  {values[key]!s:<12} (set by {layer})" for key, layer in own.items()]
+    return [
+        *sorted(rows, key=lambda row: "(set by user)" not in row),
+        "all others: defaults (--cfg job prints them)",
+    ]
 
 
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
@@ -119,7 +138,7 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
         else []
     )
     state = f"ready: {built[0].folder}" if built else f"will be built under {store.environments_dir()}"
-    packages = ", ".join(f"{name} {version}" for name, version in sorted(pinned.items()))
+    packages = _whole([f"{name} {version}" for name, version in sorted(pinned.items())], ", ")
     return [
         state,
         f"from {lock.relative_to(paths.ROOT)}, as of {stack.exclude_newer}, {len(pinned)} packages:",

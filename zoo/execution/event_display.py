@@ -35,8 +35,7 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
         def show(event: Event) -> None:
             match event:
                 case StartEvent():
-                    known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
-                    console.say(f"Device: {event.device.name} ({event.device.proof} ran there); {known}")
+                    drawn.name_device(event)
                 case StepEvent():
                     if drawn.bar is None and event.steps and live:
                         # Only one live bar can be drawn at a time, so close the spinner first.
@@ -47,11 +46,12 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
                     if drawn.bar is not None:
                         drawn.move(event)
                 case ResumeEvent():
-                    console.say(f"Going on with epoch {event.epoch} after step {event.step}")
+                    drawn.resumed = event
+                    console.say(f"Resuming in epoch {event.epoch}, after step {event.step}")
                 case StageEvent():
                     console.say(stage_line(event))
-                case EpochEvent():
-                    console.say(epoch_line(event, figures))
+                case EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
+                    console.say(epoch_line(event, figures) + drawn.remark(event))
                 case TextEvent():
                     if bars:
                         stack.close()
@@ -67,7 +67,25 @@ class _Drawn:
     def __init__(self, figures: Sequence[str]) -> None:
         self._figures = figures
         self.bar: console.Bar | None = None
-        self._done = 0.0
+        self._done, self._device, self._star = 0.0, "", "  * best so far"
+        self.resumed = ResumeEvent(epoch=0)
+
+    def name_device(self, event: StartEvent) -> None:
+        """Name the device that computes and the libraries, once for all workers of a run."""
+        known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
+        line = f"Device: {event.device.name} ({event.device.proof} ran there); {known}"
+        if line != self._device:
+            console.say(line)
+        self._device = line
+
+    def remark(self, event: EpochEvent) -> str:
+        """Return what is special about an epoch: trained in two parts, or the best in validation."""
+        resumed = event.epoch == self.resumed.epoch and self.resumed.step and not event.size
+        parts = f"  (resumed after step {self.resumed.step})" if resumed else ""
+        if not event.best or event.val_loss is None:
+            return parts
+        star, self._star = self._star, "  *"
+        return parts + star
 
     def move(self, event: StepEvent) -> None:
         assert self.bar is not None  # noqa: S101  (opened by the caller)
@@ -86,9 +104,9 @@ def stage_line(event: StageEvent) -> str:
 
 def epoch_line(event: EpochEvent, figures: Sequence[str]) -> str:
     name = f"size {event.size}, " if event.size else "epoch "
-    parts = [f"{name}{event.epoch:>3}/{event.epochs}", *_figures(event, figures)]
-    parts += [_speed(event), f"{event.epoch_s or 0.0:.1f} s"]
-    return "  ".join(parts) + ("  *" if event.best else "")
+    cut = [f"stopped after {event.steps} of {event.all_steps} steps"] if event.all_steps else []
+    parts = [f"{name}{event.epoch:>3}/{event.epochs}", *cut, *_figures(event, figures)]
+    return "  ".join([*parts, _speed(event), f"{event.epoch_s or 0.0:.1f} s"])
 
 
 def _figures(event: StepEvent | EpochEvent, figures: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ def _halved(folder: Path, request: Request, outcome: Outcome, record: RunRecord)
         return None
     size = train.batch_size
     record.adjusted = record.get("adjusted", {}) | {"trainer.batch_size": size // 2}
-    console.warn(f"Memory ran out with trainer.batch_size={size}; going on with {size // 2}")
+    console.warn(f"Out of memory with trainer.batch_size={size}; continuing with {size // 2}")
     return request.replace(resume=True, train=train.replace(batch_size=size // 2))
 
 

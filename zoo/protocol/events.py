@@ -117,6 +117,7 @@ class EpochEvent(Event):
         epochs: number of the last one.
         best: its weights are the best so far.
         steps: its number of optimizer steps.
+        all_steps: the number that it would have had, if the training was stopped within it.
     """
 
     epoch: int
@@ -126,6 +127,7 @@ class EpochEvent(Event):
     best: Optional[bool] = None
     step: Optional[int] = None
     steps: Optional[int] = None
+    all_steps: Optional[int] = None
     learning_rate: Optional[float] = None
     epoch_s: Optional[float] = None
     items_per_s: Optional[float] = None

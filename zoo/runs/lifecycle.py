@@ -89,7 +89,7 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
         context.record.adjusted = context.previous.get("adjusted", {}) | changes
     _record_place(context)
     words = [f"{key}={value}" for key, value in changes.items()]
-    console.say(" ".join([f"Going on with {folder}", *(["from now on with", *words] if words else [])]))
+    console.say(" ".join([f"Resuming {folder}", *(["with", *words] if words else [])]))
 
 
 def set_data(context: RunContext[Settings], data: Json) -> None:

@@ -17,8 +17,7 @@ def recorded(run: Run) -> list[str]:
 
 
 def where(record: Json) -> str:
-    device = (record.get("device") or {}).get("name", "unknown device")
-    place = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']}, {device})"
+    place = f"{record.get('bench') or record['model']} on {record['backend']} ({record['stack']['name']})"
     replaced = record["stack"].get("stand_in_for")
     return f"{place}, a stand-in for {replaced}" if replaced else place
 

@@ -29,6 +29,7 @@ settings of the search, among those of `train`, which hold for every trial:
 def add_parser(verbs: "Verbs") -> None:
     parser = add_verb(verbs, "tune", run, "search for the settings that reach a target soonest", epilog=EXAMPLES)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of the search and of its trials")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan of a trial, and exit")
     add_json(parser)
 
 
@@ -40,6 +41,15 @@ def run(parsed: argparse.Namespace) -> int:
     search, keep = search_settings.read(
         Overrides.parse(hydra_words.translated(parsed.overrides), literal=search_settings.OWN)
     )
+    if parsed.dry_run:
+        from zoo.cli import dry_run
+
+        aim = f"{search.space.metric} {search.target:g}"
+        console.output(f"{search.trials} trials in {search.folder}, to reach {aim} soonest, vary:")
+        ranges = {name: row.choices or f"{row.low} to {row.high}" for name, row in search.space.values.items()}
+        console.output(*(f"  {name:<26} {text}" for name, text in ranges.items()))
+        console.output("A trial with the recipe's own values:", *dry_run.lines("train", search.fixed))
+        return 0
     console.say(f"Searching in {search.folder} with {search.jobs} at a time on {search.launcher.name}")
     try:
         result = tune.run(search)

@@ -95,7 +95,9 @@ class _Loop:
         record["epochs"] = self._stage.last
         if self._stage.number:
             record["stage"] = self._stage.number
-        if not self._interrupted_mid_epoch:
+        if self._interrupted_mid_epoch:
+            record["all_steps"] = state.steps
+        else:
             state.end_epoch(record)
             self._checkpointer.save_epoch(state, run.stop.asked)
         run.events.emit("epoch", **record)
