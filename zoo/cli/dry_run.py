@@ -63,8 +63,8 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         plan += [line for text in rest for line in _fitted(text, HANG)]
     own = overrides if resume.requested(overrides) else composed.overrides
     words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
-    command = " \\\n".join(_fitted(_whole(words, " "), "To run it: ", WIDTH - 2)).split("\n")
-    return [*remarks, *plan, *command]
+    to_run = " \\\n".join(_fitted(_whole(words, " "), "To run it: ", WIDTH - 2))
+    return [*remarks, *plan, to_run]
 
 
 def _whole(words: list[str], between: str) -> str:
