@@ -4,18 +4,15 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import console, paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import atomic_file, atomic_folder, is_sealed, locked, seal
 from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, as_row, load_row, names
 from zoo.data.sources import INPUT_SHAPE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
 
@@ -109,8 +106,6 @@ def split(
     A random order of all ``n_train`` images is limited to the first ``limit``. Validation gets the first part of
     these: at least one image unless the fraction is 0.
     """
-    import numpy as np
-
     if not 0.0 <= validation_fraction < 1.0 or (limit is not None and limit < 1) or seed < 0:
         raise ZooError(
             f"Cannot split with validation {validation_fraction}, seed {seed} and limit {limit}",
@@ -128,8 +123,6 @@ def split(
 
 def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
     """Write the indices of each part to an .npz file without pickle; return its path."""
-    import numpy as np
-
     with atomic_file(path) as part, part.open("wb") as stream:
         np.savez(stream, **parts)  # type: ignore[arg-type]
     return path
@@ -141,8 +134,6 @@ def _folder(row: DataRow, sha256: str) -> Path:
 
 
 def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    import numpy as np
-
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 

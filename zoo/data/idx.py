@@ -10,14 +10,11 @@ import math
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_BYTES = 2**31
 # Deflate expands at most 1,032 times (zlib's technical notes), which exposes headers that claim too much.
@@ -31,8 +28,6 @@ MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"
 
 def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
     """Return the array of an IDX file, gzipped or plain; ``shape`` of an item is ``()`` for labels."""
-    import numpy as np
-
     _check_file(path)
     try:
         with path.open("rb") as raw:

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 PART_BYTES = 2**22
@@ -50,15 +48,11 @@ class NpyImages:
         return self._count
 
     def __iter__(self) -> Iterator["Bytes"]:
-        import numpy as np
-
         for part in self._parts():
             yield (np.rint(part * 255.0) if self._floats else part).astype(np.uint8)
 
     def _parts(self) -> Iterator["NDArray[Any]"]:
         """Yield copies of successive rows; the file is mapped only briefly, because mapped pages count as memory."""
-        import numpy as np
-
         step = max(1, PART_BYTES // (self._shape[0] * self._shape[1]))
         for begin in range(0, self._count, step):
             array = _mapped(self._path)
@@ -67,8 +61,6 @@ class NpyImages:
             yield part.reshape(-1, *self._shape)
 
     def _check_range(self) -> None:
-        import numpy as np
-
         low, high = np.inf, -np.inf
         for part in self._parts():
             # Unlike Python's min and max, these propagate NaN.
@@ -79,16 +71,12 @@ class NpyImages:
 
 def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
     """Save each array as ``NAME.npy`` in a folder; raise OSError if that fails."""
-    import numpy as np
-
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
 def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
     """Write parts of an array, ``count`` rows in total, to a .npy file; raise OSError if that fails."""
-    import numpy as np
-
     with path.open("wb") as out:
         for number, part in enumerate(parts):
             if not number:
@@ -99,8 +87,6 @@ def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
 
 def _mapped(path: Path) -> "NDArray[Any]":
     """Map the file instead of reading it, because a header may claim any size."""
-    import numpy as np
-
     try:
         with path.open("rb") as stream:
             magic = stream.read(6)

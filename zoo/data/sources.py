@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_error
@@ -16,9 +17,6 @@ from zoo.data import idx
 from zoo.data.datasets import DataRow
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Arrays = dict[str, NDArray[Any]]
 
 INPUT_SHAPE = (28, 28, 1)
@@ -105,8 +103,6 @@ def _one_of(root: Path, candidates: list[str]) -> Path | None:
 
 
 def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":
-    import numpy as np
-
     arrays: Arrays = {}
     for part in ("train", "test"):
         images = idx.read(files[f"{part}_images"], INPUT_SHAPE[:2])
@@ -131,8 +127,6 @@ def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) 
 
 
 def _bundled(row: DataRow) -> ArraySource:
-    import numpy as np
-
     table = _digits_table()
     images, labels = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
     sums = {role: hashlib.sha256(part.tobytes()).hexdigest() for role, part in (("x", images), ("y", labels))}
@@ -156,8 +150,6 @@ def _digits_table() -> "NDArray[np.int64]":
     """Read (1797, 65): 64 gray values from 0 to 16, and the digit."""
     import gzip
 
-    import numpy as np
-
     file = _sklearn_datasets() / "data" / "digits.csv.gz"
     try:
         text = gzip.decompress(file.read_bytes()).decode("ascii")
@@ -168,8 +160,6 @@ def _digits_table() -> "NDArray[np.int64]":
 
 def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":
     """Split into 1,438 training and 359 test images: every fifth of each digit, in the order of the source."""
-    import numpy as np
-
     test = np.sort(np.argsort(labels, kind="stable")[2::5])
     train = np.setdiff1d(np.arange(len(labels)), test)
     drawn = np.stack([_draw(image) for image in images])
@@ -182,7 +172,6 @@ def _draw(image: "NDArray[np.uint8]") -> "NDArray[np.uint8]":
     Measured with the CNN of model=mnist, 40 epochs, mean test accuracy of six seeds: 0.990; filling all of 28 x 28
     instead gave 0.983 to 0.984 (three seeds).
     """
-    import numpy as np
     from PIL import Image
 
     scaled = Image.fromarray(image.astype(np.float32) * (255 / 16)).resize((20, 20), Image.Resampling.LANCZOS)

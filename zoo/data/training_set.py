@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.core import console, csv_files
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Splits = dict[str, NDArray[np.int64]]
 
 
@@ -70,8 +68,6 @@ def prepared(settings: DataSettings) -> array_datasets.ArrayDataset:
 
 
 def _of_row(settings: TrainConfig) -> TrainingSet:
-    import numpy as np
-
     dataset = prepared(settings.data)
     train, validation = array_datasets.split(
         dataset.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
@@ -95,8 +91,6 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 
 
 def _of_folder(settings: TrainConfig) -> TrainingSet:
-    import numpy as np
-
     data, size = settings.data, _picture_size(settings)
     folder = folder_dataset.prepare(data.root, size, data.resize, data.strict, data.layout)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
@@ -179,8 +173,6 @@ def _normalization(
 
 
 def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
-    import numpy as np
-
     rows, kept = material.splits[name], "test" if name == "test" else "train"
     labels = np.load(material.files[f"y_{kept}"]) if material.labels is None else material.labels
     return cache.rows(material.files[f"x_{kept}"], rows), labels[rows]
@@ -188,8 +180,6 @@ def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[
 
 def save(material: TrainingSet, folder: Path) -> dict[str, str]:
     """Write split, labels and the list of skipped files into a run folder; return its part of a request."""
-    import numpy as np
-
     split = array_datasets.save_split(folder / "split.npz", **material.splits)
     files = dict(material.files)
     try:

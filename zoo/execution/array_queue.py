@@ -7,12 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.files import atomic_file, storage_error
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ClosedError(Exception):
@@ -54,8 +52,6 @@ class ArrayQueue:
         Raises:
             ClosedError: the worker has ended.
         """
-        import numpy as np
-
         self._free.acquire()
         if self._over.is_set():
             raise ClosedError

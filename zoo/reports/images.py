@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.core.arrays import NDArray, np
 from zoo.data.images import decode
 from zoo.reports.html import Html, tag
 from zoo.runs import untrusted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from PIL.Image import Image
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -103,8 +103,6 @@ def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
 
 
 def _mapped(path: Path) -> "NDArray[Any] | None":
-    import numpy as np
-
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, MemoryError, RecursionError, TypeError):

@@ -5,13 +5,10 @@ import threading
 import warnings
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import console
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from zoo.core.arrays import NDArray, np
 
 # With more classes, numbers in the cells of a confusion matrix are illegible.
 MOST_NUMBERS = 20
@@ -81,8 +78,6 @@ def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> No
 
 def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: Path) -> None:
     """Draw a confusion matrix, (n, n) counts of class (row) and prediction (column), colored by share, as PNG."""
-    import numpy as np
-
     count = len(names)
     edge = min(max(4.0, 0.55 * count + 2), 14.0)
     short = all(len(name) <= 3 for name in names)

@@ -1,20 +1,18 @@
 """Served models that predict classes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from starlette.responses import Response
 
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.serving import ServeConfig
+from zoo.core.arrays import NDArray
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.serving.decoders import Decoders
 from zoo.serving.inputs import Asked
 from zoo.serving.served import SLOTS, Batched, encoded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_NAMED = 5
 

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.runs.records import Json
 from zoo.serving.errors import RequestError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
@@ -55,8 +53,6 @@ class Decoders:
         Raises:
             RequestError: it cannot be decoded.
         """
-        import numpy as np
-
         answer, pixels = await self._ask({"most_pixels": self._most_pixels, **how}, picture)
         return np.frombuffer(pixels, np.uint8).reshape(answer["shape"])
 
@@ -181,7 +177,6 @@ def _grey(question: Json, path: Path) -> Any:
 
 def _whole(question: Json, path: Path) -> Any:
     """Return an image with its proportions, its longer side ``side`` at most."""
-    import numpy as np
     from PIL import Image
 
     from zoo.data.images import decode
@@ -196,7 +191,6 @@ def _whole(question: Json, path: Path) -> Any:
 def _encoded(question: Json, content: bytes) -> bytes:
     import io
 
-    import numpy as np
     from PIL import Image
 
     out = io.BytesIO()

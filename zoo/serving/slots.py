@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from zoo.core.arrays import NDArray, np
 from zoo.protocol.part import Json
 from zoo.protocol.request import ServePart
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Limit of images waiting to be restyled: each takes megabytes and about a second.
 MOST_RESTYLED = 16
@@ -38,8 +35,6 @@ class RowSlots:
     """
 
     def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
-        import numpy as np
-
         shape = tuple(serve.shape)
         self.count, self.batch = shape[:2]
         self._counts = [0] * self.count
@@ -65,8 +60,6 @@ class PictureSlots:
     batch = 1
 
     def __init__(self, serve: ServePart) -> None:
-        import numpy as np
-
         shape = tuple(serve.shape)
         self.count = shape[0]
         self._shapes: list[tuple[int, ...]] = [()] * self.count
@@ -87,7 +80,5 @@ class PictureSlots:
 
 
 def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":
-    import numpy as np
-
     Path(path).touch(mode=0o600)
     return np.asarray(np.memmap(path, kind, "w+", shape=shape))  # slicing a plain array is faster

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import csv_files
+from zoo.core.arrays import NDArray, np
 from zoo.runs import plots
 from zoo.runs.records import Json
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Judged = dict[str, NDArray[Any]]
 
 PARTS = ("test", "validation")
@@ -39,8 +37,6 @@ class Items:
 
 def read(folder: Path) -> "tuple[str, Judged] | None":
     """Read the worker's predictions for the evaluated part, ``judged_test.npz`` or ``judged_validation.npz``."""
-    import numpy as np
-
     part = next((name for name in PARTS if (folder / f"judged_{name}.npz").is_file()), None)
     if part is None:
         return None
@@ -84,8 +80,6 @@ def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, 
 
 
 def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":
-    import numpy as np
-
     matrix = np.zeros((classes, classes), np.int64)
     np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
     return matrix
@@ -115,8 +109,6 @@ def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
 
 def mistakes(predictions: "Judged") -> "NDArray[np.int64]":
     """Return the indices of misclassified items, the most confident mistakes first."""
-    import numpy as np
-
     wrong = np.flatnonzero(predictions["best"][:, 0] != predictions["label"])
     return wrong[np.argsort(predictions["true"][wrong] - predictions["probability"][wrong, 0], kind="stable")]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.core.arrays import NDArray, np
+
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL.Image import Image
 
     Bytes = NDArray[np.uint8]
@@ -50,8 +50,6 @@ def _changed(image: "Image", kind: str) -> "Image":
     from PIL import Image, ImageOps
 
     if kind == "I;16":
-        import numpy as np
-
         return Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257)
     if kind == "inverted":
         return ImageOps.invert(image)

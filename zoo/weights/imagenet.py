@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console, paths, schema
+from zoo.core.arrays import NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256, remove, storage_error
 from zoo.weights import plain_networks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
@@ -157,7 +156,6 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    import numpy as np
     from PIL import Image
 
     package = importlib.util.find_spec("sklearn")

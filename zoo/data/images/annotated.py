@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.core.files import files_below
 from zoo.data.images import decode, set_parts
@@ -116,8 +117,6 @@ def _are_masks(folder: Path, masks: str, images: str) -> bool:
 
 def _are_flat(folder: Path) -> bool:
     """Return whether images consist of few grays, as masks do: 90% of the pixels of most in 4 of 32 ranges."""
-    import numpy as np
-
     shares = []
     for name in _first(folder, 5):
         grays = np.asarray(decode.to_rgb(decode.open_upright(folder / name)).convert("L")) >> 3

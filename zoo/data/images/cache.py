@@ -10,16 +10,12 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console, paths, planning
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import StorageError, ZooError
 from zoo.core.files import FULL, atomic_file, atomic_write, is_sealed, locked, remove, seal, storage_error
 from zoo.data.images import decode_pool
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Part of every name: increase it when the same file is decoded to different pixels.
 CACHE_VERSION = 3
@@ -64,15 +60,11 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
 
 def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
     """Copy some rows; the file is mapped only during the call, because mapped pages count as memory."""
-    import numpy as np
-
     mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
     return mapped[chosen]
 
 
 def _open(folder: Path) -> Cached:
-    import numpy as np
-
     state = np.load(folder / STATE, allow_pickle=False)
     reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
     return Cached(folder / ARRAY, state == GOOD, {int(row): str(reason) for row, reason in reasons.items()})
@@ -106,8 +98,6 @@ class _Done:
 
     def save(self, part: Path) -> None:
         """Write the state to disk, after the images themselves."""
-        import numpy as np
-
         with (part / ARRAY).open("rb+") as stream:
             os.fsync(stream.fileno())
         atomic_write(part / REASONS, json.dumps(self.reasons))
@@ -116,8 +106,6 @@ class _Done:
 
 
 def _begin(part: Path, count: int, size: int) -> _Done:
-    import numpy as np
-
     try:
         state = np.load(part / STATE, allow_pickle=False)
         reasons = json.loads((part / REASONS).read_text(encoding="utf-8"))
@@ -142,8 +130,6 @@ def _begin(part: Path, count: int, size: int) -> _Done:
 
 def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int, resize: str) -> None:
     import time
-
-    import numpy as np
 
     left = np.flatnonzero(done.state == OPEN)
     files = [(int(row), str(root / names[row])) for row in left]

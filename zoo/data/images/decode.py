@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import listed
 from zoo.core.files import files_below
 from zoo.data.images import reading, unknown_kinds
 from zoo.data.images.reading import Reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL.Image import Image
 
     Bytes = NDArray[np.uint8]
@@ -64,7 +63,6 @@ def read(path: Path, how: Reading) -> "Bytes":
 
 def read_with_thumb(path: Path, how: Reading, side: int) -> "tuple[Bytes, Bytes | None]":
     """Do the same as :func:`read`; also return the whole image, with its proportions, in a square of ``side``."""
-    import numpy as np
     from PIL import Image
 
     from zoo.data.images import pixels

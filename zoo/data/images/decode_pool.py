@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from zoo.core import paths
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data.images import decode as image_decode
 
@@ -159,8 +160,6 @@ def _answer(line: str) -> None:
 
 def decode(request: Request) -> Answers:
     """Decode the files of one request into their rows; raise OSError if the array cannot be written."""
-    import numpy as np
-
     array, size = Path(request["array"]), request["size"]
     begin = np.load(array, mmap_mode="r").offset
     answers = []

@@ -7,15 +7,11 @@ horizontal differences of 8 x 9 mean gray levels), which proposes pairs, and the
 import dataclasses
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.files import atomic_file
 from zoo.data.images import cache
 from zoo.data.images.folder_dataset import FolderDataset
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 HASHES = ".hashes.npy"  # hidden, because the folder is sealed by then
 ROWS, COLUMNS = 8, 9
@@ -50,8 +46,6 @@ class Duplicates:
 
 def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplicates:
     """Find ``test`` images that are also in ``train`` or ``validation``, and equal files in two classes."""
-    import numpy as np
-
     names, sums = folder.listing.names, folder.sums
     learned = np.concatenate([parts["train"], parts["validation"]])
     owner = {sums[row]: int(row) for row in learned}
@@ -78,8 +72,6 @@ def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
 
 def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]") -> dict[int, int]:
     """Return row -> a similar one among the other rows."""
-    import numpy as np
-
     mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
     if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
         return {}
@@ -103,8 +95,6 @@ def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]"
 
 def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
     """Return True if two images differ by less than re-encoding changes."""
-    import numpy as np
-
     first, second = one.astype(np.float32), other.astype(np.float32)
     spread = float(np.sqrt(first.var(axis=(0, 1)).mean()))
     return spread > 1.0 and float(np.sqrt(np.mean(np.square(first - second)))) < NEARNESS * spread
@@ -112,8 +102,6 @@ def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
 
 def _hashes(pictures: Path) -> "NDArray[np.uint16]":
     """Return the hashes of all images, four times 16 bits each; computed once and cached next to the images."""
-    import numpy as np
-
     path = pictures.with_name(HASHES)
     if path.is_file():
         kept: NDArray[np.uint16] = np.load(path, allow_pickle=False)

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file
 from zoo.data.images import decode
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL.Image import Image
 
     Bytes = NDArray[np.uint8]
@@ -145,8 +144,6 @@ def _with_alpha(pictures: "Iterable[Image]", path: Path) -> Iterator["Image"]:
 
 
 def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
-    import numpy as np
-
     yield np.asarray(to_srgb(first))
     if count < 2:
         return

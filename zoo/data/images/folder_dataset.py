@@ -10,17 +10,13 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console, paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256
 from zoo.data.images import cache, folder_scan
 from zoo.data.images.folder_scan import FolderListing
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SHOWN = 10
 READERS = 8
@@ -86,8 +82,6 @@ def split(
         validation: share of the non-test images, if the folder has no ``val/``.
         test: share of all images, if the folder has only one level.
     """
-    import numpy as np
-
     labels, parts = np.array(folder.listing.labels), np.array(folder.listing.parts)
     rows: dict[str, list[NDArray[np.int64]]] = {"train": [], "validation": [], "test": []}
     for label in range(len(folder.listing.class_names)):
@@ -117,8 +111,6 @@ def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64],
 
 def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
     """Compute mean and standard deviation of each channel over some rows of images, from at most 10,000."""
-    import numpy as np
-
     chosen = rows[:: -(-len(rows) // 10_000)]
     parts = []
     for begin in range(0, len(chosen), 100):

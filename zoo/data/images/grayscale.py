@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import existing_input
 from zoo.data import npy_images
@@ -13,9 +14,6 @@ from zoo.data.images import decode, reading
 from zoo.data.images.reading import Reading
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 KINDS = f"Give an image ({decode.NAMES}), a folder of them, or a .npy array."
@@ -67,8 +65,6 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
 
 
 def _folder(folder: Path, how: Reading) -> Inputs:
-    import numpy as np
-
     skipped: list[tuple[str, str]] = []
     files = list(decode.iter_images(folder, skipped))
     if not files:

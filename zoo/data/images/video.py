@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file, storage_error
 from zoo.data.images.decode import MOST_PIXELS, UnreadableError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 # Suffix -> ffmpeg's name of the format.
@@ -144,8 +142,6 @@ def frames(video: Video) -> "Iterator[Bytes]":
 
 def _ppm(stream: IO[bytes]) -> "Bytes | None":
     """Read one PPM image from ffmpeg (``P6``, sizes, and 255, on a line each), or None after the last."""
-    import numpy as np
-
     if stream.readline() != b"P6\n":
         return None
     columns, rows = (int(word) for word in stream.readline().split())

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
 from zoo.data import npy_images
 from zoo.data.text import files, labelled_texts, pieces, sources, tokenization
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
@@ -155,8 +153,6 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
 
 def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: Vocabulary) -> _Content:
     """Tokenize labeled texts with a vocabulary, or with one learned from the training texts of a split."""
-    import numpy as np
-
     labels = np.array(source.labels, np.int64)
     if source.parts is None:
         test = folds(labels, row.folds, source.class_names) == row.fold
@@ -184,15 +180,11 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
 
 
 def _offsets(parts: Sequence[Sized]) -> "NDArray[np.int64]":
-    import numpy as np
-
     return np.cumsum([0, *(len(each) for each in parts)], dtype=np.int64)
 
 
 def _same(texts: list[str]) -> "NDArray[np.int64]":
     """Number texts, with the same number for texts that differ only in case and white space."""
-    import numpy as np
-
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(" ".join(text.split()).casefold(), len(numbers)) for text in texts], np.int64)
 
@@ -217,8 +209,6 @@ def _first(texts: Iterable[str], most: int) -> Iterator[str]:
 
 
 def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
-    import numpy as np
-
     kind, unknown, count = np.dtype(_dtype(tokenizer)), 0, 0
     with path.open("w+b") as file:
         _write_header(file, kind, count)
@@ -233,28 +223,20 @@ def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable
 
 def _write_header(file: BinaryIO, kind: "np.dtype[Any]", count: int) -> None:
     """Write the header of a .npy file; its length does not depend on the count, because numpy leaves room."""
-    import numpy as np
-
     about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(file, about)
 
 
 def _unknown(tokens: "NDArray[Any]") -> int:
-    import numpy as np
-
     return int(np.count_nonzero(tokens == tokenization.UNKNOWN))
 
 
 def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
-    import numpy as np
-
     return np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
 
 
 def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "NDArray[np.int64]":
     """Assign each text to a fold: each class in turn, in a fixed order."""
-    import numpy as np
-
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
     assigned = np.empty(len(labels), np.int64)
     for label in np.unique(labels):
@@ -269,14 +251,10 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    import numpy as np
-
     return _split(np.load(prepared.folder / "test.npy"), row, seed)
 
 
 def _split(test: "NDArray[np.bool_]", row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    import numpy as np
-
     mixed = np.random.Generator(np.random.PCG64(seed)).permutation(len(test))
     known = mixed[~test[mixed]][: row.train_limit]
     validating = round(len(known) * row.validation)
@@ -289,8 +267,6 @@ def _split(test: "NDArray[np.bool_]", row: LabelledData, seed: int) -> dict[str,
 
 def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> dict[str, float]:
     """Return which share of the tokens of each part the vocabulary lacks."""
-    import numpy as np
-
     tokens, offsets = (np.load(prepared.folder / name, mmap_mode="r") for name in (TOKENS, "offsets.npy"))
     texts = np.searchsorted(offsets, np.flatnonzero(tokens == tokenization.UNKNOWN), "right") - 1
     unknown, sizes = np.bincount(texts, minlength=len(offsets) - 1), np.diff(offsets)
@@ -299,15 +275,11 @@ def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]")
 
 def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "NDArray[np.bool_]":
     """Return which test texts also occur in the training or validation part."""
-    import numpy as np
-
     same = np.load(prepared.folder / "same.npy")
     return np.isin(same[parts["test"]], same[np.concatenate([parts["train"], parts["validation"]])])
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
-    import numpy as np
-
     places = np.load(prepared.folder / "places.npy")
     with (prepared.folder / TEXTS).open("rb") as source:
         return [_read_text(source, places[number], places[number + 1]) for number in chosen]
@@ -323,8 +295,6 @@ def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int
 
     All of the validation part is read after each epoch: a million tokens at most, unless set.
     """
-    import numpy as np
-
     count = len(np.load(prepared.folder / "tokens.npy", mmap_mode="r"))
     border = int(count * (1 - row.validation))
     train = [0, min(border, row.train_limit or border)]

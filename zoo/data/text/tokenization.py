@@ -10,16 +10,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.schemas.text import AUTO, TOKENIZERS
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, unknown
 from zoo.data.text import cutting
 from zoo.data.text.cutting import Cutting
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Texts of at least this many characters are counted with numpy.
 _LONG = 1 << 16
@@ -66,8 +63,6 @@ class Tokenizer:
         return [lookup(token, UNKNOWN) for token in _cut(self.kind, text, self.lowercase)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
-        import numpy as np
-
         if self.kind == "characters":
             return [self._by_code_point()[_code_points(_plain(text, self.lowercase))] for text in texts]
         if self.kind != "bpe":
@@ -97,8 +92,6 @@ class Tokenizer:
 
     def _by_code_point(self) -> "NDArray[np.int32]":
         if self._table is None:
-            import numpy as np
-
             self._table = np.full(sys.maxunicode + 1, UNKNOWN, np.int32)
             for token, number in self._numbers.items():
                 if len(token) == 1:
@@ -120,8 +113,6 @@ class Tokenizer:
 
 
 def _code_points(text: str) -> "NDArray[np.uint32]":
-    import numpy as np
-
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
@@ -171,8 +162,6 @@ def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokeni
 
 def _characters(text: str) -> dict[str, int]:
     """Count the characters of a long text, ten times as fast as Counter."""
-    import numpy as np
-
     counts = np.bincount(_code_points(text))
     return {chr(point): int(counts[point]) for point in counts.nonzero()[0]}
 

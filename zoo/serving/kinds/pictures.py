@@ -1,10 +1,11 @@
 """Image classifiers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
@@ -13,9 +14,6 @@ from zoo.serving.decoders import Decoders
 from zoo.serving.errors import RequestError
 from zoo.serving.slots import RowSlots
 from zoo.tasks.image_classification import predict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Kind(Classifier):
@@ -40,13 +38,9 @@ class Kind(Classifier):
             self._how = {"op": "grey", "size": network.size, "style": self._style}
 
     def slots(self) -> RowSlots:
-        import numpy as np
-
         return RowSlots(self.serve, np.uint8)
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
-        import numpy as np
-
         if isinstance(instance, np.ndarray):  # raw pixels
             return instance
         if isinstance(instance, list):
@@ -54,8 +48,6 @@ class Kind(Classifier):
         return await decoders.decode(inputs.bytes_of(self.model.name, instance), self._how)
 
     def _of_lists(self, instance: list[Any]) -> "NDArray[Any]":
-        import numpy as np
-
         shape = self.shape
         try:
             pixels = np.array(instance, np.float64)
@@ -70,8 +62,6 @@ class Kind(Classifier):
 
     def pixels(self, body: bytes) -> "list[NDArray[Any]]":
         """Return raw uint8 pixels as a list of images of the network's size."""
-        import numpy as np
-
         size = self.shape[0] * self.shape[1] * self.shape[2]
         if not body or len(body) % size:
             words = f"An image must have {size:,} bytes ({self.shape}, uint8); the body has {len(body):,}"

@@ -2,21 +2,19 @@
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.responses import Response
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
+from zoo.core.arrays import NDArray
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
 from zoo.serving.decoders import Decoders
 from zoo.serving.served import SLOTS, Batched, encoded
 from zoo.serving.slots import PictureSlots
 from zoo.tasks.style_transfer import apply_network
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Limits of the longer side of a restyled image, in pixels.
 SMALLEST_SIDE, LARGEST_SIDE = 32, 1024

@@ -1,10 +1,11 @@
 """Text classifiers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
+from zoo.core.arrays import NDArray, np
 from zoo.data.text import tokenization
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
@@ -13,9 +14,6 @@ from zoo.serving.decoders import Decoders
 from zoo.serving.errors import RequestError
 from zoo.serving.slots import RowSlots
 from zoo.tasks.text import predict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Kind(Classifier):
@@ -31,13 +29,9 @@ class Kind(Classifier):
         super().__init__(name, place, limits, context, trained, weights, shape, classes, "float32")
 
     def slots(self) -> RowSlots:
-        import numpy as np
-
         return RowSlots(self.serve, np.int32)
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
-        import numpy as np
-
         (length,) = self.shape
         text = inputs.text_of(instance, "text", self.limits.max_characters)
         tokens = self._tokenizer.encode(text)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
+
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image, ImageDraw, ImageFont
 
     Bytes = NDArray[np.uint8]

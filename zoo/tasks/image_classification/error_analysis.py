@@ -1,17 +1,13 @@
 """The errors of a trained image classifier: tables, and its worst mistakes as images."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
 from zoo.data.images import cache
 from zoo.data.training_set import TrainingSet
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis
 from zoo.tasks.image_classification import contact_sheet
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:

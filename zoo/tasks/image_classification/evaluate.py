@@ -8,6 +8,7 @@ from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.common import TestData
 from zoo.config.tasks import Command
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data.images import decode, labelled_folder, reading
 from zoo.data.images.labelled_folder import LabelledFolder
@@ -36,9 +37,6 @@ from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from zoo.tasks.image_classification.judging import Thumb
 
 THUMB = 224
@@ -142,8 +140,6 @@ def _thumbs(root: Path, judging: Judging) -> "Thumb":
 
 
 def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
-    import numpy as np
-
     predict.refuse_for_arrays(context)
     name, judging = str(classifier.model["name"]), Judging(classifier.classes)
     start_run(context, ["evaluate", name, context.choice.backend.name])

@@ -7,6 +7,7 @@ from typing import Any
 from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core import console
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data import array_datasets, training_set
 from zoo.data.array_datasets import ArrayDataset
@@ -48,8 +49,6 @@ def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Class
 
 def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: int | None) -> Inputs:
     """Return the test part, with the labels of the network; saved models convert colors to gray themselves."""
-    import numpy as np
-
     labels = np.array(numbers, np.int64)[np.load(dataset.y_test)[:limit]]
 
     def save(path: Path) -> None:
@@ -62,8 +61,6 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
 
 def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
     """Return the network of a run on small gray images, and a folder of images converted to them."""
-    import numpy as np
-
     from zoo.data.images import grayscale
 
     classifier = origin.classifier()

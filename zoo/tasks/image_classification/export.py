@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import decode, grayscale, reading
@@ -20,10 +21,6 @@ from zoo.tasks.image_classification import photo_stream, predict, source
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source import saved
 from zoo.tasks.image_classification.source.run import TrainedRun
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Write = Callable[[Path, int], ItemData]
 
@@ -86,8 +83,6 @@ def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: 
 
 def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:
     """Write items of a part of the data, spread over all of it, with their labels."""
-    import numpy as np
-
     material = predict.trained_on(run, settings.data)
     part = part if len(material.splits[part]) else "train"
     rows = material.splits[part]
@@ -97,8 +92,6 @@ def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) 
 
 
 def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> ItemData:
-    import numpy as np
-
     np.save(folder / "items.npy", pixels, allow_pickle=False)
     if labels is None:
         return ItemData(x=str(folder / "items.npy"))
@@ -107,8 +100,6 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
 
 
 def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
-    import numpy as np
-
     inputs = grayscale.load(given, shape, style)
     _warn(inputs.skipped)
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
@@ -123,8 +114,6 @@ def _code(how: Reading) -> tuple[Callable[..., Any], ...]:
 
 
 def _examples(how: Reading, folder: Path) -> tuple[list[str], ItemData]:
-    import numpy as np
-
     paths = export_examples.images(np.load(folder / "items.npy", mmap_mode="r"), folder / "examples")
     np.save(folder / "examples.npy", np.stack([decode.read(path, how) for path in paths]), allow_pickle=False)
     return [str(path) for path in paths], ItemData(x=str(folder / "examples.npy"))
@@ -134,8 +123,6 @@ def _photos(given: str | None, how: Reading) -> Write:
     """Return a function that writes photos of a file or folder, by default the two of scikit-learn."""
 
     def write(folder: Path, most: int) -> ItemData:
-        import numpy as np
-
         if given is None:
             console.warn("No photos are given: two that come with scikit-learn are compared. input=FOLDER is better.")
         skipped: list[tuple[str, str]] = []

@@ -1,17 +1,13 @@
 """Write the names of images with features: ``features.csv``, in the order of the rows."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
 from zoo.protocol.request import FeaturesPart
 from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.image_classification.photo_stream import Picture
 from zoo.tasks.image_classification.prediction_writer import TableWriter
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FILE, NAMES = "features.npy", "features.csv"
 

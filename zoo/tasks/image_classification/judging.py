@@ -5,15 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.files import write_json
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis
 from zoo.tasks.image_classification import contact_sheet
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     # Returns the thumbnail of an image, uint8 (height, width[, 3]), by its index among the evaluated ones.
     Thumb = Callable[[int], "NDArray[np.uint8] | None"]
 
@@ -51,8 +49,6 @@ class Judging:
         self._shares, self._true = array("f"), array("f")
 
     def take(self, name: str, label: int, probabilities: "NDArray[np.float32]") -> None:
-        import numpy as np
-
         best = np.argsort(-probabilities, kind="stable")[: self._count]
         self.names.append(name)
         self._labels.append(label)
@@ -62,8 +58,6 @@ class Judging:
 
     def judged(self) -> "error_analysis.Judged":
         """Return arrays as :func:`zoo.tasks.error_analysis.read` does."""
-        import numpy as np
-
         return {
             "label": np.array(self._labels, np.int64),
             "best": np.array(self._best, np.int64).reshape(-1, self._count),
@@ -73,8 +67,6 @@ class Judging:
 
     def metrics(self) -> Json:
         """Return top-1 and, with more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
-        import numpy as np
-
         judged = self.judged()
         hits = judged["best"] == judged["label"][:, None]
         metrics: Json = {"test_accuracy": float(hits[:, 0].mean())}
@@ -88,8 +80,6 @@ class Judging:
 
         ``what`` describes the data in ``evaluation.json``; ``thumb`` returns the thumbnail of an image.
         """
-        import numpy as np
-
         judged = self.judged()
         shown = np.union1d(judged["label"], judged["best"][:, 0])
         names = self._names(shown.tolist())

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode, reading
@@ -26,9 +27,6 @@ from zoo.protocol.events import BatchEvent, Event, ReadyEvent
 from zoo.protocol.request import StreamPart
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 KINDS = f"Give an image ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
@@ -110,8 +108,6 @@ class PhotoStream:
 
         With 0 classes, the worker returns only the number of completed images.
         """
-        import numpy as np
-
         shape = (SLOTS, self._batch, self._how.height, self._how.width, 3)
         paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")[: 2 if classes else 1]}
         self._files = list(paths.values())

@@ -12,6 +12,7 @@ from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import console
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import unknown_kinds
@@ -141,8 +142,6 @@ def trained_on(run: Run, asked: TestData) -> TrainingSet:
 
 def test_set(run: Run, limits: TestData) -> Inputs:
     """Return the test part of a run's data, or the requested amount of it."""
-    import numpy as np
-
     material = trained_on(run, limits)
     data = material.record
     rows = material.splits["test"]
@@ -170,8 +169,6 @@ def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
 
 
 def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, trained: Json) -> Request:
-    import numpy as np
-
     # Copies inside the run folder keep the inputs next to the answers.
     pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
@@ -193,8 +190,6 @@ def _keep_predictions(
         _keep_names(context, outcome.done, inputs)
     path = context.folder / "probabilities.npy"
     if path.is_file():
-        import numpy as np
-
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
         classes = run.record["data"]["class_names"]

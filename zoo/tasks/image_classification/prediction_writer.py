@@ -3,15 +3,12 @@
 import json
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, Self
 
 from zoo.core import console, csv_files
+from zoo.core.arrays import NDArray, np
 from zoo.tasks.image_classification import contact_sheet
 from zoo.tasks.image_classification.photo_stream import Picture, Skipped
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BEST = 5
 # Number of skipped files on the screen and in run.json; skipped.csv has all of them.
@@ -124,8 +121,6 @@ class PredictionWriter(LeftOut):
             self._keep_whole()
 
     def take(self, picture: Picture, probabilities: "NDArray[np.float32]") -> None:
-        import numpy as np
-
         best = np.argsort(-probabilities, kind="stable")[: self._best]
         top = [(self._classes[index], float(probabilities[index])) for index in best]
         self._rows.writerow([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
@@ -156,8 +151,6 @@ class PredictionWriter(LeftOut):
 
     def _keep_whole(self) -> None:
         """Put NumPy's header before the numbers, by mapping both files: they may exceed the memory."""
-        import numpy as np
-
         raw = self._folder / "probabilities.raw"
         shape = (self.written, len(self._classes))
         if self.written:

@@ -11,6 +11,7 @@ from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import siblings, user_path
@@ -27,9 +28,6 @@ from zoo.weights import io, manifest, style_any
 from zoo.weights.formats import Weights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 MODEL = "style_transfer/fast"
@@ -221,8 +219,6 @@ def _restyle(
 
 
 def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
-    import numpy as np
-
     places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
     for place, painting in zip(places, styles, strict=True):
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.core import console
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 from zoo.data.sources import bundled_photos
@@ -62,8 +63,6 @@ def _code() -> tuple[Callable[..., Any], ...]:
 
 
 def _examples(folder: Path) -> tuple[list[str], ItemData]:
-    import numpy as np
-
     small = images.fitted(np.load(folder / "item0.npy"), EXAMPLE_EDGE)
     paths = export_examples.images([small], folder / "examples")
     read = [folder / f"example{number}.npy" for number in range(len(paths))]
@@ -74,8 +73,6 @@ def _examples(folder: Path) -> tuple[list[str], ItemData]:
 
 def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
     """Write images whose sides are multiples of 4."""
-    import numpy as np
-
     paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()
     if given is None:
         console.warn("No input= is given: two photos of scikit-learn are used. input=FOLDER gives better results.")

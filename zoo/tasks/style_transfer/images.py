@@ -4,14 +4,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data.images import decode, files
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 
@@ -52,7 +50,6 @@ def fitted(pixels: "Bytes", long_side: int) -> "Bytes":
 
 def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
     """Return the image at (rows, columns); gray ones stay (rows, columns)."""
-    import numpy as np
     from PIL import Image
 
     if pixels.shape[:2] == (rows, columns):
@@ -74,7 +71,6 @@ def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
     Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
     luminance-only transfer.
     """
-    import numpy as np
     from PIL import Image
 
     light = Image.fromarray(result).convert("YCbCr").split()[0]
@@ -87,7 +83,6 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
 
     ``height`` is in pixels; images wider than four times that are reduced.
     """
-    import numpy as np
     from PIL import Image, ImageDraw, ImageFont
 
     font, gap, line = ImageFont.load_default(16), 8, 28

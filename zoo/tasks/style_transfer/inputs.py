@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, file_sha256, storage_error
 from zoo.core.paths import user_path
@@ -17,9 +18,6 @@ from zoo.runs.records import Json
 from zoo.tasks.style_transfer import images
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 ASSETS = paths.ROOT / "assets"
@@ -58,7 +56,6 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
 def _mask(name: str, content: images.Picture) -> "Bytes | None":
     if not name:
         return None
-    import numpy as np
     from PIL import Image
 
     picture = images.opened(user_path(name), "mask")

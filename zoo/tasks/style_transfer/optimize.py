@@ -8,6 +8,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.files import file_sha256, storage_error
 from zoo.data.images import files
 from zoo.execution import worker_process
@@ -22,9 +23,6 @@ from zoo.tasks.style_transfer import images, inputs
 from zoo.weights import feature_networks
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 
@@ -83,8 +81,6 @@ def _request(
 
 
 def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float) -> StyleSize:
-    import numpy as np
-
     def keep(name: str, pixels: "Bytes") -> str:
         path = folder / f"{name}_{long_side}.npy"
         try:

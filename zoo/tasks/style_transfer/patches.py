@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data.images import decode
 from zoo.execution.array_queue import ArrayQueue
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 AHEAD = 4
@@ -26,8 +24,6 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
 
     Every photo is used once before any is used again.
     """
-    import numpy as np
-
     draw, waiting, spoilt = np.random.default_rng(seed), list[Path](), set[Path]()
 
     def piece(pair: tuple[Path, int]) -> "Bytes | str":
@@ -57,7 +53,6 @@ def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
     """Return a random square of a photo, perhaps mirrored; or why there is none."""
-    import numpy as np
     from PIL import Image, ImageOps
 
     try:

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.data.images import decode, files, video
 from zoo.execution.array_queue import ArrayQueue
 from zoo.protocol.events import ArtifactEvent, Event
 from zoo.tasks.style_transfer import images
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     Bytes = NDArray[np.uint8]
 
 AHEAD = 2
@@ -80,8 +78,6 @@ class ImagePipeline:
 
     def _write_frame(self, film: _Film) -> None:
         """Pass a frame of a video to its encoder at once: all frames as arrays could fill a disk."""
-        import numpy as np
-
         assert film.clip is not None  # noqa: S101  (checked before)
         film.writer = film.writer or video.Writer(film.item.target, film.clip)
         film.writer.add(np.load(film.done[-1], allow_pickle=False))
@@ -104,8 +100,6 @@ class ImagePipeline:
             film.writer.close()
             self.written.append(film.item.target)
             return
-        import numpy as np
-
         metadata = replace(film.metadata, durations=film.metadata.durations[: len(film.done)])
         pictures = (np.load(path, allow_pickle=False) for path in film.done)
         files.write(film.item.target, pictures, metadata)

@@ -13,6 +13,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_error
 from zoo.core.paths import user_path
@@ -141,8 +142,6 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
 
 
 def _store(path: Path, array: Any) -> None:
-    import numpy as np
-
     try:
         np.save(path, array, allow_pickle=False)
     except OSError as error:
@@ -185,8 +184,6 @@ def _work(
 
 
 def _keep_sample(path: Path) -> None:
-    import numpy as np
-
     image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())
     path.unlink()
 

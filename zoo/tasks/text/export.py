@@ -8,6 +8,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data.text import cutting, dataset, tokenization
 from zoo.protocol.request import ItemData
@@ -72,8 +73,6 @@ def _opened(
 
 def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tuple[list[str], ItemData]:
     """Choose texts of many kinds, from the tokens of the items."""
-    import numpy as np
-
     added = [each.encode("latin-1") for each in tokenizer.token_bytes()]
     if kind == "texts":
         tokens, offsets = (np.load(folder / f"inputs_{name}.npy") for name in ("tokens", "offsets"))
@@ -114,8 +113,6 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
 
 
 def _tokens(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:
-    import numpy as np
-
     tokens, _ = trained_text.tokens_of(source, asked, part)
     np.save(folder / "items.npy", np.array(tokens[:most], np.int32), allow_pickle=False)
     return ItemData(x=str(folder / "items.npy"))

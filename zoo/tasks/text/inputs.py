@@ -4,11 +4,11 @@ import dataclasses
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.config import setting
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.text import LabelledData, TextInferConfig, TextReading
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
@@ -16,10 +16,6 @@ from zoo.runs.result import Run
 from zoo.tasks import trained_run
 from zoo.tasks.text import pretrained_text, trained_text
 from zoo.weights import zoo_networks
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 STANDARD_INPUT = "-"
 SHOWN = 60
@@ -175,8 +171,6 @@ def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
 
 def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
     """Read texts of a part (train, validation or test) of a run's data, at most the requested number."""
-    import numpy as np
-
     trained, moved = trained_text.settings_of(source, LabelledData), asked.root
     known = pretrained_text.vocabulary_of(source)
     prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained, known)
@@ -196,8 +190,6 @@ def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
 
 def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) -> "dict[str, NDArray[np.int64]]":
     """Return the split of a run; a network of the zoo stores none, since its seed and its settings determine it."""
-    import numpy as np
-
     path = source.folder / "split.npz"
     if not path.exists() and source.folder.is_relative_to(zoo_networks.FOLDER):
         return dataset.split_texts(prepared, trained, int(source.record["config"]["seed"]))
@@ -211,8 +203,6 @@ def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) ->
 
 def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "dict[str, NDArray[np.int64]]") -> None:
     """Reject files that now give other texts than for the run: its split would refer to other texts."""
-    import numpy as np
-
     count, data = len(np.load(prepared.folder / "labels.npy", mmap_mode="r")), source.record["config"]["data"]
     whole = data.get("train_limit") is None and data.get("test_limit") is None
     split = sum(map(len, parts.values()))

@@ -5,15 +5,12 @@ defaults: a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.data.text.dataset import TextDataset
 from zoo.runs.records import Json
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 NAME = "TF-IDF of words and pairs, linear SVM"
 # Pairs of tokens are numbered by a hash: with this range, collisions are rare.
@@ -34,7 +31,6 @@ def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json |
             fit
         into memory, or with only one class.
     """
-    import numpy as np
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.svm import LinearSVC
 
@@ -58,7 +54,6 @@ def _counts(
     tokens: "NDArray[np.int32]", offsets: "NDArray[np.int64]", chosen: "NDArray[np.int64]", vocabulary: int
 ) -> Any:
     """Count the tokens and pairs of some texts: a sparse (texts, vocabulary + PAIRS) matrix."""
-    import numpy as np
     from scipy import sparse
 
     sizes = np.diff(offsets)[chosen]

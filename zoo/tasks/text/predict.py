@@ -8,6 +8,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.text import TextInferConfig
 from zoo.config.tasks import Command
 from zoo.core import console, csv_files
+from zoo.core.arrays import np
 from zoo.data.text import dataset, tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import InferPart, ItemData
@@ -73,8 +74,6 @@ def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) ->
 
 
 def save(folder: Path, inputs: Inputs) -> ItemData:
-    import numpy as np
-
     offsets = np.cumsum([0, *(len(each) for each in inputs.tokens)], dtype=np.int64)
     data = ItemData(tokens=str(folder / "inputs_tokens.npy"), offsets=str(folder / "inputs_offsets.npy"))
     np.save(str(data.tokens), np.concatenate(inputs.tokens), allow_pickle=False)
@@ -86,8 +85,6 @@ def save(folder: Path, inputs: Inputs) -> ItemData:
 
 
 def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> None:
-    import numpy as np
-
     context.record.data |= {"what": "texts", "class_names": classes}
     path = context.folder / "probabilities.npy"
     if path.is_file():

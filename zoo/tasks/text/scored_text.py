@@ -2,10 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.config.schemas.language_modelling import GenerateConfig
 from zoo.core import console
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import encodings, files, tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -16,17 +16,11 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.text import trained_text
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 NEEDED = {"config.data": dict, "data.sha256": str}
 
 
 def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenization.Tokenizer, trained: Json) -> Run:
     """Evaluate the text of ``input=``; its metrics are those of the run."""
-    import numpy as np
-
     given = str(context.settings.input)
     if given != "test":
         context.refuse_needless(f"with input={given[:60]}", "data.root", "data.test_limit")
@@ -46,8 +40,6 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
 
 
 def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Json]":
-    import numpy as np
-
     tokens, prepared = trained_text.tokens_of(source, settings.data, "validation")
     if not len(tokens):
         raise ZooError(f"{source.folder} was trained without setting text aside", "Give input=FILE.")

@@ -9,6 +9,7 @@ from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
+from zoo.core.arrays import np
 from zoo.data.text import dataset
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
@@ -88,8 +89,6 @@ def _judgement(
 
 
 def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
-    import numpy as np
-
     sizes, most = np.diff(np.load(texts.folder / "offsets.npy")), settings.model["length"]
     longer = int((sizes > most).sum())
     if longer:
@@ -116,8 +115,6 @@ def _tell_duplicates(known: Any) -> int:
 
 
 def _save_split(path: Path, parts: dict[str, Any]) -> None:
-    import numpy as np
-
     np.savez(path, **parts)
 
 

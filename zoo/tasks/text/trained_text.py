@@ -1,21 +1,18 @@
 """The texts of a training run: the settings of its data, and the tokens of a language model's text."""
 
 import dataclasses
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from zoo.config import setting
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import TextData
 from zoo.core import schema
+from zoo.core.arrays import NDArray, np
 from zoo.data.text import dataset
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
 from zoo.tasks.text import pretrained_text
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 T = TypeVar("T", bound=TextData)
 
@@ -35,8 +32,6 @@ def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int3
 
     The tokens are mapped from the file: (n,), int32 once copied.
     """
-    import numpy as np
-
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
     row = dataclasses.replace(settings_of(source, LanguageData), **given)
     prepared = dataset.prepare(row, pretrained_text.vocabulary_of(source))

@@ -15,6 +15,7 @@ from zoo.config import model_files
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core import console, download, paths, planning
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import write_json
 from zoo.data.array_datasets import ArrayDataset
@@ -132,7 +133,5 @@ def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> 
 
 
 def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:
-    import numpy as np
-
     with np.load(npz, allow_pickle=False) as stored:
         return {name: stored[name].shape for name in stored.files}
