@@ -31,7 +31,7 @@ def is_terminal() -> bool:
 
 
 def allows(what: str, wanted: str) -> bool:
-    """Return whether the user wants something: ``yes``, ``no``, or ``ask``, which needs a terminal."""
+    """Return True for ``yes``, or if the user agrees in a terminal for ``ask``."""
     if wanted != "ask" or planning.is_planning() or not (sys.stdin.isatty() and is_terminal()):
         return wanted == "yes"
     with contextlib.suppress(EOFError):
