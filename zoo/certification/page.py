@@ -70,13 +70,10 @@ def _cards(rows: list[StepResult]) -> Html | None:
 
 def _table(place: Place, rows: list[StepResult]) -> Html:
     cells: list[list[Child]] = [
-        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines(_outcome(row))] for row in rows
+        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines([*row.words, *filter(None, [row.problem])])]
+        for row in rows
     ]
     return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
-
-
-def _outcome(row: StepResult) -> list[str]:
-    return [*row.words, *filter(None, [row.problem])]
 
 
 def _lines(words: list[str]) -> Html:

@@ -177,15 +177,11 @@ def differences(reference: Reference, here: Machine) -> list[str]:
     if wanted.arch not in (None, here.arch):
         differing.append(f"the processor is {here.arch}, not {wanted.arch}")
     present = " and ".join(gpu.name for gpu in here.gpus) or "none"
-    if wanted.gpu and not any(_same(gpu.name, wanted.gpu) for gpu in here.gpus):
+    if wanted.gpu and not any(f" {gpu.name}".lower().endswith(f" {wanted.gpu}".lower()) for gpu in here.gpus):
         differing.append(f"the GPU is {present}, not {wanted.gpu}")
     elif wanted.vendor and not any(gpu.vendor == wanted.vendor for gpu in here.gpus):
         differing.append(f"the GPU is {present}, not one of {wanted.vendor.upper()}")
     return differing
-
-
-def _same(name: str, wanted: str) -> bool:
-    return f" {name}".lower().endswith(f" {wanted}".lower())
 
 
 def comparison(published: list[Published], record: dict[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Diagnose a worker that did not finish: exit status, end of the log, known issues."""
 
 import signal
+import textwrap
 from pathlib import Path
 
 from zoo.core.errors import ZooError
@@ -45,7 +46,7 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     ending = _ending(outcome, folder)
     if outcome.failed_with(*ERROR_KINDS):
         return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
-    return ZooError(ending, f"{known}The end of {log}:\n{_indented(tail)}")
+    return ZooError(ending, f"{known}The end of {log}:\n{textwrap.indent(tail, '  | ')}")
 
 
 def _probe_issues(outcome: Outcome) -> list[str]:
@@ -71,7 +72,3 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
         return f"The worker was killed by {name}{why}"
     return f"{outcome.process} ended with status {outcome.returncode} and did not say why".capitalize()
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  | {line}" for line in text.splitlines())

@@ -57,11 +57,7 @@ def render(text: str) -> str:
         lines.append(f"The last line that matters, {clues.number}: {clues.line}")
     if clues.frame:
         lines.append(f"  after: {clues.frame}")
-    return "\n".join([*lines, f"What to do next: {_next(clues)}", REPORT])
-
-
-def _next(clues: Clues) -> str:
-    return clues.family.next if clues.family else SILENT
+    return "\n".join([*lines, f"What to do next: {clues.family.next if clues.family else SILENT}", REPORT])
 
 
 def _clues(lines: list[str], index: int) -> Clues:

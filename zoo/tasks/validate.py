@@ -262,7 +262,7 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
 def check_writable() -> None:
     """Refuse to change the recipes of an installed zoo, or of a folder that cannot be written."""
     remedy = "Leave out --write: the evidence then goes to your own data folder."
-    if not _is_checkout():
+    if paths.ROOT == paths.PACKAGE:
         raise ZooError("--write changes the files of a checkout, and this zoo is installed", remedy)
     if not os.access(paths.RECIPES, os.W_OK):
         raise ZooError(f"{paths.RECIPES} cannot be written", remedy)
@@ -276,10 +276,6 @@ def _load() -> float:
 def _busy(before: float, after: float, cores: int) -> bool:
     """Return whether the machine did other work: a training alone keeps about one process per core ready."""
     return before > 0.5 * cores or after > 1.5 * cores
-
-
-def _is_checkout() -> bool:
-    return paths.ROOT != paths.PACKAGE
 
 
 def _check_identity() -> None:

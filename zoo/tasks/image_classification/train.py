@@ -46,7 +46,7 @@ def train(overrides: Overrides) -> Run:
         beside = _Beside(context, material)
         outcome = execute(context, _train_request(context, material, weights), beside.watch, started=plots.make_ready)
         beside.finish(outcome)
-        _judge(context)
+        context.record.update(promises.judge(TRAIN, context.settings, context.record))
         if context.reference:
             compared = references.comparison(context.reference.published or [], context.record.to_json())
             context.record.reference = {"name": context.reference.name, "compared": compared}
@@ -160,10 +160,6 @@ class _Beside:
 
     def _judged(self) -> Json | None:
         return error_analysis.keep(self._context.folder, self._material, title(self._context))
-
-
-def _judge(context: RunContext[TrainConfig]) -> None:
-    context.record.update(promises.judge(TRAIN, context.settings, context.record))
 
 
 # TensorFlow trains single layers of narrower networks faster.

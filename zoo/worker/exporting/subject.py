@@ -39,11 +39,7 @@ class Subject:
 
     def answers(self, questions):
         """List the answers of the Keras model: for each question a list of float32 arrays, one per output."""
-        return [compat.outputs(self.model, _alone(question)) for question in questions]
-
-
-def _alone(question):
-    return question if len(question) > 1 else question[0]
+        return [compat.outputs(self.model, question if len(question) > 1 else question[0]) for question in questions]
 
 
 def of(request):

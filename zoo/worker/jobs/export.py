@@ -48,7 +48,7 @@ class _Job:
         self._subject = subject.of(request)
         self._questions = self._subject.questions(request.data)
         self.items = sum(len(question[0]) for question in self._questions)
-        self.labels = _labels(request.data)
+        self.labels = np.load(request.data.labels, allow_pickle=False) if request.data.labels else None
         own = self._subject.answers(self._questions)
         self.source, self.source_ms = self._answers(own)
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source)["difference"]
@@ -137,10 +137,6 @@ class _Job:
         if row["files"]["difference"] > most:
             words = "its answers for files differ from those of its source by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
-
-
-def _labels(data):
-    return np.load(data.labels, allow_pickle=False) if data.labels else None
 
 
 def _size(folder):

@@ -54,7 +54,7 @@ class Checkpoints:
         about.update(state=state, run_id=self._run_id)
         write(
             os.path.join(self._folder, name + ".json"),
-            json.dumps(about, sort_keys=True, indent=1, default=_number).encode("utf-8"),
+            json.dumps(about, sort_keys=True, indent=1, default=lambda value: value.item()).encode("utf-8"),
         )
         self._remove_surplus(number)
 
@@ -106,10 +106,6 @@ def resumed(request):
     if not request.resume:
         return None
     return Checkpoints(request.run_dir, run_id=request.run_id).load(lambda _: None)
-
-
-def _number(value):
-    return value.item()  # of NumPy
 
 
 def read(path):
