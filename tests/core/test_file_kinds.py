@@ -77,6 +77,9 @@ KINDS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "web page": (plain(b"\n <!DOCTYPE html><html>"), "page", "Download"),
     "gzip": (plain(b"\x1f\x8b\x08" + bytes(20)), "gzip", "tar -xzf"),
     "graph of a SavedModel": (plain(b"\x08\x01\x12" + bytes(20)), "graph", "folder"),
+    "architecture alone": (plain(b'{"module": "keras", "class_name": "Sequential"'), "config", "load_weights"),
+    "architecture of Keras 2": (plain(b'{"class_name": "Model", "config": {}'), "config", "load_weights"),
+    "frozen graph": (plain(b"\n9\n\x05input\x12\x0bPlaceholder*\x0f\n\x05dtype"), "frozen", "TensorFlow Lite"),
     "empty": (plain(b""), "empty", ""),
     "noise": (plain(b"hello, world"), "unknown", ""),
 }  # fmt: skip

@@ -177,6 +177,33 @@ def test_weights_alone_and_other_inputs_are_refused(tmp_path: Path) -> None:
     assert "not an image" in refusal(archive(tmp_path / "b.keras", tokens))
 
 
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ({"output_layers": [["age", 0, 0], ["sex", 0, 0]]}, "2 outputs: age, sex"),
+        ({"output_layers": {"age": ["age", 0, 0], "sex": ["sex", 0, 0]}}, "2 outputs: age, sex"),
+        ({"input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": ["top", 0, 0]}, "2 inputs: a, b"),
+    ],
+)  # fmt: skip
+def test_several_inputs_or_outputs_are_refused_by_name(tmp_path: Path, ends: dict[str, Any], words: str) -> None:
+    content = config()
+    content["config"] |= ends
+    assert words in refusal(archive(tmp_path / "a.keras", content))
+
+
+@pytest.mark.parametrize(("shape", "words"), [([None, 13], "(13,)"), ([None, 3, 32, 32], "(3, 32, 32)")])
+def test_other_inputs_are_refused_with_their_shape(tmp_path: Path, shape: list[Any], words: str) -> None:
+    content = config()
+    content["config"]["layers"][0]["config"]["batch_shape"] = shape
+    assert f"its input, {words}, is not an image" in refusal(archive(tmp_path / "a.keras", content))
+
+
+def test_models_of_texts_are_refused_as_such(tmp_path: Path) -> None:
+    content = config(layer("TextVectorization"))
+    content["config"]["layers"][0]["config"] = {"batch_shape": [None, 1], "dtype": "string", "name": "text"}
+    assert "takes texts, not images" in refusal(archive(tmp_path / "a.keras", content))
+
+
 def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
     inner: Any = layer("Lambda", name="deep")
     for _ in range(200):

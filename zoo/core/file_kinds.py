@@ -22,6 +22,7 @@ _ONNX_FIELDS = (1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26)
 _HEADS = {
     b"version https://git-lfs": "lfs", b"<!doctype html": "page", b"<html": "page", b"<": "xml",
     b"\x93numpy": "array", b"\x80": "pickle", b"\x1f\x8b": "gzip", b"\x08\x01\x12": "graph",
+    b'{"class_name": "': "config", b'{"module": "keras': "config",
 }  # fmt: skip
 _ABOUT = {
     "keras": "a Keras 3 model", "hdf5_model": "a Keras model in HDF5", "saved_model": "a SavedModel of TensorFlow",
@@ -36,6 +37,7 @@ _ABOUT = {
     "pickle": "a Python pickle, which could run anything and is never opened",
     "lfs": "a pointer to a file that git-lfs did not fetch", "page": "a web page", "xml": "an XML file",
     "gzip": "a gzip archive", "graph": "the graph of a SavedModel, without its variables", "zip": "a zip archive",
+    "config": "the architecture of a Keras model, without weights", "frozen": "a frozen graph of TensorFlow 1",
     "run": "a run folder", "export": "a folder of exported models", "tfjs": "a TensorFlow.js model",
     "folder": "a folder", "empty": "empty",
     "unknown": "neither HDF5, .keras, .npz, .safetensors, .tflite, .onnx nor a SavedModel",
@@ -97,6 +99,9 @@ _REMEDIES = {
     "torch": _SAVE, "pickle": _SAVE, "lfs": "Fetch it: git -C {folder} lfs pull --include={name}",
     "page": "Download the file itself; a browser shows its address behind the page.",
     "gzip": "Unpack it: tar -xzf {path}", "graph": "Give its folder, with the folder variables next to it: {folder}",
+    "config": "Join it with its weights where they were made: model = keras.models.model_from_json(text), "
+    "model.load_weights(FILE), model.save('model.keras')",
+    "frozen": "Convert it where it was made, to a SavedModel or to TensorFlow Lite.",
     "folder": "Name the file in it; for a run of the zoo give run=FOLDER.",
     "tfjs": "Convert it where it was made: tensorflowjs_converter --input_format=tfjs_layers_model "
     "--output_format=keras {path} model.h5",
@@ -156,6 +161,8 @@ def _of_head(head: bytes, size: int) -> str:
         return "zip"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size - 8:
         return "safetensors"
+    if head[:1] == head[2:3] == b"\n" and b"\x12\x0bPlaceholder" in head:
+        return "frozen"
     text = head.lstrip().lower()
     return next((word for magic, word in _HEADS.items() if text.startswith(magic)), "unknown")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256
 from zoo.core.paths import existing_input
 from zoo.weights import model_config, sandbox
@@ -93,6 +93,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
         raise RejectedFileError(path, f"it does not tell which Keras wrote it: {version[:50]!r}")
     rows = list(itertools.islice(_objects(config), 1_000_000))
+    _refuse_other_tasks(path, config, rows)
     _refuse_code(path, rows)
     layers = [row for row in rows if isinstance(row.get("config"), dict)]
     shape = _input_shape(path, rows)
@@ -128,6 +129,21 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
             )
         elif isinstance(item, list):
             pending += reversed(item)
+
+
+def _refuse_other_tasks(path: Path, config: Any, rows: list[KerasConfig]) -> None:
+    """Raise an error for models of texts, and for several inputs or outputs."""
+    if any(row.get("class_name") == "InputLayer" and _inner(row).get("dtype") == "string" for row in rows):
+        raise ZooError(f"{path} takes texts, not images", "Train one on your texts: model=transformer/classifier")
+    for key in ("inputs", "outputs"):
+        ends = _inner(config).get(f"{key[:-1]}_layers")
+        names = list(ends) if isinstance(ends, dict) else [str(end[0]) for end in ends or () if isinstance(end, list)]
+        if len(names) > 1:
+            one = "keras.Model(model.inputs, model.outputs[0]).save(FILE)"
+            remedy = (
+                f"Save a model of one of them: {one}" if key == "outputs" else "Only models of one image are used."
+            )
+            raise ZooError(f"{path} has {len(names)} {key}: {listed(names)}", remedy)
 
 
 def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
@@ -172,17 +188,16 @@ def _inner(row: KerasConfig) -> KerasConfig:
 def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int | None, int]:
     """Return the shape of the first layer that has one; (height, width) alone means gray."""
     keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
-    for row, key in itertools.product(rows, keys):
-        shape = row.get(key)
-        if (
-            isinstance(shape, list)
-            and len(shape) in (3, 4)
-            and all(size is None or isinstance(size, int) for size in shape)
-        ):
-            if len(shape) == 4 and shape[3] not in (1, 3):
-                break
-            return shape[1], shape[2], (*shape, 1)[3]
-    raise RejectedFileError(path, "its input is not an image of 1 or 3 channels, channels last")
+    shapes = [row[key] for row, key in itertools.product(rows, keys) if isinstance(row.get(key), list)]
+    shapes = [shape for shape in shapes if all(size is None or isinstance(size, int) for size in shape)]
+    image = next((shape for shape in shapes if len(shape) in (3, 4)), None)
+    if image is None or (len(image) == 4 and image[3] not in (1, 3)):
+        shape = tuple((image or shapes[0])[1:]) if shapes else "of unknown shape"
+        raise ZooError(
+            f"{path}: its input, {shape}, is not an image",
+            "Images have the shape (rows, columns, channels), with 1 or 3 channels, channels last.",
+        )
+    return image[1], image[2], (*image, 1)[3]
 
 
 def _outputs(layers: list[KerasConfig]) -> int | None:

@@ -139,4 +139,17 @@ def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,breed\n0,a\n")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(root)
-    assert "Labels are not read from files such as labels.csv." in caught.value.remedy
+    assert "Labels are not read from labels.csv." in caught.value.remedy
+
+
+def test_test_images_with_masks_are_not_recommended(tmp_path: Path) -> None:
+    root = lay(
+        tmp_path,
+        "train/good/{}.png",
+        "test/good/{}.png",
+        "test/broken/{}.png",
+        "mask:ground_truth/broken/{}_mask.png",
+    )
+    with pytest.raises(ZooError, match="ground_truth contains masks of the images in test") as caught:
+        folder_scan.scan(root)
+    assert "data.root" not in caught.value.remedy

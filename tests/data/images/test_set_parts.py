@@ -111,7 +111,7 @@ def test_two_folders_of_one_part_are_refused(tmp_path: Path) -> None:
 
 def test_the_folder_further_down_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "archive/dataset/cat/1.png", "archive/dataset/dog/1.png", "archive/__MACOSX/x/1.png")
-    with pytest.raises(ZooError, match="only one class, 'archive'") as caught:
+    with pytest.raises(ZooError, match="only one folder of images, 'archive'") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"data.root={tmp_path / 'archive' / 'dataset'}" in caught.value.remedy
 
@@ -146,4 +146,97 @@ def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) ->
     (tmp_path / "README.txt").write_text("About.")
     with pytest.raises(ZooError, match=f"has images such as '{images}/1.png', but no class folders") as caught:
         folder_scan.scan(str(tmp_path))
-    assert f"Labels are not read from files such as {table}." in caught.value.remedy
+    assert f"Labels are not read from {table}." in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("folders", "what"),
+    [
+        (("images_001/images", "images_002/images"), "shares of one set"),
+        (("images_part_1", "images_part_2"), "shares of one set"), (("batch1", "batch2"), "shares of one set"),
+        (("aligned", "crop_part1"), "copies of the same images"),
+    ],
+)  # fmt: skip
+def test_shares_and_copies_of_unsorted_images_are_not_classes(
+    tmp_path: Path, folders: tuple[str, ...], what: str
+) -> None:
+    lay(tmp_path, *(f"{folder}/20_0_{number}_20170109150557335.png" for folder in folders for number in range(5)))
+    (tmp_path / "labels.csv").write_text("image,label\n")
+    with pytest.raises(ZooError, match=what) as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "labels are not read from labels.csv; sort its images" in caught.value.remedy
+    assert len(folder_scan.scan(str(tmp_path), "classes").class_names) == 2
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("s1/1.png", "s2/1.png"), ("class 1/a.png", "class 2/a.png"), ("0/img_0001.png", "1/img_0001.png"),
+        ("a/frame1.png", "a/frame2.png", "a/frame3.png", "a/frame4.png", "b/frame1.png", "b/frame2.png",
+         "b/frame3.png", "b/frame4.png"),
+    ],
+)  # fmt: skip
+def test_numbered_classes_and_counters_are_not_shares_or_copies(tmp_path: Path, names: tuple[str, ...]) -> None:
+    assert len(folder_scan.scan(str(lay(tmp_path, *names))).class_names) == 2
+
+
+def test_folders_of_systems_and_devices_are_not_classes(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        "cat/1.png",
+        "dog/1.png",
+        "$RECYCLE.BIN/S-1/1.png",
+        "System Volume Information/1.png",
+        "#recycle/1.png",
+    )
+    assert folder_scan.scan(str(tmp_path)).class_names == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [("seg_train/seg_train", "seg_test/seg_test"), ("Final_Training/Images", "Final_Test"), ("train/data", "test")],
+)
+def test_a_folder_between_a_part_and_its_classes_is_skipped(tmp_path: Path, train: str, test: str) -> None:
+    listing = folder_scan.scan(str(lay(tmp_path, *in_parts(train, test))))
+    assert (listing.class_names, set(listing.parts)) == (["cat", "dog"], {"train", "test"})
+    assert labelled_folder.find(str(tmp_path)).root == tmp_path / test
+
+
+def test_a_part_with_one_folder_of_unsorted_images_is_reported(tmp_path: Path) -> None:
+    lay(tmp_path, *in_parts("train"), "val/images/1.png")
+    (tmp_path / "val" / "val_annotations.txt").write_text("1.png cat")
+    listing = folder_scan.scan(str(tmp_path))
+    assert set(listing.parts) == {"train"}
+    assert any(
+        "1 image without class" in note and "not read from val_annotations.txt" in note for note in listing.notes
+    )
+
+
+def test_variants_of_one_set_can_be_given_alone(tmp_path: Path) -> None:
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(lay(tmp_path, *in_parts("color", "gray", "segmented"))))
+    assert f"give one of them, such as data.root={tmp_path / 'color'}" in caught.value.remedy
+
+
+def test_parts_without_classes_name_the_table_of_labels(tmp_path: Path) -> None:
+    lay(tmp_path, "train_images/1.png", "test_images/2.png")
+    for name in ("sample_submission.csv", "test.csv", "train.csv"):
+        (tmp_path / name).write_text("id,label\n")
+    with pytest.raises(ZooError, match="names of parts") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "labels are not read from train.csv;" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("cats.zip", "an archive"), ("a/clip.AVI", "a video"), ("train/x/1.dcm", "a medical image"),
+        ("train00.tfrec", "an array or a table of images"), ("data_batch_1", "not an image"),
+    ],
+)  # fmt: skip
+def test_what_a_folder_contains_instead_of_images_is_named(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_bytes(b"content")
+    (tmp_path / "README.md").write_text("About.") if name != "data_batch_1" else None
+    with pytest.raises(ZooError, match=f"files such as {name}, which is {kind}"):
+        folder_scan.scan(str(tmp_path))

@@ -167,6 +167,13 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
 
 
+def test_json_lines_are_read_as_a_text_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "to be or not to be"}\n' * 9)
+    row = LanguageData(name="text_file", root=str(tmp_path / "a.jsonl"))
+    (note,) = dataset.prepare(row, 1).info.notes
+    assert note.endswith("a.jsonl is JSON lines: names and quotation marks are learned as text")
+
+
 def test_the_vocabulary_is_learned_from_training_texts_only(tmp_path: Path) -> None:
     root = tmp_path / "own"
     root.mkdir()

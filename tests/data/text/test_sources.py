@@ -69,6 +69,22 @@ def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict
     assert words in caught.value.message
 
 
+@pytest.mark.parametrize(("content", "kind"), [(b"%PDF-1.4 plain", "a PDF"), (b"{\\rtf1 text}", "an RTF document")])
+def test_documents_are_not_read_as_texts(tmp_path: Path, content: bytes, kind: str) -> None:
+    root = folder(tmp_path, {"a/1.doc": "x", "b/1.doc": "y"})
+    (root / "b/1.doc").write_bytes(content)
+    with pytest.raises(ZooError, match=f"b/1.doc is {kind}, not a text"):
+        sources.source_of(row("text_folder", root)).read()
+
+
+def test_a_column_of_identifiers_is_not_one_of_labels(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n" + "".join(f"{number},some text\n" for number in range(30)))
+    settings = row("text_table", tmp_path / "a.csv", label_column="id")
+    with pytest.raises(ZooError, match="30 different labels for 30 texts") as caught:
+        sources.source_of(settings).read()
+    assert "data.label_column" in caught.value.remedy
+
+
 def test_a_class_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
     root = folder(tmp_path / "texts", PARTED)
     for part in ("train", "test"):

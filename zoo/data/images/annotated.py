@@ -32,7 +32,7 @@ def refuse(path: Path) -> None:
         for annotations, images, what in _pairs(folder, names, full):
             inner = set_parts.wrapped(folder / images) or folder / images
             classes = set_parts.folders_of_images(inner)
-            further = any(
+            further = not set_parts.part_of(images) and any(
                 not set_parts.part_of(name) or set_parts.folders_of_images(inner / name) for name in classes
             )
             raise ZooError(

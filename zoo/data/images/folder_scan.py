@@ -1,21 +1,17 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
-from zoo.data.images import annotated, decode, set_parts
+from zoo.data.images import annotated, decode, set_parts, unknown_kinds
 
 LAYOUT = (
     "Put the images of each class in a separate folder: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
     "DIR/train and DIR/val."
 )
-# Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
-_TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
-_PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,20 +82,25 @@ def subfolders(path: Path) -> list[str]:
 def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
     if "train" not in parts:
         raise ZooError(f"{path} contains {listed(parts.values())}, but no folder for training such as train/", LAYOUT)
-    classes = subfolders(path / parts["train"])
+    inner = {part: set_parts.without_wrapper(path / folder) for part, folder in parts.items()}
+    classes = subfolders(inner["train"])
     chosen, notes = [], [f"Parts: {', '.join(f'{name}/ is the {part} part' for part, name in parts.items())}"]
-    for part, folder in parts.items():
-        own = subfolders(path / folder)
-        flat = [] if own or part == "train" else list(decode.iter_images(path / folder))
+    for part, place in inner.items():
+        folder, own = place.relative_to(path).as_posix(), subfolders(place)
+        if not set(own) & set(classes) and all(set_parts.says_nothing(name, folder) for name in own):
+            own = []
+        flat = [] if own or part == "train" else list(decode.iter_images(place))
         if flat:
+            labels = set_parts.labels_note(place, "Labels", ". ")
             notes.append(
                 f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, and no "
-                f"other {part} part is drawn. Classify them with: python -m zoo infer run=last input={path / folder}"
+                f"other {part} part is drawn. {labels}Classify them with: python -m zoo infer "
+                f"run=last input={place}"
             )
         unknown = sorted(set(own) - set(classes))
         if unknown:
             raise ZooError(
-                f"{path / folder} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
+                f"{place} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], classes)}",
                 "Each class needs images for training: add its folder there, or remove it here.",
             )
@@ -119,11 +120,7 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     classes = sorted(trained)
     refuse_unspellable(classes, path)
     if len(classes) < 2:
-        inner, table = set_parts.wrapped(path), _table(path)
-        remedy = f"Labels are not read from files such as {table}. {LAYOUT}" if table else LAYOUT
-        if inner not in (None, path):
-            remedy, table = f"The class folders are further down: data.root={inner}", ""
-        raise ZooError(f"{path} {_what_is_there(path, chosen, classes, unreadable, table)}", remedy)
+        raise _without_classes(path, chosen, classes, unreadable)
     number = {name: index for index, name in enumerate(classes)}
     rows = [
         (file, number[name], part)
@@ -152,22 +149,27 @@ def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[
     return f"{len(classes):,} classes: {shown}"
 
 
-def _table(path: Path) -> str:
-    """Return the name of a file in a folder, or one level below, that may hold labels; empty without one."""
-    files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not _PROSE.match(file.name)]
-    likely.sort(key=lambda file: _TABLES.index(file.suffix.lower()))
-    return likely[0].relative_to(path).as_posix() if likely else ""
-
-
-def _what_is_there(
-    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]], table: str
-) -> str:
-    """Explain why a folder has fewer than two classes, to follow its name."""
+def _without_classes(
+    path: Path, chosen: list[tuple[str, str, str]], classes: list[str], unreadable: list[tuple[str, str]]
+) -> ZooError:
+    """Return the error for a folder with fewer than two classes."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
-    if classes and not table:
-        return f"contains only one class, {classes[0]!r}; a classifier needs at least two{reasons}"
-    if chosen and not classes:
-        return f"has folders ({listed(name for _, _, name in chosen)}) without images{reasons}"
-    loose = next(decode.iter_images(path), None)
-    return f"has images such as {loose!r}, but no class folders{reasons}" if loose else "is empty"
+    inner, loose, labels = (
+        set_parts.wrapped(path),
+        next(decode.iter_images(path), None),
+        set_parts.labels_note(path, "Labels", ". "),
+    )
+    if inner not in (None, path):
+        message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
+        return ZooError(f"{path} {message}{reasons}", f"The class folders are further down: data.root={inner}")
+    remedy = labels + LAYOUT
+    if loose and classes and not labels:
+        message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
+    elif loose:
+        message = f"has images such as {loose!r}, but no class folders"
+    else:
+        folders = sorted({name for _, _, name in chosen})
+        message = f"has folders ({listed(folders)}) without images" if folders else "contains no images"
+        other, remedy = unknown_kinds.instead(path) or ("", remedy)
+        message = f"{message}{other}" if other or folders or any(path.iterdir()) else "is empty"
+    return ZooError(f"{path} {message}{reasons}", remedy)

@@ -50,7 +50,7 @@ def find(root: str) -> LabelledFolder:
     if parts:
         given = [parts[name] for name in PREFERRED if name in parts]
         part = next((name for name in given if set_parts.folders_of_images(path / name)), given[0])
-        path = path / part
+        path = set_parts.without_wrapper(path / part)
         folders = folder_scan.subfolders(path)
     refuse_unspellable(folders, path)
     unreadable: list[tuple[str, str]] = []

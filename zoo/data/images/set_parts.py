@@ -1,5 +1,6 @@
 """Distinguish the parts of a data set (training, validation, test) from classes, by folder names and contents."""
 
+import itertools
 import os
 import re
 from pathlib import Path
@@ -17,8 +18,21 @@ WORDS = {
 # Words without meaning next to these: training_set, test images.
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
-# Folders that operating systems create next to the user's.
-OF_SYSTEMS = ("__MACOSX", "@eaDir")
+# Folders that operating systems and storage devices create next to the user's.
+OF_SYSTEMS = (
+    "__macosx",
+    "@eadir",
+    "$recycle.bin",
+    "system volume information",
+    "lost+found",
+    "#recycle",
+    "#snapshot",
+)
+# Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
+PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
+# Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
+_SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
 They are either parts of one data set, or classes."""
 
@@ -116,8 +130,10 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         raise ZooError(
             f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "
             "data set, but without class folders",
-            "Parts: sort the images of each into a folder for each class. Classes: add data.layout=classes.",
+            f"Parts: {labels_note(path)}sort the images of each into a folder for each class. Classes: add "
+            "data.layout=classes.",
         )
+    _refuse_shares(path, folders, inside)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
@@ -126,8 +142,59 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"Give the folder with the images to classify, such as data.root={path / folders[-1]}. Classes: add "
             "data.layout=classes."
             if all(map(part_of, common))
-            else "Parts: rename them to train and test (or val). Classes: add data.layout=classes.",
+            else f"Variants or folds: give one of them, such as data.root={path / folders[0]}. Parts: rename them to "
+            "train and test (or val). Classes: add data.layout=classes.",
         )
+
+
+def _refuse_shares(path: Path, folders: list[str], inside: dict[str, list[str]]) -> None:
+    """Raise an error for folders that look like shares, or like copies, of one set of unsorted images."""
+    full = [name for name in folders if next(decode.iter_images(path / name), None)]
+    if len(full) < 2 or any(len(inside[name]) > 1 for name in full):
+        return
+    stems = {re.sub(r"\d+", "0", name) for name in full}
+    alike = len(stems) == 1 and _SHARES.fullmatch(min(stems)) and "0" in min(stems)
+    what = "shares of one set" if alike else "copies of the same images" if _are_copies(path, full) else ""
+    if what:
+        raise ZooError(
+            f"{path} contains {listed(full)}: two or more classes, or {what} without class folders",
+            f"One set: {labels_note(path)}sort its images into a folder for each class. Classes: add "
+            "data.layout=classes.",
+        )
+
+
+def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
+    """Return whether a second folder repeats the names of a first, and these are not those of a counter."""
+    if len(folders) != 2:
+        return False
+    names = [
+        {name.rpartition("/")[2] for name in itertools.islice(decode.iter_images(path / folder), most)}
+        for folder in folders
+    ]
+    repeated = names[0] & names[1]
+    unusual = sum(len(re.sub(r"\D", "", name)) > 9 for name in repeated) > len(repeated) / 2
+    return len(repeated) > 3 and unusual and len(repeated) >= 0.9 * min(map(len, names))
+
+
+def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
+    """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
+    files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
+    likely = [file for file in files if not PROSE.match(file.name)]
+    likely.sort(key=lambda file: (_TABLES.index(file.suffix.lower()), file.name.lower().startswith("test")))
+    return f"{begin} are not read from {likely[0].relative_to(path).as_posix()}{end}" if likely else ""
+
+
+def says_nothing(name: str, parent: str) -> bool:
+    """Return whether a folder name names no class: images, or the name of its parent folder again."""
+    return bool(name == parent or part_of(name) or _SHARES.fullmatch(name))
+
+
+def without_wrapper(path: Path) -> Path:
+    """Return the folder of class folders in a part: the part itself, or train/images, or train/train."""
+    inner = wrapped(path) or path
+    between = [path.name, *inner.relative_to(path).parts]
+    plain = all(says_nothing(name, parent) for parent, name in itertools.pairwise(between))
+    return inner if plain else path
 
 
 def wrapped(path: Path, depth: int = 4) -> Path | None:
@@ -154,4 +221,4 @@ def subfolders(path: Path) -> list[str]:
         names = sorted(entry.name for entry in entries if entry.is_dir())
     for name in names:
         console.expect_path(name)
-    return [name for name in names if not name.startswith(".") and name not in OF_SYSTEMS]
+    return [name for name in names if not name.startswith(".") and name.lower() not in OF_SYSTEMS]

@@ -1,8 +1,11 @@
 """Identify files that are not images of a known kind, and explain how to convert them."""
 
+import itertools
 import re
 import shlex
 from pathlib import Path
+
+from zoo.core.files import files_below
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
@@ -44,6 +47,28 @@ def _is_video_file(path: Path) -> bool:
         return False
     brand = head[8:12] if head[4:8] == b"ftyp" else b""
     return _is_video(head) or bool(brand and brand not in (*_HEIC, *_AVIF))
+
+
+# Suffixes of files with images that are not image files, what they are, and what to do.
+_OTHER = (
+    ((".zip", ".tar", ".tgz", ".gz", ".rar", ".7z"), "an archive", "Unpack it, and give the folder."),
+    (VIDEO_SUFFIXES, "a video", "Make images of the frames of each: ffmpeg -i FILE -vf fps=1 FOLDER/%05d.png"),
+    ((".dcm", ".dicom", ".nii"), "a medical image", "Convert each to PNG, such as with dcm2img or ImageMagick."),
+    (
+        (".npy", ".npz", ".mat", ".pkl", ".tfrec", ".tfrecord", ".h5", ".hdf5", ".parquet", ".arrow", ".idx"),
+        "an array or a table of images", "Write each image as a PNG file into a folder of its class.",
+    ),
+)  # fmt: skip
+
+
+def instead(folder: Path) -> tuple[str, str] | None:
+    """Return what a folder without images contains, to follow the word "images", and what to do; None if empty."""
+    names = list(itertools.islice(files_below(folder, lambda *_: None), 200))
+    if not names:
+        return None
+    known = [(name, *row[1:]) for row in _OTHER for name in names if name.lower().endswith(row[0])]
+    name, kind, remedy = known[0] if known else (names[0], "not an image", "Write each image as a PNG or JPEG file.")
+    return f", but files such as {name}, which is {kind}", remedy
 
 
 def begins_like_an_image(path: str) -> bool:

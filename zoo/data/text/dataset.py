@@ -17,7 +17,7 @@ from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
 from zoo.data import npy_images
-from zoo.data.text import files, labelled_texts, pieces, sources, tokenization
+from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tokenization
 
 if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
@@ -194,6 +194,8 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
+    if foreign_formats.is_json_lines(next(iter(read()))):
+        notes.append(f"{path} is JSON lines: names and quotation marks are learned as text")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         most = int(sum(map(len, read())) * (1 - row.validation))

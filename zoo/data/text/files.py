@@ -35,11 +35,11 @@ def decode(content: bytes, encoding: str, name: str) -> str:
 
 def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]:
     """Do the same as :func:`decode`; also return the encoding."""
+    foreign_formats.refuse_content(content, name, "a text")
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
-        foreign_formats.refuse_content(content, name, "a text")
         raise _undecodable(content, error, name) from error
     except LookupError as error:
         raise ZooError(
@@ -47,7 +47,6 @@ def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]
         ) from error
     nul = text.find("\0")
     if nul >= 0:
-        foreign_formats.refuse_content(content, name, "a text")
         line = text.count("\n", 0, nul) + 1
         raise ZooError(
             f"{name}, line {line}: a NUL byte, which texts do not contain",

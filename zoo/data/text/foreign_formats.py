@@ -10,12 +10,13 @@ _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=Fa
 _SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
 _PICTURE = ("an image", "Give texts; data=folder trains with images.")
 _BEGINNINGS = {
-    b"PK\x03\x04": ("a workbook or a zip archive", f"Unpack it. {_SHEET}"),
-    b"\xd0\xcf\x11\xe0": ("an Excel workbook", _SHEET),
+    b"PK\x03\x04": ("a workbook, a document or a zip archive", f"Unpack it, or save it as text. {_SHEET}"),
+    b"\xd0\xcf\x11\xe0": ("a workbook or document of Microsoft Office", f"Save it as text. {_SHEET}"),
     b"PAR1": ("a Parquet file", _PANDAS.format(call="read_parquet('FILE')")),
     b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
     b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
-    b"%PDF": ("a PDF", "Give the texts as a CSV file."),
+    b"%PDF": ("a PDF", "Convert it to text, such as with pdftotext."),
+    b"{\\rtf": ("an RTF document", "Save it as text."),
     b"\x89PNG": _PICTURE,
     b"\xff\xd8\xff": _PICTURE,
     b"GIF8": _PICTURE,
@@ -46,12 +47,15 @@ def refuse_markup(path: Path, text: str) -> None:
         raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")
     if start[:1] not in ("{", "["):
         return
-    line = start.partition("\n")[0].strip()
-    try:
-        by_line = isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        by_line = False
-        if start[:1] == "{" or not start[1:].lstrip().startswith("{"):
-            return
+    by_line = is_json_lines(start)
+    if not by_line and (start[:1] == "{" or not start[1:].lstrip().startswith("{")):
+        return
     call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
     raise ZooError(f"{path} is JSON, not a table", _PANDAS.format(call=call))
+
+
+def is_json_lines(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text.partition("\n")[0]), dict)
+    except (ValueError, RecursionError):
+        return False

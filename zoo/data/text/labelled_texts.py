@@ -147,6 +147,9 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
+    if len(class_names) > max(10, len(names) // 2):
+        message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
+        raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))
     for part in PARTS if any(parts) else ():
         lacking = [name for name in class_names if not counts[part, name]]
