@@ -15,11 +15,12 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not in
 exceptions = pytest.importorskip("selenium.common.exceptions", reason="selenium is not installed")
 THEMES = ("light", "dark")
 SIZES = {"desk": (1100, 850), "phone": (390, 844)}
-DROP = """
-const [files, picture] = [new DataTransfer(), arguments[0]];
+HAND_OVER = """
+const [files, picture, name] = [new DataTransfer(), arguments[0], arguments[1]];
 const bytes = Uint8Array.from(atob(picture), (letter) => letter.charCodeAt(0));
 files.items.add(new File([bytes], "dropped.png", { type: "image/png" }));
-window.dispatchEvent(new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
+const options = { dataTransfer: files, clipboardData: files, bubbles: true, cancelable: true };
+window.dispatchEvent(name === "drop" ? new DragEvent(name, options) : new ClipboardEvent(name, options));
 """
 
 
@@ -112,14 +113,17 @@ def page(request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
 
 @pytest.mark.slow
 def test_a_person_can_use_every_model(page: Page, tmp_path: Path) -> None:
-    """Drop a picture, draw a digit, paint a photo anew, type a review, and let a text be written."""
+    """Drop and paste an image, draw a digit, restyle a photo, type a review, and let a text be written."""
     import base64
 
     picture = tmp_path / "picture.png"
     Image.new("RGB", (64, 48), (4, 0, 0)).save(picture)
     page.tab("photos")
-    page.browser.execute_script(DROP, base64.b64encode(picture.read_bytes()).decode())
-    assert page.text(".card .best") == "class 4"
+    assert page.text(".card.example .name") == "Example of a prediction"
+    assert page.text(".classes") == f"Classes: {', '.join(f'class {number}' for number in range(10))}"
+    for count, event in enumerate(("drop", "paste"), 1):
+        page.browser.execute_script(HAND_OVER, base64.b64encode(picture.read_bytes()).decode(), event)
+        page.until(lambda count=count: [card.text for card in page.all(".card .best")] == ["class 4"] * count)
     _draw(page)
     _paint(page, picture)
     page.tab("reviews")
@@ -150,8 +154,8 @@ def _draw(page: Page) -> None:
 
 def _paint(page: Page, picture: Path) -> None:
     """Restyle a photo, move the slider, and take the other painting."""
-    page.tab("Paint")
-    assert not page.all(".paintings label > :not(input, span)"), "no picture is there yet, and no place for it"
+    page.tab("Restyle")
+    assert not page.all(".paintings label > :not(input, span)"), "no image is there yet, and no place for it"
     page.files(picture)
     page.until(lambda: len(page.all(".paintings img")) == 2)
     slider = page.browser.find_element("css selector", ".compare input")

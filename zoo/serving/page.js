@@ -1,5 +1,5 @@
 "use strict";
-// The page of `zoo serve`: one panel a kind of model. What the server answers is only ever shown as text.
+// The page of `zoo serve`: a panel for each kind of model. Responses of the server are only shown as text.
 
 const find = (selector, within = document) => within.querySelector(selector);
 const make = (tag, properties = {}, ...children) => {
@@ -12,7 +12,7 @@ const store = {
   set: (token) => sessionStorage.setItem("token", token),
 };
 
-// -- speaking to the server
+// -- requests
 
 async function ask(path, options = {}) {
   const token = store.get();
@@ -53,7 +53,7 @@ async function classify(model, body, type, signal) {
 
 const json = (value) => JSON.stringify(value);
 
-// -- what several panels show
+// -- parts of several panels
 
 const words = (name) => name.replaceAll("_", " ");
 const percent = (share) => `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1)} %`;
@@ -68,9 +68,26 @@ function answered(prediction, { digit = false } = {}) {
   return [make("p", { className: digit ? "best digit" : "best", textContent: words(prediction.class) }), bars];
 }
 
+// The class names of a classifier, and an example of a prediction until there is a real one.
+const SHOWN_CLASSES = 12;
+
+function classesOf(model) {
+  const names = (model.classes ?? []).map(words), rest = names.slice(SHOWN_CLASSES);
+  if (!names.length) return [];
+  const more = make("details", {}, make("summary", { textContent: `${rest.length} more` }), rest.join(", "));
+  return [`Classes: ${names.slice(0, SHOWN_CLASSES).join(", ")}`, ...(rest.length ? [make("span", { textContent: " …" }), more] : [])];
+}
+
+function example(model) {
+  const names = (model.classes ?? []).slice(0, 3), shares = [1 - 0.09 * (names.length - 1), 0.09, 0.09];
+  if (names.length < 2) return [];
+  const top = names.map((name, place) => ({ class: name, probability: shares[place] }));
+  return [make("p", { className: "name", textContent: "Example of a prediction" }), ...answered({ class: names[0], top })];
+}
+
 const failed = (error) => make("p", { className: "error", role: "alert", textContent: error.message });
 
-// Only the newest question of a panel is shown: an older one that is still on its way is given up.
+// Only the response to the newest request of a panel is shown: an older request is aborted.
 function newest() {
   let current = null;
   return () => {
@@ -92,7 +109,13 @@ function takesFiles(panel, take) {
 
 const panels = {
   pictures(panel, [model]) {
-    takesFiles(panel, (files) => files.forEach((file) => addCard(find(".cards", panel), model, file)));
+    const cards = find(".cards", panel), shown = example(model);
+    if (shown.length) cards.append(make("article", { className: "card example" }, make("div", {}, ...shown)));
+    find(".classes", panel).append(...classesOf(model));
+    takesFiles(panel, (files) => {
+      find(".example", cards)?.remove();
+      files.forEach((file) => addCard(cards, model, file));
+    });
   },
 
   drawn(panel, [model]) {
@@ -108,8 +131,9 @@ const panels = {
     find(".clear", panel).addEventListener("click", () => {
       signal();
       clear();
-      out.replaceChildren(make("p", { className: "empty", textContent: "The answer appears here while you draw." }));
+      out.replaceChildren(make("p", { className: "empty", textContent: "The prediction appears here while you draw." }));
     });
+    find(".classes", panel).append(...classesOf(model));
     takesFiles(panel, ([file]) => file && show(file, "image/*"));
   },
 
@@ -120,7 +144,7 @@ const panels = {
     const paint = async () => {
       if (!photo) return;
       const current = signal();
-      busy.textContent = "Painting …";
+      busy.textContent = "Restyling …";
       try {
         const blob = await (await predict(chosen, photo, "image/*", "image/png", current)).blob();
         const after = URL.createObjectURL(blob);
@@ -154,7 +178,7 @@ const panels = {
       await paint();
       if (models.length === 1) return;
       for (const [place, label] of [...list.querySelectorAll("label")].entries()) {
-        await preview(models[place], label).catch(() => {});  // a small picture is missing; the large one tells why
+        await preview(models[place], label).catch(() => {});  // a preview is missing; the large image reports the error
       }
     });
   },
@@ -165,7 +189,7 @@ const panels = {
     const show = async () => {
       const current = signal();
       if (!text.value.trim()) {
-        out.replaceChildren(make("p", { className: "empty", textContent: "The answer appears here while you type." }));
+        out.replaceChildren(make("p", { className: "empty", textContent: "The prediction appears here while you type." }));
         return;
       }
       try {
@@ -174,6 +198,8 @@ const panels = {
         if (error.name !== "AbortError") out.replaceChildren(failed(error));
       }
     };
+    out.append(make("div", { className: "card example" }, make("div", {}, ...example(model))));
+    find(".classes", panel).append(...classesOf(model));
     text.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(show, 250); });
   },
 
@@ -205,7 +231,7 @@ const panels = {
 };
 
 async function addCard(cards, model, file) {
-  const body = make("div", {}, make("p", { className: "name", textContent: file.name }), make("p", { className: "empty", textContent: "Looking …" }));
+  const body = make("div", {}, make("p", { className: "name", textContent: file.name }), make("p", { className: "empty", textContent: "Classifying …" }));
   const picture = make("img", { src: URL.createObjectURL(file), alt: file.name });
   picture.addEventListener("error", () => picture.remove());
   cards.prepend(make("article", { className: "card" }, picture, body));
@@ -285,7 +311,7 @@ function drawingBoard(canvas, changed) {
 // -- tabs
 
 // Kinds whose models share a panel, and its title.
-const shared = { restyle: "Paint" };
+const shared = { restyle: "Restyle" };
 
 function sections(models) {
   const rows = models.filter((model) => !shared[model.kind]).map((model) => [model.name, model.drawn ? "drawn" : model.kind, [model]]);
@@ -313,7 +339,7 @@ function addSection(name, kind, models) {
   panel.setAttribute("aria-labelledby", tab.id);
   tab.addEventListener("click", () => show(tab));
   panels[kind](panel, models);
-  const machine = models.map((model) => `${words(model.name)}: ${model.stack}, on ${(model.device?.name ?? "?").replace(/.*device:/, "")}`).join(" · ");
+  const machine = models.map((model) => `${words(model.name)} runs on ${(model.device?.name ?? "?").replace(/.*device:/, "")} (stack ${model.stack})`).join(" · ");
   panel.append(make("p", { className: "about", textContent: machine }));
   find("#tabs").append(tab);
   find("#main").append(panel);
