@@ -424,6 +424,23 @@ def test_runs_that_cannot_be_compared_are_said_to_be(folder: Path, tmp_path: Pat
     assert {0.5, 0.9860724233983287} <= page.values
 
 
+def test_runs_are_labelled_by_what_varies_and_the_best_is_named(folder: Path, tmp_path: Path) -> None:
+    folders = []
+    for number, (rate, accuracy) in enumerate(((0.001, 0.9), (0.01, 0.95), (0.1, 0.5)), 1):
+        shutil.copytree(folder, tmp_path / f"00{number}")
+        content = record()
+        content["config"]["trainer"]["learning_rate"] = rate
+        content["metrics"]["test_accuracy"] = accuracy
+        content["data"] = content["data"] | {"test_items": 359}
+        save(tmp_path / f"00{number}", content)
+        folders.append(tmp_path / f"00{number}")
+    page = read(*folders)
+    assert {"001: learning_rate=0.001", "002: learning_rate=0.01", "003: learning_rate=0.1"} <= set(page.text("h2"))
+    (said,) = [text for text in page.text("strong") if text.startswith("Best run")]
+    assert said.startswith("Best run: 002: learning_rate=0.01, with a test accuracy of 0.95; the next has 0.9.")
+    assert "With 359 test items, a difference below 0.032 can be chance." in said
+
+
 def test_runs_of_one_name_are_told_apart_by_the_folders_above_them(folder: Path, tmp_path: Path) -> None:
     for machine in ("mini", "studio"):
         shutil.copytree(folder, tmp_path / machine / "mnist")

@@ -228,7 +228,11 @@ def test_pictures_are_told_by_class(zoo: Zoo, tmp_path: Path, capsys: pytest.Cap
 def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
     zoo("train", "data=digits")
     np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
+    trained = only_run(tmp_path)
     assert zoo("infer", "run=last", "input=x.npy") == 0
+    (predicted,) = [each for each in trained.parent.iterdir() if each != trained]
+    assert f"run={trained}" in record(predicted)["command"]
+    assert record(predicted)["config"]["run"] == str(trained)
 
 
 def test_a_model_beside_a_run_that_has_its_own_is_refused(

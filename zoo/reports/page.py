@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zoo.reports.html import Html, folded, join, tag
@@ -30,6 +30,8 @@ def page(folders: list[Path]) -> str:
     if len(runs) == 1:
         title, body = _title(runs[0]), _single(runs[0])
     else:
+        labels = comparison.labels([(run.name, run.record) for run in runs])
+        runs = [replace(run, name=label) for run, label in zip(runs, labels, strict=True)]
         title, body = f"{len(runs)} runs compared", _several(runs)
     return document(title, body)
 

@@ -51,7 +51,7 @@ def label(name: str) -> str:
     for suffix in ("_s", "_bytes"):
         if plain.endswith(suffix) and not plain.endswith("per_s"):
             plain = plain.removesuffix(suffix)
-    return plain.replace("_", " ")
+    return plain.replace("_", " ").replace("top5", "top-5 accuracy")
 
 
 def heading(name: str) -> str:

@@ -86,8 +86,8 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
     axes = figure.subplots()
     share = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     drawn = axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
-    figure.colorbar(drawn, ax=axes, label="share of what it is", shrink=0.8)
-    axes.set(xlabel="taken for", ylabel="is")
+    figure.colorbar(drawn, ax=axes, label="share of the true class", shrink=0.8)
+    axes.set(xlabel="predicted class", ylabel="true class")
     if count <= MOST_NAMES:
         size = 9 if count <= MOST_NUMBERS else 6
         axes.set_xticks(range(count), [_shown(name) for name in names], rotation=90, fontsize=size)

@@ -115,7 +115,7 @@ def mistakes(predictions: "Judged") -> "NDArray[np.int64]":
 
 def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
     cells = zip(names, matrix.tolist(), strict=True)
-    _write(path, [["is \\ taken for", *names], *([name, *row] for name, row in cells)])
+    _write(path, [["true \\ predicted", *names], *([name, *row] for name, row in cells)])
 
 
 def _write_classes(path: Path, rows: list[Json]) -> None:
@@ -131,7 +131,7 @@ def _write_mistakes(path: Path, items: Items, part: str, predictions: "Judged", 
          f"{predictions['probability'][item, 0]:.4f}", f"{predictions['true'][item]:.4f}", *text]
         for item, name, text in zip(numbers, items.names(part, numbers), texts, strict=True)
     ]  # fmt: skip
-    head = ["input", "is", "taken for", "probability", "probability of what it is"]
+    head = ["input", "true", "predicted", "probability", "probability of the true class"]
     _write(path, [[*head, "text"] if items.texts else head, *rows])
 
 

@@ -13,7 +13,7 @@ from zoo.runs import context, result, resume
 from zoo.runs.records import RECORD, Json
 from zoo.runs.records import read as read_record
 from zoo.runs.result import Run
-from zoo.tasks import discovery, export_table, exporting, summaries, sweeps
+from zoo.tasks import discovery, export_table, exporting, summaries, sweeps, trained_run
 from zoo.weights import zoo_networks
 
 
@@ -26,7 +26,7 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
         if complete:
             return complete
         sweeps.refuse_needless(overrides)
-        overrides = expand(verb, overrides)
+        overrides = expand(verb, trained_run.with_name(overrides))
         run: Run = discovery.command_of(verb, overrides).run(overrides)
         if verb == "train":
             _export_after(run, overrides)

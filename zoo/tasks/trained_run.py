@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import USER, Overrides
 from zoo.config.tasks import Command
+from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.environments.machine import Machine
 from zoo.runs import records, result
@@ -33,6 +34,15 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
         raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
     records.require(source.folder, source.record, {**NEEDED, **(needed or {})})
     return source
+
+
+def with_name(overrides: Overrides) -> Overrides:
+    """Replace ``run=last`` by the folder of that run, which is the same one later."""
+    if overrides.get("run") != "last" or overrides.get("weights"):  # both are refused later
+        return overrides
+    folder = _named(overrides).folder
+    console.say(f"run=last is {folder}")
+    return overrides.with_(USER, {"run": str(folder)})
 
 
 def _named(overrides: Overrides) -> Run:

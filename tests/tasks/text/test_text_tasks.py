@@ -457,7 +457,7 @@ def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
     assert judgement["accuracy_without_duplicates"] == pytest.approx(15 / 30)
     with (run / "mistakes.csv").open(encoding="utf-8", newline="") as source:
         mistakes = list(csv.DictReader(source))
-    assert all(row["is"] == "good" and row["taken for"] == "bad" for row in mistakes)
+    assert all(row["true"] == "good" and row["predicted"] == "bad" for row in mistakes)
     assert "'=fine film again" in {row["text"] for row in mistakes}
     assert (run / "classes.csv").read_text().splitlines()[1] == "bad,15,0.4839,1.0000,0.6522"
     shown = capsys.readouterr().out

@@ -1,5 +1,6 @@
 """Compare several runs, and list what makes them incomparable."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,11 +8,12 @@ from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Series, lines
 from zoo.reports.html import Child, Html, folded, join, table, tag
 from zoo.reports.sections import provenance, results
-from zoo.reports.units import capitalized, named
+from zoo.reports.units import capitalized, label, named, short
+from zoo.runs.result import HEADLINES
 from zoo.runs.untrusted import Untrusted
 
 Runs = list[tuple[str, Untrusted]]
-MOST_FIGURES = 8
+MOST_FIGURES, MOST_NAMED = 8, 3
 # Required to be equal for a fair comparison.
 SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("machine", provenance.machine_line, "their times are not comparable"),
@@ -24,6 +26,41 @@ SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("grade", provenance.grade, "a stand-in says nothing about the GPU"),
     ("commit", lambda record: record.text("git_commit"), "the code may have changed between them"),
 )
+
+
+def labels(runs: Runs) -> list[str]:
+    """Return a label for each run: its name, and the settings that vary, those of the user first, if few vary."""
+    flat = [provenance.settings(record) for _, record in runs]
+    keys = _varied(flat)
+    given = [key for key in keys if all(record.text("set_by", key) == "user" for _, record in runs)]
+    keys = (given or keys)[: MOST_NAMED + 1]
+    if len(keys) > MOST_NAMED:
+        return [name for name, _ in runs]
+    ends = {key: key.removesuffix(".name").rpartition(".")[2] for key in keys}
+    varied = [" ".join(f"{ends[key]}={each[key]}" for key in keys) for each in flat]
+    return [f"{name}: {words}" if words else name for (name, _), words in zip(runs, varied, strict=True)]
+
+
+def best(runs: Runs) -> Html | None:
+    """Name the best run by the first metric that all have, if all were tested on the same data."""
+    data = {record.text("data", "sha256") or record.text("data", "name") for _, record in runs}
+    common = [name for name in HEADLINES if all(record.number("metrics", name) is not None for _, record in runs)]
+    if len(data) > 1 or not common or common[0] == "items_per_s":
+        return None
+    ranked = sorted(
+        ((record.number("metrics", common[0]) or 0.0, name) for name, record in runs),
+        reverse=not common[0].endswith("loss"),
+    )
+    (value, name), (other, _) = ranked[:2]
+    what = label(common[0])
+    if value == other:
+        return tag("p", f"Several runs share the best {what}, {short(value)}.")
+    words = f"Best run: {name}, with a {what} of {short(value)}; the next has {short(other)}."
+    items = runs[0][1].number("data", "test_items")
+    if common[0] == "test_accuracy" and items and items > 0 and 0 < value < 1:
+        chance = 1.96 * math.sqrt(2 * value * (1 - value) / items)
+        words += f" With {items:,.0f} test items, a difference below {chance:.2g} can be chance."
+    return tag("p", tag("strong", words))
 
 
 def figures(runs: Runs) -> Html:
@@ -39,7 +76,7 @@ def figures(runs: Runs) -> Html:
     training = any(results.of_training(run) for _, run in runs)
     headings = ["Run", *map(capitalized, apart), *(results.title(key, training) for _, key in names)]
     drawn = table("Metrics of the runs", headings, cells, range(1 + len(apart), len(headings)))
-    return join([tag("p", f"Common to all runs: {', '.join(same)}.") if same else None, drawn])
+    return join([best(runs), tag("p", f"Common to all runs: {', '.join(same)}.") if same else None, drawn])
 
 
 WORDS: dict[str, Callable[[Untrusted], str]] = {
@@ -104,14 +141,18 @@ def time(runs: Runs) -> Html | None:
 def differences(runs: Runs) -> Html | None:
     """Show the settings that differ; those of only some runs are folded."""
     flat = [provenance.settings(record) for _, record in runs]
-    keys = [key for key in dict.fromkeys(key for each in flat for key in each) if not _is_idle(key)]
-    shared = [key for key in keys if all(key in each for each in flat) and len({each[key] for each in flat}) > 1]
+    shared, keys = _varied(flat), dict.fromkeys(key for each in flat for key in each if not _is_idle(key))
     partial = [key for key in keys if not all(key in each for each in flat)]
     drawn = [_settings("Settings that differ", shared, runs, flat) if shared else None]
     if partial:
         words = "Settings that only some of the runs have"
         drawn.append(folded(words, _settings(words, partial, runs, flat)))
     return join(drawn) if any(drawn) else None
+
+
+def _varied(flat: list[dict[str, str]]) -> list[str]:
+    keys = [key for key in flat[0] if not _is_idle(key) and all(key in each for each in flat)]
+    return [key for key in keys if len({each[key] for each in flat}) > 1]
 
 
 def _is_idle(key: str) -> bool:

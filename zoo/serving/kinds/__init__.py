@@ -12,7 +12,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import NAME, ServeConfig
 from zoo.core.errors import ZooError
 from zoo.serving.served import Served
-from zoo.tasks import discovery, registry
+from zoo.tasks import discovery, registry, trained_run
 
 
 def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
@@ -24,7 +24,7 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
         taken: names of other models.
     """
     name = overrides.get("name")
-    overrides = overrides.without("name")
+    overrides = trained_run.with_name(overrides.without("name"))
     name = _free_name(name, overrides, taken)
     overrides = registry.expand("infer", overrides)
     modules = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
@@ -44,7 +44,7 @@ def _free_name(name: str | None, overrides: Overrides, taken: set[str]) -> str:
             problem = "is the name of another model" if name in taken else "cannot be part of an address"
             raise ZooError(f"name={name} {problem}", "Use letters, digits and . _ -, each name once.")
         return name
-    value = next(iter(overrides)).text.partition("=")[2]
+    value = overrides.get("run") or next(iter(overrides)).text.partition("=")[2]
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(value).name).strip("-.")[:48] or "model"
     numbers = (f"{base}-{number}" for number in range(2, 1000))
     return base if base not in taken else next(each for each in numbers if each not in taken)

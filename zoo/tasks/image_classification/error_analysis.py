@@ -49,8 +49,8 @@ def _show(
     pictures = cache.rows(stored, material.splits[part][shown])
     entries = [
         contact_sheet.Entry(picture.squeeze(), _name(material, part, item), [
-            (f"is {names[predictions['label'][item]]}", float(predictions["true"][item])),
-            (f"taken for {names[predictions['best'][item, 0]]}", float(predictions["probability"][item, 0])),
+            (f"true {names[predictions['label'][item]]}", float(predictions["true"][item])),
+            (f"predicted {names[predictions['best'][item, 0]]}", float(predictions["probability"][item, 0])),
         ])
         for picture, item in zip(pictures, shown, strict=True)
     ]  # fmt: skip

@@ -61,4 +61,4 @@ def _confused(run: Run) -> list[str]:
     ]
     most = sorted(pairs, key=lambda pair: -pair[0])[:3]
     words = "; ".join(f"{true} for {taken} ({count:,})" for count, true, taken in most)
-    return [f"Most often taken for another: {words}"] if words else []
+    return [f"Most frequent confusions: {words}"] if words else []

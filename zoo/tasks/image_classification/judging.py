@@ -105,8 +105,8 @@ class Judging:
         entries = []
         for item in worst[: contact_sheet.per_page()].tolist():
             image = thumb(item)
-            said = [(f"is {names[part['label'][item]]}", float(part["true"][item])),
-                    (f"taken for {names[part['best'][item, 0]]}", float(part["probability"][item, 0]))]  # fmt: skip
+            said = [(f"true {names[part['label'][item]]}", float(part["true"][item])),
+                    (f"predicted {names[part['best'][item, 0]]}", float(part["probability"][item, 0]))]  # fmt: skip
             entries += [] if image is None else [contact_sheet.Entry(image, self.names[item], said)]
         if entries:
             contact_sheet.draw(entries, f"{title}: worst of {len(worst):,} mistakes", path)
