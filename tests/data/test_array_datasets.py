@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import gzip
+import re
 import shutil
 import socket
 import struct
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.data import array_datasets, datasets, idx
+from zoo.data import array_datasets, idx
 
 NAMES = {
     "train_images": "train-images-idx3-ubyte",
@@ -82,19 +83,19 @@ def test_rows_have_the_same_keys_and_no_problems() -> None:
     for name, block in blocks.items():
         assert sorted(block["data"]) == sorted(fields), name
         assert block["data"]["name"] == name
-        assert datasets.problems(array_datasets.load_row(name)) == []
+        row = array_datasets.load_row(name)
+        assert row.kind in ("idx", "bundled", "folder", "auto")
+        assert bool(row.class_names) == (row.kind != "folder")
+        roles = ["test_images", "test_labels", "train_images", "train_labels"]
+        assert sorted(row.files) == (roles if row.kind == "idx" else [])
+        for file in row.files.values():
+            assert all(re.fullmatch("[0-9a-f]{64}", checksum) for checksum in (file.sha256, file.sha256_plain))
+            assert file.name
+            assert file.bytes > 0
         assert all(mirror.startswith("https://") for mirror in block["data"]["mirrors"])
 
 
-def test_wrong_rows_are_told_all_at_once() -> None:
-    with pytest.raises(ZooError) as caught:
-        array_datasets.prepare({"name": "mine", "kind": "idxx", "train_limit": 0, "validation": 1.0})
-    for part in ("data.kind", "data.train_limit", "data.validation", "data.class_names"):
-        assert part in caught.value.message
-    with pytest.raises(ZooError, match="did you mean 'root'"):
-        array_datasets.prepare({"name": "mine", "roots": "x"})
-    with pytest.raises(ZooError, match=r"data\.files\.train_images"):
-        array_datasets.DataRow(files={"train_images": {"name": "x"}})
+def test_unknown_names_and_folders_for_bundled_data_are_refused() -> None:
     with pytest.raises(ZooError, match="did you mean 'fashion'"):
         array_datasets.load_row("fashon")
     with pytest.raises(ZooError, match="comes with scikit-learn"):
@@ -214,14 +215,6 @@ def test_changed_files_are_another_data_set(tmp_path: Path) -> None:
     assert before.sha256 != after.sha256
     assert before.y_test != after.y_test
     assert before.y_test.exists()
-
-
-def test_rows_of_composed_settings_are_taken(tmp_path: Path) -> None:
-    block = yaml.safe_load((paths.CONFIGS / "data" / "mnist.yaml").read_text())["data"]
-    root = str(good_root(tmp_path / "own"))
-    assert array_datasets.prepare({**block, "root": root}) == array_datasets.prepare(
-        array_datasets.DataRow(**{**block, "root": root})
-    )
 
 
 def test_missing_files_are_named_and_what_is_there(tmp_path: Path) -> None:

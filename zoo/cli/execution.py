@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli import sweeping
-from zoo.cli.parser import CommandParser, add_json, add_verb
+from zoo.cli.parser import CommandParser, Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError, counted
 
 if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
     from zoo.config.overrides import Overrides
     from zoo.runs.result import Run
 

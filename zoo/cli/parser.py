@@ -5,13 +5,12 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from zoo.core.errors import ZooError, unknown
 
-if TYPE_CHECKING:
-    Verbs = argparse._SubParsersAction["CommandParser"]
-    Run = Callable[[argparse.Namespace], int]
+Verbs: TypeAlias = "argparse._SubParsersAction[CommandParser]"
+Run = Callable[[argparse.Namespace], int]
 
 # What other programs call the commands.
 VERBS_ELSEWHERE = {"predict": "infer", "classify": "infer", "generate": "infer", "fit": "train", "finetune": "train",

@@ -1,8 +1,8 @@
 """Provide NumPy, loaded on first use: most commands need no arrays and would wait for it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["NDArray", "np"]
+__all__ = ["Arrays", "Bytes", "NDArray", "np"]
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,3 +16,6 @@ else:
             return getattr(numpy, name)
 
     np, NDArray = _Numpy(), "numpy.typing.NDArray, for annotations"
+
+Bytes: TypeAlias = "NDArray[np.uint8]"
+Arrays: TypeAlias = "dict[str, NDArray[Any]]"

@@ -2,16 +2,14 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from zoo.core import console, paths
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError, unknown
 from zoo.core.files import atomic_file, atomic_folder, is_sealed, locked, seal
 from zoo.data import npy_images, sources
-from zoo.data.datasets import DataRow, as_row, load_row, names
+from zoo.data.datasets import DataRow, load_row, names
 from zoo.data.sources import INPUT_SHAPE
 
 __all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
@@ -72,9 +70,8 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     return mnist.name, "it is in the cache or was downloaded now"
 
 
-def prepare(row: DataRow | Mapping[str, Any]) -> ArrayDataset:
+def prepare(row: DataRow) -> ArrayDataset:
     """Write the arrays of a data set to the cache, once, and return their paths."""
-    row = as_row(row)
     if row.kind == "auto":
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
     source = sources.source_of(row)
@@ -137,7 +134,7 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
-def _write(folder: Path, arrays: "sources.Arrays") -> None:
+def _write(folder: Path, arrays: "Arrays") -> None:
     if folder.exists():
         console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
     with atomic_folder(folder) as part:

@@ -3,13 +3,10 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, NDArray, np
 from zoo.core.errors import ZooError
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 PART_BYTES = 2**22
 NUMBERS = "It must be uint8 (0 to 255), or floats from 0 to 1."

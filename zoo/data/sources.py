@@ -5,19 +5,15 @@ import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from zoo.core import paths
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_error
 from zoo.core.paths import user_path
 from zoo.data import idx
 from zoo.data.datasets import DataRow
-
-if TYPE_CHECKING:
-    Arrays = dict[str, NDArray[Any]]
 
 INPUT_SHAPE = (28, 28, 1)
 
@@ -127,6 +123,8 @@ def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) 
 
 
 def _bundled(row: DataRow) -> ArraySource:
+    if row.root is not None:
+        raise ZooError(f"data={row.name} comes with scikit-learn and reads no folder", "Remove data.root.")
     table = _digits_table()
     images, labels = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
     sums = {role: hashlib.sha256(part.tobytes()).hexdigest() for role, part in (("x", images), ("y", labels))}

@@ -10,16 +10,13 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import paths
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.runs.records import Json
 from zoo.serving.errors import RequestError
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
 SECONDS = 20.0

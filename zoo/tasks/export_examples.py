@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-    Bytes = NDArray[np.uint8]
 
 COUNT = 20
 Change = Callable[["Image"], "Image"]

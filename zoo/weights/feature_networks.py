@@ -5,7 +5,6 @@ Published files are downloaded once, and verified then and on every use.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console, paths, schema
 from zoo.core.download import fetch
@@ -13,9 +12,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write, file_sha256, storage_error
 from zoo.core.paths import user_path
 from zoo.weights import feature_weights
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "features.yaml"
 # A weight that identifies each network.

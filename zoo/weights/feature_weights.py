@@ -7,16 +7,14 @@ TensorFlow.js. It may contain only the first layers of a network.
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zoo.core.errors import listed
 from zoo.core.files import atomic_file, storage_error
 from zoo.weights import formats
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays
 
 
 def read(path: Path) -> "Arrays":

@@ -13,18 +13,15 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Arrays = dict[str, NDArray[np.float32]]
-
+Arrays = dict[str, NDArray[np.float32]]
 MOST_BYTES = 4 << 30
 # Trained weights hardly compress; a ratio of a hundred is an attack. Small files may consist of zeros, so the rule
 # applies above a harmless size.

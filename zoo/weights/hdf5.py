@@ -11,18 +11,16 @@ import mmap
 import re
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py  # type: ignore[import-untyped]
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.weights import formats, keras2_layout, keras3_layout
 from zoo.weights.formats import RejectedFileError, Weights
 from zoo.weights.hdf5_order import creation_order
 from zoo.weights.keras_layout import KerasConfig, Text, Tree, join
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 # deflate, shuffle, fletcher32 and lzf; HDF5 would load the code of any other filter.

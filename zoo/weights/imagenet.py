@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import console, paths, schema
 from zoo.core.arrays import NDArray, np
@@ -18,9 +18,7 @@ from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256, remove, storage_error
 from zoo.weights import plain_networks
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 NAMES = paths.CONFIGS / "weights" / "imagenet_class_index.json"

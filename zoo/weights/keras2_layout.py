@@ -2,14 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core.errors import ZooError
-from zoo.weights.formats import RejectedFileError, Weights
+from zoo.weights.formats import Arrays, RejectedFileError, Weights
 from zoo.weights.keras_layout import NESTED, Text, Tree, by_layer, join, layers_of
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
 
 # An attribute must fit into an object header, 64 KiB; Keras splits longer lists into ``name0``, ``name1``, ...
 MOST_ATTRIBUTE_BYTES = 64_512

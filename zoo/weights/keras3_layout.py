@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core.errors import ZooError, listed
-from zoo.weights.formats import Weights, natural
+from zoo.weights.formats import Arrays, Weights, natural
 from zoo.weights.keras_layout import NESTED, KerasConfig, Tree, by_layer, join, layers_of
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
 
 # Weights of a layer in the order of their numbers in Keras 3.
 _KERNEL = ("kernel", "bias")

@@ -6,13 +6,10 @@ Both are converted from and to ``layer/weight`` -> float32. A :class:`Tree` is t
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core.errors import ZooError
-from zoo.weights.formats import Weights
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays, Weights
 
 Text = str | list[str]
 # Keras's configuration of a model or a layer, as in JSON.

@@ -8,16 +8,13 @@ those whose length matches their shape.
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zoo.config.schemas.common import Arguments
 from zoo.weights import formats
-from zoo.weights.formats import RejectedFileError, Weights, natural
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays, RejectedFileError, Weights, natural
 
 NAME = "manifest.json"
 _KIND = "manifest of raw float32"

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from zoo.weights.formats import Arrays
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from zoo.weights.formats import Arrays
-
     # Products of numpy's arrays have no declared type.
     Array = Any
 

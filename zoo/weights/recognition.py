@@ -8,21 +8,17 @@ constructions are converted exactly: biases before a batch normalization, other 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.config.schemas.common import Arguments
 from zoo.core.errors import listed
 from zoo.weights import architectures, model_config
 from zoo.weights.architectures import Step
-from zoo.weights.formats import Weights
+from zoo.weights.formats import Arrays, Weights
 from zoo.weights.keras_layout import NESTED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from zoo.weights.formats import Arrays
 
 EPSILON = 1e-3
 SYMMETRIC: model_config.Scaling = ([127.5] * 3, [127.5] * 3)

@@ -4,20 +4,15 @@ The names of the weights in the zoo's file are those of the layers in ``zoo.mode
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.core import paths, schema
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError
 from zoo.weights import tflite
-from zoo.weights.formats import RejectedFileError, Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays, RejectedFileError, Weights
 
 TABLE = paths.CONFIGS / "weights" / "style_any.yaml"
 KIND = "TensorFlow Lite, style in one pass"

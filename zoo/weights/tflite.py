@@ -8,17 +8,13 @@ with weights checks every number.
 
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zoo.weights import formats
-from zoo.weights.formats import RejectedFileError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays, RejectedFileError
 
 MAGIC = b"TFL3"
 # The types of weight tensors by their number in the schema.

@@ -6,12 +6,8 @@ PyTorch stores the weight of a product as (out, in), the zoo as (in, out); both 
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from zoo.weights.formats import Weights, natural
-
-if TYPE_CHECKING:
-    from zoo.weights.formats import Arrays
+from zoo.weights.formats import Arrays, Weights, natural
 
 _OURS = {
     "self_attn.in_proj_weight": "attention_kernel",

@@ -4,13 +4,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_verb
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
     from zoo.certification.results import Certification
-    from zoo.cli.parser import Verbs
 
 SETTINGS = {
     "backend": "only this backend (default: all that work here)",

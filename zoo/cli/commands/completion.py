@@ -1,13 +1,9 @@
 """`zoo completion`: shell completion of verbs, options, groups and keys."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_verb
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core import console
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 EXAMPLES = """\
   bash:  eval "$(python -m zoo completion bash)"       in ~/.bashrc

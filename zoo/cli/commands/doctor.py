@@ -1,13 +1,9 @@
 """`zoo doctor`: examine this machine."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -1,14 +1,10 @@
 """`zoo env`: list, build and remove environments."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -4,15 +4,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.core.paths import existing_input
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 # More is not read: the cause of an error is near its end.
 MOST_BYTES = 1 << 26

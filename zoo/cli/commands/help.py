@@ -3,13 +3,9 @@
 import argparse
 import shutil
 import textwrap
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_verb
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core import console
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

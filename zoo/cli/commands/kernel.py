@@ -1,15 +1,11 @@
 """`zoo kernel`: install, list and remove Jupyter kernels of stacks."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from zoo.cli import stack_choice
-from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

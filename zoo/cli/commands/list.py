@@ -2,14 +2,10 @@
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import listed
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -1,15 +1,11 @@
 """`zoo report`: write an HTML page about runs, or print a table of all runs."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.cli.storage_table import NEWEST, say_left_out
 from zoo.core import console
 from zoo.core.errors import ZooError
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

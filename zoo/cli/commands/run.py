@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli import stack_choice
-from zoo.cli.parser import add_verb
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
     from zoo.environments.requirements import Metadata
 
 SUMMARY = "run a Python script of your own in a stack: built, proven, and explained where it fails"

@@ -2,15 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.cli import storage_table
-from zoo.cli.parser import add_actions, add_json, add_verb
+from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -1,12 +1,8 @@
 """`zoo serve`: serve models over HTTP, with a web page."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_verb
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
+from zoo.cli.parser import Verbs, add_verb
 
 EXAMPLES = """\
 settings of the server: host=127.0.0.1 port=8000 token=auto, and limits: `python -m zoo help serve` lists them.

@@ -1,14 +1,10 @@
 """`zoo tune`: search for the settings that reach a target fastest."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 EXAMPLES = """\
 settings of the search, among those of `train`, which hold for every trial:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zoo.cli import execution
-from zoo.cli.parser import add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 
 if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
     from zoo.config.overrides import Overrides
     from zoo.runs.evidence import Row
     from zoo.tasks.validate import Verdict

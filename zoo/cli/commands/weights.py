@@ -1,15 +1,11 @@
 """`zoo weights`: inspect and convert weights files."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from zoo.cli.parser import add_actions, add_verb
+from zoo.cli.parser import Verbs, add_actions, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
-
-if TYPE_CHECKING:
-    from zoo.cli.parser import Verbs
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import listed
 from zoo.core.files import files_below
 from zoo.data.images import reading, unknown_kinds
@@ -20,8 +20,6 @@ from zoo.data.images.reading import Reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-    Bytes = NDArray[np.uint8]
 
 READABLE = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".avif"),

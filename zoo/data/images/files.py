@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file
 from zoo.data.images import decode
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-    Bytes = NDArray[np.uint8]
 
 # Suffix -> Pillow's name of the format, and options for writing.
 WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {

@@ -3,18 +3,14 @@
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import existing_input
 from zoo.data import npy_images
 from zoo.data.images import decode, reading
 from zoo.data.images.reading import Reading
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 KINDS = f"Give an image ({decode.NAMES}), a folder of them, or a .npy array."
 

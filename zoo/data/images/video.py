@@ -13,16 +13,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file, storage_error
 from zoo.data.images.decode import MOST_PIXELS, UnreadableError
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 # Suffix -> ffmpeg's name of the format.
 FORMATS = {

@@ -8,19 +8,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
 from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tokenization
-
-if TYPE_CHECKING:
-    Arrays = dict[str, NDArray[Any]]
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
 CACHE_VERSION = 4

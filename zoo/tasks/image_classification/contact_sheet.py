@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
-
-    Bytes = NDArray[np.uint8]
 
 COLUMNS = 5
 ROWS = 4

@@ -16,18 +16,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode, reading
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent
 from zoo.protocol.request import StreamPart
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 KINDS = f"Give an image ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
 SLOTS = 3

@@ -4,14 +4,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_error
 from zoo.core.paths import siblings, user_path
@@ -26,9 +25,6 @@ from zoo.tasks import trained_run
 from zoo.tasks.style_transfer import images, pipeline
 from zoo.weights import io, manifest, style_any
 from zoo.weights.formats import Weights
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 MODEL = "style_transfer/fast"
 PAINTING_EDGE = 256

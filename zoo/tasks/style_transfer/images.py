@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data.images import decode, files
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

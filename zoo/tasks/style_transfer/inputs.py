@@ -3,11 +3,10 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, file_sha256, storage_error
 from zoo.core.paths import user_path
@@ -16,9 +15,6 @@ from zoo.data.sources import bundled_photos
 from zoo.runs import records
 from zoo.runs.records import Json
 from zoo.tasks.style_transfer import images
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 ASSETS = paths.ROOT / "assets"
 

@@ -2,13 +2,12 @@
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.files import file_sha256, storage_error
 from zoo.data.images import files
 from zoo.execution import worker_process
@@ -21,9 +20,6 @@ from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
 from zoo.weights import feature_networks
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 
 def train(overrides: Overrides) -> Run:

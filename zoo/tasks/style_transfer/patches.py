@@ -2,16 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
 from zoo.data.images import decode
 from zoo.execution.array_queue import ArrayQueue
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 AHEAD = 4
 # Edge of the crops as a share of the photo's shorter side.

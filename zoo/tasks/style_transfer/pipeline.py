@@ -5,17 +5,13 @@ Results are encoded as they arrive, so that an interrupted run keeps its complet
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Bytes, np
 from zoo.data.images import decode, files, video
 from zoo.execution.array_queue import ArrayQueue
 from zoo.protocol.events import ArtifactEvent, Event
 from zoo.tasks.style_transfer import images
-
-if TYPE_CHECKING:
-    Bytes = NDArray[np.uint8]
 
 AHEAD = 2
 
