@@ -169,6 +169,17 @@ def _paint(page: Page, picture: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_requests_are_described_with_commands(page: Page, address: str) -> None:
+    page.browser.get(f"{address}/docs")
+    page.until(lambda: len(page.all(".api section")) > 8)
+    sections = {row.find_element("css selector", "h2").text: row.text for row in page.all(".api section")}
+    assert f"curl '{address}/v1/models'" in sections["GET /v1/models"]
+    review = sections["POST /v1/models/reviews:predict"]
+    assert """-H 'Content-Type: application/json' -d '{"instances":[""" in review
+    assert f"'{address}/v1/models/reviews:predict'" in review
+
+
+@pytest.mark.slow
 def test_the_arrow_keys_change_the_model(page: Page) -> None:
     from selenium.webdriver.common.keys import Keys
 

@@ -230,7 +230,7 @@ def test_other_names_and_pages_of_others_are_refused(server: Server, headers: di
 def test_the_page_needs_nothing_from_outside(server: Server) -> None:
     page = server.get("/")
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    for path in ("/", "/page.css", "/page.js"):
+    for path in ("/", "/page.css", "/page.js", "/docs", "/docs.js"):
         text = server.get(path).text
         assert text
         assert "://" not in text.replace("http://www.w3.org", "")

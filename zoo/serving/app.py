@@ -15,11 +15,10 @@ from zoo.runs.records import Json
 from zoo.serving import openapi
 from zoo.serving.decoders import Decoders
 from zoo.serving.errors import RequestError
+from zoo.serving.guard import PAGE
 from zoo.serving.metrics import Metrics
 from zoo.serving.served import Served
 
-PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
-        "/page.js": ("page.js", "text/javascript")}  # fmt: skip
 HERE = Path(__file__).parent
 _PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
 Handler = Callable[[Request], Awaitable[Response]]

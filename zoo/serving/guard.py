@@ -19,7 +19,10 @@ from zoo.serving.metrics import Metrics
 # For monitoring; without information on the models.
 OPEN = ("/healthz", "/readyz")
 # The page has no secrets; its requests need the token.
-PAGE = ("/", "/page.css", "/page.js")
+# Path -> file and its type: the same for everyone.
+PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
+        "/page.js": ("page.js", "text/javascript"), "/docs": ("docs.html", "text/html"),
+        "/docs.js": ("docs.js", "text/javascript")}  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -86,8 +89,8 @@ class Guard:
     def _check(self, scope: Scope, headers: dict[bytes, str]) -> None:
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            words = "The server is not called so: other names are given by hosts=NAME,NAME"
-            raise RequestError(421, f"{words}. It was called {', '.join(hosts)[:200]!r}")
+            asked = ", ".join(hosts)[:200]
+            raise RequestError(421, f"{asked!r} is not a name of this server: hosts=NAME,NAME adds names")
         origin = headers.get(b"origin")
         if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
             raise RequestError(403, "Pages of other servers may not use this one")

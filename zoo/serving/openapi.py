@@ -5,19 +5,19 @@ from zoo.runs.records import Json
 from zoo.serving.inputs import MOST_INSTANCES, MULTIPART
 
 STATUSES = {
-    "400": "what was sent is malformed",
+    "400": "the request is malformed",
     "401": "the token is missing or wrong",
-    "403": "a page of another server asked",
+    "403": "the request came from a page of another server",
     "404": "there is no such model",
     "405": "there is no such method",
-    "408": "the body came too slowly",
+    "408": "the body arrived too slowly",
     "413": "the body or a text is too large",
-    "415": "the type of the body is not known",
-    "421": "the server is not called so",
+    "415": "the type of the body is unknown",
+    "421": "the host name in the request is not a name of this server",
     "422": "an image or a text cannot be used",
-    "429": "too many requests wait: come again after Retry-After seconds",
-    "503": "the worker was lost or is not ready: come again after Retry-After seconds",
-    "504": "there was no answer in time",
+    "429": "too many requests wait: try again after Retry-After seconds",
+    "503": "the worker is not ready: try again after Retry-After seconds",
+    "504": "the model did not answer in time",
 }
 TEXT: Json = {"type": "string"}
 BINARY: Json = {"schema": {"type": "string", "format": "binary"}}
@@ -31,10 +31,10 @@ FILES: Json = IMAGES | {
 def describe(models: dict[str, Json]) -> Json:
     """Return the description of a server from model -> suffix of its address -> operation."""
     operations: Json = {
-        "/healthz": _get("Tell that the server runs", {"status": {"type": "string"}}),
-        "/readyz": _get("Tell whether every model is ready", {"ready": {"type": "boolean"}}),
+        "/healthz": _get("Report that the server runs", {"status": {"type": "string"}}),
+        "/readyz": _get("Report whether every model is ready", {"ready": {"type": "boolean"}}),
         "/v1/models": _get("List the models", {"models": {"type": "array", "items": {"type": "object"}}}),
-        "/metrics": {"get": _operation("Figures for Prometheus", {"text/plain": {"schema": {"type": "string"}}})},
+        "/metrics": {"get": _operation("Metrics for Prometheus", {"text/plain": {"schema": {"type": "string"}}})},
     }
     for name, special in models.items():
         address = f"/v1/models/{name}"

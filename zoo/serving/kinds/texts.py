@@ -19,7 +19,7 @@ from zoo.tasks.text import predict
 class Kind(Classifier):
     """A classifier of texts, each a row of tokens."""
 
-    task, summary = "text_classifier", "Tell the class of a text"
+    task, summary = "text_classifier", "Classify a text"
     instance = {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}  # noqa: RUF012
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
