@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-WIDTH, ROW, LETTER, EDGE, FONT = 104, 20, 8.0, 18, 13.3
+WIDTH, ROW, LETTER, EDGE, FONT = 114, 20, 8.0, 18, 13.3
 BACKGROUND, TEXT, DIM, GREEN, BLUE = "#0f1720", "#e6edf3", "#9aa7b4", "#7ee787", "#79c0ff"
 EPOCH = re.compile(r"epoch +\d+/\d+ ")
 SHOWN = 2

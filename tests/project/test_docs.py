@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import CHECKOUT
+from tests.support import CHECKOUT, scripts
 from zoo.cli import parser
 from zoo.cli.main import main
 from zoo.config.overrides import Overrides
@@ -149,3 +149,12 @@ def test_every_command_of_the_command_line_is_on_its_page() -> None:
     page = (CHECKOUT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     assert verbs
     assert verbs == set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE))
+
+
+def test_the_badges_state_the_facts_of_the_package() -> None:
+    drawn = scripts.load("maintenance/badges").badges()
+    first_page = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert len(drawn) == 4
+    for name, content in drawn.items():
+        assert (CHECKOUT / "assets" / name).read_text(encoding="utf-8") == content
+        assert f"](assets/{name})" in first_page
