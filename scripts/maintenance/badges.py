@@ -15,11 +15,7 @@ LETTER, EDGE, HEIGHT = 6.2, 8, 20
 def badges() -> dict[str, str]:
     """Return the SVG of each badge by the name of its file."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    systems = [row.rpartition(" :: ")[2] for row in project["classifiers"] if row.startswith("Operating System")]
-        row.rpartition(" :: ")[2].replace("MacOS", "macOS")
-        for row in project["classifiers"]
-        if row.startswith("Operating System")
-    ]
+    systems = [row.rpartition(" :: ")[2] for row in project["classifiers"] if row.startswith("Operating")]
     facts = {
         "python": re.sub(r">=(.*)", r"\1 or newer", project["requires-python"]),
         "license": project["license"],
