@@ -11,11 +11,13 @@ from typing import Any
 
 import hypothesis
 import pytest
+from PIL import Image
 
 from tests.support import CHECKOUT, SUPPORT, alone, real_stacks, rings
 from tests.support.once import once
 from zoo.core import paths
 from zoo.data import array_datasets
+from zoo.data.images import decode
 from zoo.environments import store
 from zoo.execution import stopping
 from zoo.runs import plots
@@ -23,6 +25,13 @@ from zoo.runs import plots
 # The same examples every time, however slow the machine: scripts/maintenance/fuzz.py searches for others.
 hypothesis.settings.register_profile("zoo", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("zoo")
+
+
+@pytest.fixture
+def without_heif(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take Pillow's decoder of HEIC away, which the tests have and users may not."""
+    decode.formats()  # registers it once
+    monkeypatch.delitem(Image.OPEN, "HEIF")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import pillow_heif
 import pytest
 from PIL import Image
 
@@ -137,6 +138,7 @@ def bomb(path: Path, side: int) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("without_heif")
 def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     half_red().resize((800, 600)).save(tmp_path / "whole.jpg")
     whole = (tmp_path / "whole.jpg").read_bytes()
@@ -219,3 +221,16 @@ def test_decoding_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(decode, "MOST_SECONDS", 0.001)
     with pytest.raises(decode.UnreadableError, match=r"it takes longer than 0\.001 s to decode"):
         decode.decode(tmp_path / "slow.jpg", (8, 8))
+
+
+def test_photos_of_a_phone(tmp_path: Path) -> None:
+    """HEIC, as pillow-heif writes and reads it, stored turned as phones do."""
+    photo = half_red().resize((80, 60))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    pillow_heif.from_pillow(photo.rotate(90, expand=True)).save(tmp_path / "a.HEIC", quality=95, exif=exif.tobytes())
+    pixels = decode.decode(tmp_path / "a.HEIC", (60, 80))
+    assert np.abs(pixels.astype(int) - np.asarray(photo, int)).mean() < 4
+    (tmp_path / "cut.heic").write_bytes((tmp_path / "a.HEIC").read_bytes()[:200])
+    with pytest.raises(decode.UnreadableError, match="damaged"):
+        decode.decode(tmp_path / "cut.heic", SIZE)

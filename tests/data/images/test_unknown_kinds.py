@@ -12,7 +12,7 @@ TRANSPORT = b"G" + bytes(187) + b"G"
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"\0\0\0\x18ftypheic", "it is HEIC, which cannot be read here; save it as JPEG: `sips -s format jpeg 'a b'"),
+        (b"\0\0\0\x18ftypheic", "it is HEIC"),
         (b"\0\0\0\x18ftypavif", "it is AVIF"),
         (b"\0\0\0\x18ftypisom", "it is a video; extract its frames: mkdir frames && ffmpeg -i 'a b'"),
         (b"\x1aE\xdf\xa3", "it is a video"),
@@ -30,6 +30,14 @@ def test_a_file_is_named_by_its_first_bytes(tmp_path: Path, content: bytes, word
     path = tmp_path / "a b"
     path.write_bytes(content)
     assert unknown_kinds.describe(path).startswith(words)
+
+
+@pytest.mark.usefixtures("without_heif")
+def test_heic_without_its_decoder(tmp_path: Path) -> None:
+    (tmp_path / "a b").write_bytes(b"\0\0\0\x18ftypheic")
+    reason = unknown_kinds.describe(tmp_path / "a b")
+    assert "[heic]" in reason
+    assert "or save it as JPEG: `sips -s format jpeg 'a b' --out 'a b.jpg'` on macOS" in reason
 
 
 def test_a_suffix_of_heic_is_believed_where_the_content_says_nothing(tmp_path: Path) -> None:

@@ -172,6 +172,7 @@ def test_paths_from_standard_input(zoo: Zoo, tmp_path: Path, monkeypatch: pytest
     assert not list(folder.glob("*.png"))
 
 
+@pytest.mark.usefixtures("without_heif")
 def test_a_name_that_is_no_text_in_a_reason(zoo: Zoo, tmp_path: Path) -> None:
     photo(tmp_path / "in" / "a.png", 3)
     (tmp_path / "in" / os.fsdecode(b"\xe4.jpg")).write_bytes(b"\0\0\0\x18ftypheic" + bytes(200))

@@ -161,6 +161,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
         ((), "input is missing"),
     ],
 )
+@pytest.mark.usefixtures("without_heif")
 def test_mistakes_are_told_in_words(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
 ) -> None:

@@ -26,12 +26,12 @@ READABLE = (
     *(".ppm", ".pgm", ".pbm", ".pnm"),
 )
 NAMES = listed(READABLE)
-# Files with these names are tried; HEIC cannot be decoded, but is reported instead of ignored.
+# Files with these names are tried; HEIC needs pillow-heif, and is reported without it instead of ignored.
 SUFFIXES = (*READABLE, ".heic", ".heif")
 # What looks like the suffix of a different kind of file: .txt, but not .1 or .jpg_large.
 _SUFFIX = re.compile(r"\.(?!jpe?g|png)[a-z][a-z0-9]{0,6}~?")
 # Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
-FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM")
+FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM", "HEIF")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
 MOST_PIXELS = 89_478_485
 # Limit on the time to decode: a file of many progressive scans or long comments takes minutes.
@@ -106,7 +106,6 @@ def _opened(path: Path, how: Reading) -> "Image":
 
     from zoo.data.images import pixels
 
-    _prepare()
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe could block forever
@@ -152,6 +151,7 @@ class Timed(io.BufferedReader):
 def formats() -> list[str]:
     from PIL import Image
 
+    _prepare()
     return [name for name in FORMATS if name in Image.OPEN]
 
 
@@ -161,6 +161,10 @@ def _prepare() -> None:
     from PIL import Image
 
     Image.init()
+    with contextlib.suppress(ImportError):
+        import pillow_heif
+
+        pillow_heif.register_heif_opener(thumbnails=False)
     # Set globally, because warning filters are shared by the threads that decode images.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)

@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
+from zoo.core import paths
 from zoo.core.files import files_below
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
@@ -90,7 +91,11 @@ def describe(path: Path) -> str:
     if brand in _HEIC or (not brand and path.suffix.lower() in (".heic", ".heif")):
         jpeg = shlex.quote(f"{path.stem}.jpg")
         commands = f"`sips -s format jpeg {name} --out {jpeg}` on macOS, `heif-convert {name} {jpeg}` elsewhere"
-        return f"it is HEIC, which cannot be read here; save it as JPEG: {commands}"
+        from PIL import Image
+
+        if "HEIF" in Image.OPEN:
+            return "it is HEIC, but damaged"
+        return f"it is HEIC. To read it, run `{paths.install_command('heic')}`, or save it as JPEG: {commands}"
     if brand in _AVIF:
         return "it is AVIF, which this Pillow cannot read; save it as JPEG or PNG"
     if brand or _is_video(head):
