@@ -107,7 +107,7 @@ def _changed(composed: compose.Composed[Settings]) -> list[str]:
     rows = [f"{key:<{wide}}  {values[key]!s:<12} (set by {layer})" for key, layer in own.items()]
     return [
         *sorted(rows, key=lambda row: "(set by user)" not in row),
-        "all others: defaults (--cfg job prints them)",
+        "remaining settings: defaults (--cfg job prints them)",
     ]
 
 

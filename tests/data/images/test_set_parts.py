@@ -154,6 +154,7 @@ def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) ->
     [
         (("images_001/images", "images_002/images"), "shares of one set"),
         (("images_part_1", "images_part_2"), "shares of one set"), (("batch1", "batch2"), "shares of one set"),
+        (("imagesa/a/a", "imagesb/b/b"), "shares of one set"), (("Part A", "Part B"), "shares of one set"),
         (("aligned", "crop_part1"), "copies of the same images"),
     ],
 )  # fmt: skip
@@ -231,6 +232,7 @@ def test_parts_without_classes_name_the_table_of_labels(tmp_path: Path) -> None:
     ("name", "kind"),
     [
         ("cats.zip", "an archive"), ("a/clip.AVI", "a video"), ("train/x/1.dcm", "a medical image"),
+        ("a/1.svg", "an image of an unsupported format"), ("a/1.NEF", "a raw photograph"), ("a.csv", "a table"),
         ("train00.tfrec", "an array or a table of images"), ("data_batch_1", "not an image"),
     ],
 )  # fmt: skip
@@ -240,3 +242,25 @@ def test_what_a_folder_contains_instead_of_images_is_named(tmp_path: Path, name:
     (tmp_path / "README.md").write_text("About.") if name != "data_batch_1" else None
     with pytest.raises(ZooError, match=f"files such as {name}, which is {kind}"):
         folder_scan.scan(str(tmp_path))
+
+
+def test_spellings_of_one_class_are_refused(tmp_path: Path) -> None:
+    lay(tmp_path / "set", "Cat/1.png", "cat/2.png", "dog/3.png")
+    with pytest.raises(ZooError, match="'Cat' and 'cat', which differ in capitals or blanks only"):
+        folder_scan.scan(str(tmp_path / "set"))
+    assert len(folder_scan.scan(str(tmp_path / "set"), "classes").class_names) == 3
+    assert folder_scan.scan(str(lay(tmp_path / "letters", "A/1.png", "a/2.png"))).class_names == ["A", "a"]
+
+
+def test_loose_images_and_folders_within_classes_are_reported(tmp_path: Path) -> None:
+    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "new.png", "notes.txt.png")
+    (tmp_path / "notes.txt").touch()
+    _, loose, inner = folder_scan.scan(str(tmp_path)).notes
+    assert loose.startswith("Not used: 2 images next to class folders, such as new.png")
+    assert "such as a/abbey, are of the class a." in inner
+
+
+def test_backslashes_in_names_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(lay(tmp_path, "train\\cat\\1.png")))
+    assert "unpack the archive with `unzip`" in caught.value.remedy

@@ -23,6 +23,8 @@ TRANSPORT = b"G" + bytes(187) + b"G"
         (b"GIF8" + TRANSPORT[4:], "it is not an image"),
         (b"  %PDF-1.7", "it is a PDF document; save it as PNG"),
         (b"<svg", "it is an SVG drawing"),
+        (b"version https://git-lfs.github.com/spec/v1", "it is a pointer to a file that git-lfs did not fetch"),
+        (b"<!DOCTYPE html>", "it is a web page; download the image itself"),
         (b"", "it is not an image of a supported format"),
     ],
 )

@@ -167,11 +167,17 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
 
 
-def test_json_lines_are_read_as_a_text_with_a_note(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"text": "to be or not to be"}\n' * 9)
-    row = LanguageData(name="text_file", root=str(tmp_path / "a.jsonl"))
-    (note,) = dataset.prepare(row, 1).info.notes
-    assert note.endswith("a.jsonl is JSON lines: names and quotation marks are learned as text")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"text": "to be"}\n', "JSON lines: names and quotation marks"),
+        ("<!DOCTYPE html>\n<p>to be", "HTML: its tags"),
+    ],
+)
+def test_markup_is_read_as_a_text_with_a_note(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.txt").write_text(text * 9)
+    (note,) = dataset.prepare(LanguageData(name="text_file", root=str(tmp_path / "a.txt")), 1).info.notes
+    assert f"{words} are learned as text" in note
 
 
 def test_the_vocabulary_is_learned_from_training_texts_only(tmp_path: Path) -> None:

@@ -77,6 +77,12 @@ def test_documents_are_not_read_as_texts(tmp_path: Path, content: bytes, kind: s
         sources.source_of(row("text_folder", root)).read()
 
 
+def test_lines_before_the_header_of_a_table_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Survey export\n\ntext,label\n" + "fine,good\ndull,bad\n" * 5)
+    with pytest.raises(ZooError, match=r"line 1: 'Survey export' is not a row of a table"):
+        sources.source_of(row("text_table", tmp_path / "a.csv")).read()
+
+
 def test_a_column_of_identifiers_is_not_one_of_labels(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,text\n" + "".join(f"{number},some text\n" for number in range(30)))
     settings = row("text_table", tmp_path / "a.csv", label_column="id")

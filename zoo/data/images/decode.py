@@ -185,13 +185,12 @@ def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -
         if unreadable is not None:
             unreadable.append((str(closed), error.strerror or str(error)))
 
-    return (name for name in files_below(folder, failed) if _is_named(folder, name))
+    return (name for name in files_below(folder, failed) if is_named(os.path.join(folder, name)))
 
 
-def _is_named(folder: Path, name: str) -> bool:
+def is_named(path: str | Path) -> bool:
     """Return whether a file has the suffix of an image or, without any known suffix, begins like one."""
-    suffix = os.path.splitext(name)[1].lower()
+    suffix = os.path.splitext(path)[1].lower()
     if suffix in SUFFIXES or _SUFFIX.fullmatch(suffix):
         return suffix in SUFFIXES
-    path = os.path.join(folder, name)
     return os.path.isfile(path) and unknown_kinds.begins_like_an_image(path)

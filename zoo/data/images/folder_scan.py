@@ -1,7 +1,7 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zoo.core.errors import ZooError, counted, listed, nearest
@@ -136,8 +136,28 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
         parts=[part for _, _, part in rows if part],
         unreadable=unreadable,
         empty_classes=sorted({name for _, _, name in chosen} - trained),
-        notes=[*notes, _counts(classes, files_by_class)],
+        notes=[*notes, _counts(classes, files_by_class), *_unclear(path, files_by_class)],
     )
+
+
+def _unclear(path: Path, files_by_class: dict[tuple[str, str, str], list[str]]) -> Iterator[str]:
+    """Yield sentences on images next to class folders, and on folders within them."""
+    parents = {path / prefix for _, prefix, _ in files_by_class}
+    loose = [file for parent in sorted(parents) for file in sorted(parent.glob("*.*")) if decode.is_named(file)]
+    if loose:
+        shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
+        yield f"Not used: {shown}. Move each into the folder of its class"
+    inner = {
+        key: {file.removeprefix(f"{key[1]}{key[2]}/").rpartition("/")[0].partition("/")[0] for file in files} - {""}
+        for key, files in files_by_class.items()
+    }
+    several = [(key[1] + key[2], sorted(names)) for key, names in inner.items() if len(names) > 1]
+    if several:
+        folder, names = several[0]
+        yield (
+            f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {folder}. If "
+            "the inner folders are the classes, move them into one folder"
+        )
 
 
 def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[str]]) -> str:
@@ -163,6 +183,10 @@ def _without_classes(
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         return ZooError(f"{path} {message}{reasons}", f"The class folders are further down: data.root={inner}")
     remedy = labels + LAYOUT
+    if loose and "\\" in loose:
+        remedy = (
+            "Its names contain backslashes instead of folders: unpack the archive with `unzip`, which makes folders."
+        )
     if loose and classes and not labels:
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:

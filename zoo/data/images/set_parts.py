@@ -98,6 +98,14 @@ def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, s
 
 def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]]) -> None:
     """Raise an error for folders that may be classes or parts of a data set, and describe both readings."""
+    spellings: dict[str, str] = {}
+    for name in folders:
+        other = spellings.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name and len(name) > 1:  # a and A are characters
+            raise ZooError(
+                f"{path} has the folders {other!r} and {name!r}, which differ in capitals or blanks only",
+                "Join them into one, or add data.layout=classes if they are two classes.",
+            )
     loose = [name for name in folders if WORDS.get(name.lower(), "train") != "train" and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
@@ -152,8 +160,8 @@ def _refuse_shares(path: Path, folders: list[str], inside: dict[str, list[str]])
     full = [name for name in folders if next(decode.iter_images(path / name), None)]
     if len(full) < 2 or any(len(inside[name]) > 1 for name in full):
         return
-    stems = {re.sub(r"\d+", "0", name) for name in full}
-    alike = len(stems) == 1 and _SHARES.fullmatch(min(stems)) and "0" in min(stems)
+    stems = [{re.sub(end, "0", name) for name in full} for end in (r"\d+", r"[ _.-]?[A-Za-z]$")]
+    alike = any(len(each) == 1 and "0" in min(each) and _SHARES.fullmatch(min(each)) for each in stems)
     what = "shares of one set" if alike else "copies of the same images" if _are_copies(path, full) else ""
     if what:
         raise ZooError(

@@ -14,8 +14,11 @@ _AVIF = (b"avif", b"avis")
 _VIDEOS = (b"\x1aE\xdf\xa3", b"\0\0\x01\xba", b"\0\0\x01\xb3", b"FLV", b"OggS", b"0&\xb2u\x8ef\xcf\x11")
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 _DOCUMENTS = {b"%PDF": "a PDF document", b"%!PS": "a PostScript document", b"<svg": "an SVG drawing", b"<?xml": "XML"}
-
-
+_MISSING = {
+    b"version https://git-lfs": "it is a pointer to a file that git-lfs did not fetch; run: git lfs pull",
+    b"<!DOCTYPE": "it is a web page; download the image itself",
+    b"<html": "it is a web page; download the image itself",
+}
 # What users write for a camera, or for a stream of images.
 _CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
 VIDEO_SUFFIXES = (
@@ -59,6 +62,15 @@ _OTHER = (
         (".npy", ".npz", ".mat", ".pkl", ".tfrec", ".tfrecord", ".h5", ".hdf5", ".parquet", ".arrow", ".idx"),
         "an array or a table of images", "Write each image as a PNG file into a folder of its class.",
     ),
+    (
+        (".svg", ".eps", ".psd", ".jp2", ".jxl", ".tga", ".exr", ".pdf"), "an image of an unsupported format",
+        "Convert each to PNG, such as with ImageMagick.",
+    ),
+    (
+        (".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".rw2", ".orf"), "a raw photograph",
+        "Convert each to JPEG, such as with darktable-cli or RawTherapee.",
+    ),
+    ((".csv", ".tsv"), "a table", "Write each image as a PNG file into a folder of its class."),
 )  # fmt: skip
 
 
@@ -72,7 +84,7 @@ def instead(folder: Path) -> tuple[str, str] | None:
     return f", but files such as {name}, which is {kind}", remedy
 
 
-def begins_like_an_image(path: str) -> bool:
+def begins_like_an_image(path: str | Path) -> bool:
     try:
         with open(path, "rb") as stream:
             head = stream.read(16)
@@ -100,6 +112,9 @@ def describe(path: Path) -> str:
         return "it is AVIF, which this Pillow cannot read; save it as JPEG or PNG"
     if brand or _is_video(head):
         return f"it is a video; extract its frames: mkdir frames && ffmpeg -i {name} frames/%05d.png"
+    for first, reason in _MISSING.items():
+        if head.lstrip().startswith(first):
+            return reason
     for first, kind in _DOCUMENTS.items():
         if head.lstrip().startswith(first):
             return f"it is {kind}; save it as PNG"

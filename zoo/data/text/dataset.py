@@ -191,8 +191,12 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     if not any(piece.strip() for piece in read()):
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
-    if foreign_formats.is_json_lines(next(iter(read()))):
-        notes.append(f"{path} is JSON lines: names and quotation marks are learned as text")
+    first = next(iter(read()))
+    if foreign_formats.is_json_lines(first) or foreign_formats.is_markup(first):
+        what = (
+            "XML or HTML: its tags" if foreign_formats.is_markup(first) else "JSON lines: names and quotation marks"
+        )
+        notes.append(f"{path} is {what} are learned as text")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         most = int(sum(map(len, read())) * (1 - row.validation))

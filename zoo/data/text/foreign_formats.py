@@ -43,7 +43,7 @@ def refuse_content(content: bytes, name: str, wanted: str) -> None:
 def refuse_markup(path: Path, text: str) -> None:
     """Raise an error if a text is JSON, JSON lines, XML or HTML."""
     start = text[: 1 << 16].lstrip()
-    if start[:5].lower() in ("<?xml", "<!doc", "<html"):
+    if is_markup(start):
         raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")
     if start[:1] not in ("{", "["):
         return
@@ -52,6 +52,10 @@ def refuse_markup(path: Path, text: str) -> None:
         return
     call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
     raise ZooError(f"{path} is JSON, not a table", _PANDAS.format(call=call))
+
+
+def is_markup(text: str) -> bool:
+    return text.lstrip()[:5].lower() in ("<?xml", "<!doc", "<html")
 
 
 def is_json_lines(text: str) -> bool:

@@ -111,7 +111,8 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         names = listed(path.name for _, path in stems) or "no file"
         raise ZooError(
             f"{root} does not hold one train and one test table, but {names}",
-            "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels.",
+            "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels. "
+            "Join tables of one class each into one, with a column of the class.",
         )
     left = [path.name for stem, path in stems if stem in _THIRD]
     return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []

@@ -108,6 +108,10 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
     key, name = lacking[0] if lacking else columns[0]
+    if len(first) < 2 and sum(len(cells) > 1 for cells in some) > len(some) / 2:
+        return ZooError(
+            f"{path}, line 1: {first[0][:60]!r} is not a row of a table", "Remove what precedes its header."
+        )
     if len(first) < 2 and len(columns) > 1:
         return ZooError(
             f"{path} has only one column with each of the supported delimiters",
