@@ -35,6 +35,8 @@ BRITISH = re.compile(
     r"|ation))\b",
     re.IGNORECASE,
 )
+# Programs and patterns in strings are not messages.
+PROGRAM = re.compile(r"^(?:import |function |_zoo_\w+\(\)|let |\^\\W)", re.MULTILINE)
 YAML_PROSE = re.compile(r"^[- ]*(?:title|cause|remedy|about): *(.+(?:\n +(?![\w-]+:)[^- ].*)*)", re.MULTILINE)
 # (file, part of the line): phrases that are right where they are.
 EXCEPTIONS = (
@@ -85,6 +87,8 @@ def messages() -> Iterator[Text]:
                 text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
+            if PROGRAM.search(text):
+                continue
             if id(node) not in excepted and len(re.findall(r"[A-Za-z]{2,}", text)) >= 3 and " " in text:
                 yield Text(path, getattr(node, "lineno", 1), text)
     for file in sorted([*ROOT.glob("zoo/explain/issues/*.yaml"), *ROOT.glob("configs/**/*.yaml")]):

@@ -5,6 +5,8 @@ import pytest
 from tests.support import scripts
 
 MOST_WORDS_A_SENTENCE = 15.0
+# Lower it whenever the number of long sentences falls.
+LONG, MOST_LONG_MESSAGES = 25, 95
 
 
 def test_pages_have_no_banned_phrase() -> None:
@@ -16,6 +18,18 @@ def test_sentences_of_pages_are_short() -> None:
     prose = scripts.load("maintenance/prose")
     lengths = [words for words, _ in prose.sentences(list(prose.documentation()))]
     assert sum(lengths) / len(lengths) <= MOST_WORDS_A_SENTENCE
+
+
+def test_few_messages_have_long_sentences() -> None:
+    prose = scripts.load("maintenance/prose")
+    lengths = prose.sentences(list(prose.messages()))
+    assert len([place for words, place in lengths if words > LONG]) <= MOST_LONG_MESSAGES
+
+
+def test_programs_in_strings_are_no_messages() -> None:
+    prose = scripts.load("maintenance/prose")
+    assert prose.PROGRAM.search("import os, sys\nprint(os.name)")
+    assert not prose.PROGRAM.search("Cannot import os.\nAsk for help with the function X")
 
 
 @pytest.mark.parametrize("kind", ["messages", "docstrings"])

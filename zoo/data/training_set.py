@@ -133,8 +133,8 @@ def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
         test, train = twice.examples[0]
         console.warn(
             f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) are also used for "
-            f"training ({twice.identical:,} identical files), such as {test} and {train}: "
-            "the test accuracy will be too high"
+            f"training ({twice.identical:,} identical files), such as {test} and {train}. "
+            "The test accuracy will be too high"
         )
     if twice.contradictions:
         shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)

@@ -33,8 +33,8 @@ NETWORK = (
 )  # fmt: skip
 
 SPACE_REMEDY = (
-    "Free some space (`python -m zoo env list` shows what the environments hold, `python -m zoo env remove NAME` "
-    "deletes one), or set ZOO_CACHE, and UV_CACHE_DIR for downloads, to folders on another disk."
+    "Free some space: `python -m zoo env list` shows the environments, `python -m zoo env remove NAME` deletes one. "
+    "Or set ZOO_CACHE, and UV_CACHE_DIR for downloads, to folders on another disk."
 )
 
 

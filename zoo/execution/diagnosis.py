@@ -63,7 +63,7 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         return f"The worker stopped: {outcome.error.message}"
     if outcome.silent_s:
         return (
-            f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended: its device or"
+            f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended. Its device or"
             " driver hangs, or a step takes longer than trainer.hang_minutes allows"
         )
     if outcome.returncode < 0:

@@ -35,14 +35,14 @@ def _writer(framework, folder):
     """Return a function of metrics and step that writes them, and one that closes the file."""
     if not devices.capabilities(framework)["tensorboard"]:
         raise UserError(
-            "tensorboard=true: %s has no writer of event files; leave it out, or take a stack of TensorFlow, such as"
+            "tensorboard=true: %s has no writer of event files. Remove it, or use a stack of TensorFlow, such as"
             " stack=tf-2.21" % framework
         )
     try:
         return {"tensorflow": _of_tensorflow, "torch": _of_torch}[framework](folder)
     except ImportError as error:
         raise UserError(
-            "tensorboard=true: this stack lacks what writes event files (%s); leave it out, or take a stack of"
+            "tensorboard=true: this stack has no writer of event files (%s). Remove it, or use a stack of"
             " TensorFlow, such as stack=tf-2.21, or backend.python= with an environment that has it" % error
         ) from error
 

@@ -23,8 +23,8 @@ before the script:
   --with PACKAGE[==VERSION]  a package in addition to the stack's; may be repeated
   --requirements FILE        packages, one a line
 
-In place of SCRIPT: -m MODULE, -c CODE, - (standard input), or nothing for an interactive prompt; options of Python
-itself, such as -u, may stand before it. Everything from there on is passed on untouched. Packages named in the inline
+In place of SCRIPT: -m MODULE, -c CODE, - (standard input), or nothing for an interactive prompt. Options of Python
+itself, such as -u, may stand before it. Everything from there on is passed on unchanged. Packages named in the inline
 metadata of the script (PEP 723) are added too.
 """
 

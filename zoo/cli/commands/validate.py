@@ -27,8 +27,8 @@ def add_parser(verbs: "Verbs") -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="train every recipe that is not validated on this machine yet, on every stack that runs here; model=, "
-        "backend= and stack= restrict it, data.root=FOLDER holds the data sets",
+        help="train every recipe that is not validated on this machine yet, on every stack that runs here. model=, "
+        "backend= and stack= restrict it; data.root=FOLDER holds the data sets",
     )
     parser.add_argument(
         "--write", action="store_true", help="write the evidence into the checkout, not into your own data folder"

@@ -25,8 +25,8 @@ KINDS = ("predictions", "features")
 @dataclass
 class InferOutput(Output):
     kind: str = setting(
-        "predictions", "predictions, or features: the output of a layer for each image, in features.npy, with the "
-        "names of the images in features.csv; output=features is the same", choices=KINDS)  # fmt: skip
+        "predictions", "predictions, or features: the output of a layer for each image, in features.npy. "
+        "features.csv holds the names of the images; output=features is the same", choices=KINDS)  # fmt: skip
     layer: str | None = setting(None, "layer of features; null means the one before the last", literal=True)
 
     def checks(self) -> list[str | None]:
@@ -160,6 +160,6 @@ class EvaluateConfig(ClassifierConfig):
     def checks(self) -> list[str | None]:
         missing = (
             "data is missing: give data=folder data.root=DIR with a folder for each class, or data=mnist, fashion or "
-            "digits; run=RUN alone evaluates the test part of the run's data"
+            "digits. run=RUN alone evaluates the test part of the run's data"
         )
         return [*super().checks(), missing if self.uses_own_data and not self.run else None]

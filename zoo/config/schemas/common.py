@@ -90,11 +90,11 @@ class Trainer(FaultTolerance):
         0.0, "decay of a moving average of the weights, such as 0.999; the average is validated and kept; 0 is none",
         at_least=0, at_most=0.99999)  # fmt: skip
     precision: str = setting(
-        "float32", "number format of the layers; the mixed ones need a stack that supports them; auto is "
+        "float32", "number format of the layers; the mixed ones need a stack that supports them. auto is "
         "mixed_bfloat16 if it is known to be faster; float64 is for comparing trainings on processors with Keras 3",
         choices=TRAINING_PRECISIONS)  # fmt: skip
     calibrate: bool | None = setting(
-        None, "first time a few steps at batch sizes and precisions of the recipe's range, and take the fastest; "
+        None, "first time a few steps at batch sizes and precisions of the recipe's range, and use the fastest. "
         "null does so on GPUs with preset=full", affects=SPEED)  # fmt: skip
     jit: bool = setting(
         False, "compile with XLA (Keras 3); slower for small networks on a CPU, impossible on Metal", affects=SPEED,
@@ -221,7 +221,7 @@ class TrainingData(TestData):
         0.1, "share of the training data set aside to select the best epoch", at_least=0, at_most=0.9
     )
     placement: str = setting(
-        "auto", "where the training data lie: device (PyTorch, JAX, MLX; without augmentation); host; auto is device "
+        "auto", "place of the training data: device (PyTorch, JAX, MLX; no augmentation) or host. auto is device "
         "on a GPU if they take at most a quarter of its memory", choices=PLACEMENTS, affects=SPEED)  # fmt: skip
 
 

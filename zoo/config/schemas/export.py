@@ -47,8 +47,8 @@ class ExportConfig(ClassifierConfig):
         None, "predictions in a thousand that may change; null: by the quantization", at_least=0, at_most=1000
     )
     compare_to: str = setting(
-        "auto", "what the export is compared with: run, the stack that trained it; rebuilt, the same weights in "
-        "stack export; auto, the run's stack if its environment exists",
+        "auto", "source of the comparison: run, the stack that trained it; rebuilt, the same weights in "
+        "stack export. auto, the run's stack if its environment exists",
         choices=("auto", "run", "rebuilt"))  # fmt: skip
     output: ExportOutput = field(default_factory=ExportOutput)
 

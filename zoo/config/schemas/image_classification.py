@@ -93,8 +93,8 @@ class DataSettings(TrainingData):
         "stretch", "how images get that size; crop keeps the middle and the proportions", choices=RESIZES,
         needs="data.name=folder")  # fmt: skip
     normalize: str = setting(
-        "model", "range of the pixels: as the model was made for; unit: 0 to 1; symmetric: -1 to 1; standard: mean "
-        "0, deviation 1; raw: 0 to 255", choices=NORMALIZATIONS)  # fmt: skip
+        "model", "range of the pixels: model, as the model was made for; unit, 0 to 1; symmetric, -1 to 1. "
+        "standard has mean 0 and deviation 1, raw is 0 to 255", choices=NORMALIZATIONS)  # fmt: skip
     strict: bool = setting(
         False, "stop at items that cannot be used, instead of skipping or correcting them", needs="data.name=folder"
     )

@@ -27,8 +27,8 @@ class GenerateConfig(Seeded, Settings):
 
     run: str | None = run_setting()
     input: str | None = setting(
-        None, "text to measure the model on, instead of generating: a file, - for standard input, the text itself, "
-        "or test, the end of the text that the training set aside", literal=True)  # fmt: skip
+        None, "text to evaluate the model on, instead of generating: a file, - for standard input, or the text. "
+        "test is the end of the text that the training set aside", literal=True)  # fmt: skip
     data: TestData = field(default_factory=TestData)
     prompt: str = setting("", "how the text begins; empty begins with the end of a line", literal=True)
     length: int = setting(500, "number of tokens to generate", at_least=1, at_most=1_000_000, needs="input=null")

@@ -21,8 +21,8 @@ class LauncherSettings:
         "local", "where runs are executed; local is this machine, ssh a list of hosts; launcher=NAME is the same",
         choices=launcher_names, affects=SPEED)  # fmt: skip
     jobs: int | None = setting(
-        None, "runs at a time at most; null means one on this machine, what the hosts of ssh have room for, and no "
-        "limit with slurm and ray", at_least=1, at_most=10_000, affects=SPEED)  # fmt: skip
+        None, "most runs at a time; null means one on this machine, and no limit with slurm and ray. "
+        "With ssh, null means what the hosts have room for", at_least=1, at_most=10_000, affects=SPEED)  # fmt: skip
     retries: int = setting(
         2, "how often a failed run of a sweep is tried again, from its last checkpoint", at_least=0, at_most=1000,
         affects=SPEED)  # fmt: skip

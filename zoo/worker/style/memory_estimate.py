@@ -32,7 +32,7 @@ def check(features, rows, columns, there=None):
     while fits > 64 and needed(features.network, features.precision, *_scaled(rows, columns, fits)) > there:
         fits -= 16
     raise UserError(
-        "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB: size=%d fits, of %d; "
+        "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB. size=%d fits, of %d. "
         "features=squeezenet and, where it is fast, precision=bfloat16 take less"
         % (columns, rows, size / 1e9, features.network, features.precision, there / 1e9, fits, longer)
     )
