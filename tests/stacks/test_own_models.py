@@ -71,6 +71,8 @@ start = keras.Input((12, 12, 3))
 good = keras.Model(start, network(keras.layers.Conv2D(4, 3, activation="relu")(start)))
 good.save("good.keras")
 good.save("good.h5")
+keras.Model(start, keras.layers.Conv2D(3, 1)(start)).save("map.keras")
+keras.Model(start, keras.layers.UnitNormalization()(good.output)).save("unit.keras")
 for kind in ("keras", "h5"):
     keras.Model(start, network(keras.layers.Lambda(lambda x: write(x))(start))).save("lambda." + kind)
 np.save("answers.npy", good.predict(np.load("pixels.npy") / np.float32(255)))
@@ -154,3 +156,13 @@ def test_a_saved_model_answers_as_the_keras_that_saved_it(saved: Path, name: str
     real_stacks.environment("tf-2.21")
     assert infer(saved, name) == 0
     np.testing.assert_allclose(answers(saved / f"run-{name}"), np.load(saved / "answers.npy"), atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "words"), [("map.keras", "a map of classes"), ("unit.keras", "an embedding")])
+def test_a_saved_model_without_an_answer_for_an_image_is_refused(
+    saved: Path, capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
+    real_stacks.environment("tf-2.21")
+    assert infer(saved, name) == 1
+    assert words in capsys.readouterr().err

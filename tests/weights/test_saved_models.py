@@ -191,9 +191,12 @@ def test_several_inputs_or_outputs_are_refused_by_name(tmp_path: Path, ends: dic
     assert words in refusal(archive(tmp_path / "a.keras", content))
 
 
-@pytest.mark.parametrize(("shape", "words"), [([None, 13], "(13,)"), ([None, 3, 32, 32], "(3, 32, 32)")])
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [([None, 13], "(13,)"), ([None, 3, 32, 32], "(3, 32, 32)"), ([None, 10, 32, 32, 3], "(10, 32, 32, 3)")],
+)
 def test_other_inputs_are_refused_with_their_shape(tmp_path: Path, shape: list[Any], words: str) -> None:
-    content = config()
+    content = config(layer("TimeDistributed", build_input_shape=[None, 32, 32, 3]))
     content["config"]["layers"][0]["config"]["batch_shape"] = shape
     assert f"its input, {words}, is not an image" in refusal(archive(tmp_path / "a.keras", content))
 

@@ -190,9 +190,9 @@ def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int |
     keys = ("batch_shape", "batch_input_shape", "build_input_shape", "input_shape")
     shapes = [row[key] for row, key in itertools.product(rows, keys) if isinstance(row.get(key), list)]
     shapes = [shape for shape in shapes if all(size is None or isinstance(size, int) for size in shape)]
-    image = next((shape for shape in shapes if len(shape) in (3, 4)), None)
+    image = shapes[0] if shapes and len(shapes[0]) in (3, 4) else None
     if image is None or (len(image) == 4 and image[3] not in (1, 3)):
-        shape = tuple((image or shapes[0])[1:]) if shapes else "of unknown shape"
+        shape = tuple(shapes[0][1:]) if shapes else "of unknown shape"
         raise ZooError(
             f"{path}: its input, {shape}, is not an image",
             "Images have the shape (rows, columns, channels), with 1 or 3 channels, channels last.",

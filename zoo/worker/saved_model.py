@@ -24,6 +24,8 @@ def build(model):
     shape = compat.static_shape(loaded.outputs[0])
     if classes is None:  # for features: its end does not matter
         return loaded
+    if type(loaded.layers[-1]).__name__ == "UnitNormalization":
+        raise UserError("%s ends in a vector of length 1: an embedding of an image, not classes" % path)
     if len(shape) == 4:
         raise UserError("%s ends in %s: an image or a map of classes, not one answer for an image" % (path, shape))
     if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
