@@ -133,9 +133,7 @@ class Cleaner:
             return self.text(value)
         if isinstance(value, dict):
             return {self.text(str(name)): self.value(part) for name, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.value(part) for part in value]
-        return value
+        return [self.value(part) for part in value] if isinstance(value, list | tuple) else value
 
     def _version(self, version: Any) -> Any:
         """Return a version unchanged, although four numbers look like an address."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.core.arrays import Image
 from zoo.core.files import atomic_folder
 
 SHAPES = ("disc", "square", "stripes")
@@ -39,8 +40,6 @@ def draw(folder: Path) -> Path:
 
 
 def _draw_shapes(folder: Path, random: np.random.RandomState) -> None:
-    from PIL import Image
-
     for shape in SHAPES:
         (folder / shape).mkdir(parents=True)
         for number in range(PICTURES_OF_A_SHAPE):

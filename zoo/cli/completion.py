@@ -2,61 +2,17 @@
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
 from zoo.cli import parser as command_line
 
-# The scripts for shells; each asks for candidates with the words so far, and offers files if there are none.
-BASH = """\
-_zoo_words() {
-    local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" skip="$1"
-    shift
-    local -a words
-    IFS=' ' read -r -a words <<< "$line"
-    [[ "$line" == *' ' ]] && words+=("")
-    COMPREPLY=($("$@" completion words -- "${words[@]:$skip}" 2>/dev/null))
-    # The shell takes '=' for the end of a word, so only what follows it is replaced.
-    local last="${words[-1]}"
-    [[ "$last" == *=* ]] && COMPREPLY=("${COMPREPLY[@]#${last%%=*}=}")
-    [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[=.] ]] && compopt -o nospace
-}
-_zoo() { _zoo_words 1 zoo; }
-_zoo_python() {
-    if [[ "${COMP_WORDS[1]}" == -m && "${COMP_WORDS[2]}" == zoo ]]; then _zoo_words 3 "${COMP_WORDS[0]}" -m zoo; fi
-}
-complete -o default -o bashdefault -F _zoo zoo
-complete -o default -o bashdefault -F _zoo_python python python3
-"""
-ZSH = """\
-_zoo_words() {
-    local -a possible
-    possible=("${(@f)$("${(@)argv[2,-1]}" completion words -- "${(@)words[$1,CURRENT]}" 2>/dev/null)}")
-    possible=(${possible:#})
-    if (( $#possible )); then compadd -S '' -a -- possible; else _files; fi
-}
-_zoo() { _zoo_words 2 zoo; }
-_zoo_python() {
-    if [[ $words[2] == -m && $words[3] == zoo ]]; then _zoo_words 4 "$words[1]" -m zoo; else _files; fi
-}
-compdef _zoo zoo
-compdef _zoo_python python python3
-"""
-FISH = """\
-function __zoo_words
-    set -l words (commandline -opc) (commandline -ct)
-    if test "$words[2]" = -m -a "$words[3]" = zoo
-        $words[1] -m zoo completion words -- $words[4..] 2>/dev/null
-    else if test (basename $words[1]) = zoo
-        zoo completion words -- $words[2..] 2>/dev/null
-    end
-end
-complete -c zoo -a '(__zoo_words)'
-for program in python python3
-    complete -c $program -n 'string match -q -- "* -m zoo *" (commandline -pc)' -a '(__zoo_words)'
-end
-"""
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 # Verbs that share the settings of another verb.
 SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
+
+
+def script(shell: str) -> str:
+    """Return the code for a shell, which asks for candidates and offers files if there are none."""
+    return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 
 def candidates(words: list[str]) -> list[str]:

@@ -114,9 +114,7 @@ def _lines(keys: dict[str, list[_Use]]) -> list[str]:
 
 
 def _valid(declared: Setting) -> str:
-    if declared.valid:
-        return f"one of {', '.join(declared.valid)}"
-    return declared.range()
+    return f"one of {', '.join(declared.valid)}" if declared.valid else declared.range()
 
 
 def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterator[str]:

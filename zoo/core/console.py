@@ -53,9 +53,7 @@ _JOINERS = "\u200c\u200d"
 
 def escape_controls(text: str, keep: str = "\n\t") -> str:
     r"""Replace characters that could control a terminal with escapes such as ``\x1b``, except those in ``keep``."""
-    if text.isprintable():
-        return text
-    return "".join(_escape(letter, keep) for letter in text)
+    return text if text.isprintable() else "".join(_escape(letter, keep) for letter in text)
 
 
 def _escape(letter: str, keep: str) -> str:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.core import console, csv_files
@@ -12,8 +12,7 @@ from zoo.core.files import storage_error
 from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan
 
-if TYPE_CHECKING:
-    Splits = dict[str, NDArray[np.int64]]
+Splits = dict[str, "NDArray[np.int64]"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,18 +4,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from zoo.core import console
-from zoo.protocol.events import (
-    EpochEvent,
-    Event,
-    ResumeEvent,
-    StageEvent,
-    StartEvent,
-    StepEvent,
-    TextEvent,
-    WarningEvent,
-)
+from zoo.protocol import events
 
-Show = Callable[[Event], None]
+Show = Callable[[events.Event], None]
 
 
 @contextlib.contextmanager
@@ -32,11 +23,11 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
         drawn = _Drawn(figures)
 
-        def show(event: Event) -> None:
+        def show(event: events.Event) -> None:
             match event:
-                case StartEvent():
+                case events.StartEvent():
                     drawn.name_device(event)
-                case StepEvent():
+                case events.StepEvent():
                     if drawn.bar is None and event.steps and live:
                         # Only one live bar can be drawn at a time, so close the spinner first.
                         stack.close()
@@ -45,19 +36,19 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
                         drawn.bar = stack.enter_context(console.bar(event.unit, total=total))
                     if drawn.bar is not None:
                         drawn.move(event)
-                case ResumeEvent():
+                case events.ResumeEvent():
                     drawn.resumed = event
                     console.say(f"Resuming in epoch {event.epoch}, after step {event.step}")
-                case StageEvent():
+                case events.StageEvent():
                     console.say(stage_line(event))
-                case EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
+                case events.EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
                     console.say(epoch_line(event, figures) + drawn.remark(event))
-                case TextEvent():
+                case events.TextEvent():
                     if bars:
                         stack.close()
                         bars.clear()
                     console.write(event.text)
-                case WarningEvent():
+                case events.WarningEvent():
                     console.warn(event.message)
 
         yield show
@@ -68,9 +59,9 @@ class _Drawn:
         self._figures = figures
         self.bar: console.Bar | None = None
         self._done, self._device, self._star = 0.0, "", "  * best so far"
-        self.resumed = ResumeEvent(epoch=0)
+        self.resumed = events.ResumeEvent(epoch=0)
 
-    def name_device(self, event: StartEvent) -> None:
+    def name_device(self, event: events.StartEvent) -> None:
         """Name the device that computes and the libraries, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
         line = f"Device: {event.device.name} ({event.device.proof} ran there); {known}"
@@ -78,7 +69,7 @@ class _Drawn:
             console.say(line)
         self._device = line
 
-    def remark(self, event: EpochEvent) -> str:
+    def remark(self, event: events.EpochEvent) -> str:
         """Return what is special about an epoch: trained in two parts, or the best in validation."""
         resumed = event.epoch == self.resumed.epoch and self.resumed.step and not event.size
         parts = f"  (resumed after step {self.resumed.step})" if resumed else ""
@@ -87,7 +78,7 @@ class _Drawn:
         star, self._star = self._star, "  *"
         return parts + star
 
-    def move(self, event: StepEvent) -> None:
+    def move(self, event: events.StepEvent) -> None:
         assert self.bar is not None  # noqa: S101  (opened by the caller)
         done = ((event.epoch or 1) - 1) * (event.steps or 0) + event.step
         self.bar.advance(done - self._done)
@@ -97,23 +88,23 @@ class _Drawn:
             self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
 
 
-def stage_line(event: StageEvent) -> str:
+def stage_line(event: events.StageEvent) -> str:
     rate = f"learning rate up to {event.learning_rate:g}"
     return f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}"
 
 
-def epoch_line(event: EpochEvent, figures: Sequence[str]) -> str:
+def epoch_line(event: events.EpochEvent, figures: Sequence[str]) -> str:
     name = f"size {event.size}, " if event.size else "epoch "
     cut = [f"stopped after {event.steps} of {event.all_steps} steps"] if event.all_steps else []
     parts = [f"{name}{event.epoch:>3}/{event.epochs}", *cut, *_figures(event, figures)]
     return "  ".join([*parts, _speed(event), f"{event.epoch_s or 0.0:.1f} s"])
 
 
-def _figures(event: StepEvent | EpochEvent, figures: Sequence[str]) -> list[str]:
+def _figures(event: events.StepEvent | events.EpochEvent, figures: Sequence[str]) -> list[str]:
     values = vars(event)
     return [f"{name} {values[name]:.4f}" for name in figures if values.get(name) is not None]
 
 
-def _speed(event: StepEvent | EpochEvent) -> str:
+def _speed(event: events.StepEvent | events.EpochEvent) -> str:
     speed = event.items_per_s or 0.0
     return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"

@@ -12,16 +12,7 @@ from zoo.environments.store import worker_command
 from zoo.execution import launchers, process_group
 from zoo.execution.stopping import Hangup, Stopper, stopping
 from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
-from zoo.protocol.events import (
-    GROUP_BROKEN,
-    ArtifactEvent,
-    DoneEvent,
-    EpochEvent,
-    ErrorEvent,
-    Event,
-    ResumeEvent,
-    StartEvent,
-)
+from zoo.protocol import events
 from zoo.runs import event_log
 
 NO_LIMITS = ProcessLimits()
@@ -41,10 +32,10 @@ class Outcome:
         process: name of the process with that exit status.
     """
 
-    start: StartEvent | None = None
-    done: DoneEvent | None = None
-    error: ErrorEvent | None = None
-    epochs: list[EpochEvent] = field(default_factory=list)
+    start: events.StartEvent | None = None
+    done: events.DoneEvent | None = None
+    error: events.ErrorEvent | None = None
+    epochs: list[events.EpochEvent] = field(default_factory=list)
     artifacts: list[Path] = field(default_factory=list)
     interrupted: bool = False
     silent_s: float = 0.0
@@ -56,24 +47,24 @@ class Outcome:
         self.process, self.returncode = process, status
         if status < 0 and not self.error:
             message = f"{process} was killed by {signal.Signals(-status).name}"
-            self.error = ErrorEvent(type=GROUP_BROKEN, message=message)
+            self.error = events.ErrorEvent(type=events.GROUP_BROKEN, message=message)
 
     def hung(self, seconds: float) -> None:
         self.silent_s = seconds
 
-    def add(self, event: Event) -> None:
+    def add(self, event: events.Event) -> None:
         match event:
-            case StartEvent():
+            case events.StartEvent():
                 self.start = event
-            case EpochEvent():
+            case events.EpochEvent():
                 self.epochs.append(event)
-            case ResumeEvent():  # later epochs are trained again
+            case events.ResumeEvent():  # later epochs are trained again
                 self.epochs = [row for row in self.epochs if row.epoch < event.epoch]
-            case ArtifactEvent():
+            case events.ArtifactEvent():
                 self.artifacts.append(Path(event.path))
-            case ErrorEvent():
+            case events.ErrorEvent():
                 self.error = self.error or event  # errors of further processes follow from the first
-            case DoneEvent():
+            case events.DoneEvent():
                 self.done = event
 
     def failed_with(self, *kinds: str) -> bool:
@@ -86,7 +77,7 @@ class Feed(Protocol):
     def begin(self, stdin: IO[bytes]) -> None:
         """Start feeding ``stdin`` of the started worker, and close it at the end; must return immediately."""
 
-    def event(self, event: Event) -> None:
+    def event(self, event: events.Event) -> None:
         """Handle an event of the worker."""
 
     def stop(self) -> None:
@@ -97,7 +88,7 @@ def run(
     python: Path,
     environment: dict[str, str],
     request: Path,
-    show: Callable[[Event], None],
+    show: Callable[[events.Event], None],
     feed: Feed | None = None,
     limits: ProcessLimits = NO_LIMITS,
     started: Callable[[], None] | None = None,
@@ -179,7 +170,7 @@ def _kept(lines: Iterable[bytes], file: EventFile, alive: Callable[[], None]) ->
         yield line
 
 
-def _events(lines: Iterable[bytes]) -> Iterator[Event]:
+def _events(lines: Iterable[bytes]) -> Iterator[events.Event]:
     """Yield the events of lines; warn about and skip invalid lines, such as a truncated last one."""
     for line in lines:
         event = event_log.parse(line)

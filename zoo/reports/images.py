@@ -6,15 +6,12 @@ import struct
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Image, NDArray, np
 from zoo.data.images import decode
 from zoo.reports.html import Html, tag
 from zoo.runs import untrusted
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
@@ -37,8 +34,6 @@ class EmbeddedImage:
 
 def read(path: Path) -> EmbeddedImage:
     """Read an image file, reduced if it is very large; raise UnreadableError if it is invalid or too large."""
-    from PIL import Image
-
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=list(KINDS)) as image:
             kind, (width, height) = str(image.format), image.size
@@ -60,7 +55,7 @@ def _reduced(path: Path, width: int, height: int) -> EmbeddedImage:
     return EmbeddedImage(_encoded(image, "JPEG"), image.width, image.height, note)
 
 
-def _encoded(image: "Image", kind: str) -> str:
+def _encoded(image: "Image.Image", kind: str) -> str:
     out = io.BytesIO()
     image.save(out, kind, **({"quality": 88} if kind == "JPEG" else {"optimize": True}))
     return _address(KINDS[kind], out.getvalue())
@@ -90,8 +85,6 @@ def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
     array = _mapped(path) if path else None
     if array is None:
         return []
-    from PIL import Image
-
     drawn = []
     for index, pixels in enumerate(array[:most]):
         image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)

@@ -76,9 +76,7 @@ def root_folder(root: str | None) -> Path:
 
 
 def _folder(name: str, root: Path) -> Path:
-    if name == "last":
-        return _newest(root)
-    return run_folder.find(name, root)
+    return _newest(root) if name == "last" else run_folder.find(name, root)
 
 
 def _newest(root: Path) -> Path:

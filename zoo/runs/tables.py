@@ -36,9 +36,7 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
 
 def _number(text: str) -> float:
-    if text in ("True", "False"):
-        return float(text == "True")
-    return float(text or "nan")
+    return float(text == "True") if text in ("True", "False") else float(text or "nan")
 
 
 def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[Json]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import paths
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.runs.records import Json
 from zoo.serving.errors import RequestError
@@ -174,8 +174,6 @@ def _grey(question: Json, path: Path) -> Any:
 
 def _whole(question: Json, path: Path) -> Any:
     """Return an image with its proportions, its longer side ``side`` at most."""
-    from PIL import Image
-
     from zoo.data.images import decode
 
     decode.MOST_PIXELS = question["most_pixels"]
@@ -187,8 +185,6 @@ def _whole(question: Json, path: Path) -> Any:
 
 def _encoded(question: Json, content: bytes) -> bytes:
     import io
-
-    from PIL import Image
 
     out = io.BytesIO()
     options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}

@@ -3,15 +3,12 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import csv_files
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.runs import plots
 from zoo.runs.records import Json
-
-if TYPE_CHECKING:
-    Judged = dict[str, NDArray[Any]]
 
 PARTS = ("test", "validation")
 LISTED = 1000
@@ -35,7 +32,7 @@ class Items:
     known: "NDArray[np.bool_] | None" = None
 
 
-def read(folder: Path) -> "tuple[str, Judged] | None":
+def read(folder: Path) -> "tuple[str, Arrays] | None":
     """Read the worker's predictions for the evaluated part, ``judged_test.npz`` or ``judged_validation.npz``."""
     part = next((name for name in PARTS if (folder / f"judged_{name}.npz").is_file()), None)
     if part is None:
@@ -44,7 +41,7 @@ def read(folder: Path) -> "tuple[str, Judged] | None":
         return part, {name: stored[name] for name in stored.files}
 
 
-def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged") -> Json:
+def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays") -> Json:
     """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv``; return the fields for ``run.json``.
 
     ``predictions`` of the evaluated ``part`` are from :func:`read`; ``title`` is the image's.
@@ -70,7 +67,7 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Judged
     }
 
 
-def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, float]:
+def _without_known(items: Items, part: str, predictions: "Arrays") -> dict[str, float]:
     """Return the accuracy on the test items that were not used for training, if only some of them were."""
     known = items.known
     if known is None or part != "test" or known.all() or not known.any():
@@ -79,13 +76,13 @@ def _without_known(items: Items, part: str, predictions: "Judged") -> dict[str, 
     return {"accuracy_without_duplicates": float(right[~known].mean())}
 
 
-def _matrix(predictions: "Judged", classes: int) -> "NDArray[np.int64]":
+def _matrix(predictions: "Arrays", classes: int) -> "NDArray[np.int64]":
     matrix = np.zeros((classes, classes), np.int64)
     np.add.at(matrix, (predictions["label"], predictions["best"][:, 0]), 1)
     return matrix
 
 
-def class_figures(predictions: "Judged", names: list[str]) -> list[Json]:
+def class_figures(predictions: "Arrays", names: list[str]) -> list[Json]:
     matrix = _matrix(predictions, len(names))
     return [{"class": name} | figures_of(matrix, label) for label, name in enumerate(names)]
 
@@ -107,7 +104,7 @@ def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
     }
 
 
-def mistakes(predictions: "Judged") -> "NDArray[np.int64]":
+def mistakes(predictions: "Arrays") -> "NDArray[np.int64]":
     """Return the indices of misclassified items, the most confident mistakes first."""
     wrong = np.flatnonzero(predictions["best"][:, 0] != predictions["label"])
     return wrong[np.argsort(predictions["true"][wrong] - predictions["probability"][wrong, 0], kind="stable")]
@@ -123,7 +120,7 @@ def _write_classes(path: Path, rows: list[Json]) -> None:
     _write(path, [["class", "items", *FIGURES], *cells])
 
 
-def _write_mistakes(path: Path, items: Items, part: str, predictions: "Judged", worst: "NDArray[np.int64]") -> None:
+def _write_mistakes(path: Path, items: Items, part: str, predictions: "Arrays", worst: "NDArray[np.int64]") -> None:
     names, numbers = items.class_names, worst.tolist()
     texts = [[text] for text in items.texts(part, numbers)] if items.texts else [[] for _ in numbers]
     rows = [

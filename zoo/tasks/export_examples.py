@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zoo.core.arrays import Bytes, np
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
+from zoo.core.arrays import Bytes, Image, np
 
 COUNT = 20
-Change = Callable[["Image"], "Image"]
+Change = Callable[["Image.Image"], "Image.Image"]
 # Mode or change, enlargement, suffix and options of each file.
 _PLAIN: dict[str, Any] = {}
 _KINDS: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
@@ -26,8 +23,6 @@ _KINDS: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
 
 def images(pixels: "Sequence[Bytes]", folder: Path) -> list[Path]:
     """Write 20 files of uint8 images (height, width, channels), the first of them for each kind again if need be."""
-    from PIL import Image
-
     folder.mkdir()
     paths = []
     for number, (kind, factor, suffix, options) in enumerate(_KINDS):
@@ -44,8 +39,8 @@ def images(pixels: "Sequence[Bytes]", folder: Path) -> list[Path]:
     return paths
 
 
-def _changed(image: "Image", kind: str) -> "Image":
-    from PIL import Image, ImageOps
+def _changed(image: "Image.Image", kind: str) -> "Image.Image":
+    from PIL import ImageOps
 
     if kind == "I;16":
         return Image.fromarray(np.asarray(image.convert("L")).astype(np.uint16) * 257)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console, paths, schema
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Image, NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256, remove, storage_error
@@ -154,8 +154,6 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    from PIL import Image
-
     package = importlib.util.find_spec("sklearn")
     assert package is not None  # noqa: S101  (required by the host)
     assert package.origin is not None  # noqa: S101

@@ -1,15 +1,14 @@
 """MobileNet v1 and v2 in numpy, to check the predictions of weights before any framework loads them. Slow."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.weights.formats import Arrays
 
-if TYPE_CHECKING:
-    # Products of numpy's arrays have no declared type.
-    Array = Any
+# Products of numpy's arrays have no declared type.
+Array = Any
 
 EPSILON = 1e-3
 # Blocks whose depthwise convolution has stride 2.

@@ -28,5 +28,5 @@ def run(parsed: argparse.Namespace) -> int:
         if words:
             console.output(*words)
     else:
-        console.output(completion.SCRIPTS[parsed.shell].rstrip("\n"))
+        console.output(completion.script(parsed.shell).rstrip("\n"))
     return 0

@@ -4,18 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from zoo.config.schemas.common import (
-    CHECKSUM,
-    PRECISIONS,
-    RESIZES,
-    Arguments,
-    Output,
-    Settings,
-    TestData,
-    checksum_problem,
-    checksum_setting,
-    run_setting,
-)
+from zoo.config.schemas import common
 from zoo.config.setting import setting
 
 SCALES = ("0..1", "-1..1", "imagenet", "none")
@@ -23,7 +12,7 @@ KINDS = ("predictions", "features")
 
 
 @dataclass
-class InferOutput(Output):
+class InferOutput(common.Output):
     kind: str = setting(
         "predictions", "predictions, or features: the output of a layer for each image, in features.npy. "
         "features.csv holds the names of the images; output=features is the same", choices=KINDS)  # fmt: skip
@@ -35,17 +24,17 @@ class InferOutput(Output):
 
 
 @dataclass
-class ClassifierConfig(Settings):
+class ClassifierConfig(common.Settings):
     """Settings of every command that uses an image classifier."""
 
-    shorthands: ClassVar[dict[str, str]] = CHECKSUM
+    shorthands: ClassVar[dict[str, str]] = common.CHECKSUM
 
-    model: Arguments = field(default_factory=dict)
-    run: str | None = run_setting()
+    model: common.Arguments = field(default_factory=dict)
+    run: str | None = common.run_setting()
     weights: str = setting(
         "none", "without a run: zoo, the zoo's own weights, or zoo/NAME; imagenet, the published ones; or a file",
         literal=True)  # fmt: skip
-    weights_checksum: str | None = checksum_setting()
+    weights_checksum: str | None = common.checksum_setting()
     classes: str | None = setting(
         None, "without a run: file with the names of the classes, one a line or JSON; null searches next to the "
         "weights", literal=True)  # fmt: skip
@@ -60,10 +49,10 @@ class ClassifierConfig(Settings):
     )
     resize: str = setting(
         "stretch", "how images get the network's size; crop keeps the middle, nearest is what Keras does",
-        choices=RESIZES)  # fmt: skip
+        choices=common.RESIZES)  # fmt: skip
     precision: str = setting(
         "float32", "lower precision is faster and less exact; auto uses it if it is faster and changes fewer than 1 "
-        "in 200 predictions", choices=("auto", *PRECISIONS))  # fmt: skip
+        "in 200 predictions", choices=("auto", *common.PRECISIONS))  # fmt: skip
 
     @property
     def wants_features(self) -> bool:
@@ -71,7 +60,7 @@ class ClassifierConfig(Settings):
         return False
 
     def checks(self) -> list[str | None]:
-        return [self._classifier_check(), checksum_problem(self.weights_checksum, self.weights)]
+        return [self._classifier_check(), common.checksum_problem(self.weights_checksum, self.weights)]
 
     def _classifier_check(self) -> str | None:
         if not self.run and not self.model:
@@ -108,13 +97,13 @@ class ClassifierConfig(Settings):
 
 @dataclass
 class InferConfig(ClassifierConfig):
-    shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.kind"}
+    shorthands: ClassVar[dict[str, str]] = common.CHECKSUM | {"output": "output.kind"}
 
     output: InferOutput = field(default_factory=InferOutput)
     input: str | None = setting(
         None, "image, folder of images, - for paths on standard input, .npy array, or test: the run's test images",
         literal=True)  # fmt: skip
-    data: TestData = field(default_factory=TestData)
+    data: common.TestData = field(default_factory=common.TestData)
     top: int | None = setting(
         None, "classes to show for each image, most likely first; null means 5 for color, 1 for grayscale",
         at_least=1, at_most=1000)  # fmt: skip
@@ -138,7 +127,7 @@ class InferConfig(ClassifierConfig):
 
 
 @dataclass
-class EvaluationData(TestData):
+class EvaluationData(common.TestData):
     """The labeled images for evaluation: a folder per class, or a data set of the zoo."""
 
     name: str = setting("folder")

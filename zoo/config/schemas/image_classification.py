@@ -3,19 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from zoo.config.schemas.common import (
-    CHECKSUM,
-    RESIZES,
-    Arguments,
-    Seeded,
-    Settings,
-    Tracking,
-    Trainer,
-    TrainingData,
-    TrainingOutput,
-    checksum_problem,
-    checksum_setting,
-)
+from zoo.config.schemas import common
 from zoo.config.schemas.distributed import Shareable
 from zoo.config.setting import SPEED, setting
 from zoo.core.errors import listed
@@ -76,7 +64,7 @@ class Augment:
 
 
 @dataclass
-class DataSettings(TrainingData):
+class DataSettings(common.TrainingData):
     """The settable fields of an image data set; the rest of its row is fixed."""
 
     name: str = setting("auto")
@@ -90,7 +78,7 @@ class DataSettings(TrainingData):
         None, "edge of your own images in pixels; null means what the model needs", at_least=4, at_most=1024,
         needs="data.name=folder")  # fmt: skip
     resize: str = setting(
-        "stretch", "how images get that size; crop keeps the middle and the proportions", choices=RESIZES,
+        "stretch", "how images get that size; crop keeps the middle and the proportions", choices=common.RESIZES,
         needs="data.name=folder")  # fmt: skip
     normalize: str = setting(
         "model", "range of the pixels: model, as the model was made for; unit, 0 to 1; symmetric, -1 to 1. "
@@ -102,27 +90,27 @@ class DataSettings(TrainingData):
 
 
 @dataclass
-class TrainConfig(Seeded, Shareable, Tracking, Settings):
+class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
     """Settings of ``train`` for an image classifier."""
 
-    shorthands: ClassVar[dict[str, str]] = CHECKSUM
+    shorthands: ClassVar[dict[str, str]] = common.CHECKSUM
 
-    model: Arguments = field(default_factory=dict)
+    model: common.Arguments = field(default_factory=dict)
     data: DataSettings = field(default_factory=DataSettings)
-    trainer: Trainer = field(default_factory=Trainer)
+    trainer: common.Trainer = field(default_factory=common.Trainer)
     fine_tune: FineTune = field(default_factory=FineTune)
     freeze: Freeze = field(default_factory=Freeze)
     augment: Augment = field(default_factory=Augment)
     weights: str = setting(
         "none", "weights to start from: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; a file; none, "
         "random", literal=True)  # fmt: skip
-    weights_checksum: str | None = checksum_setting()
+    weights_checksum: str | None = common.checksum_setting()
     preset: str = setting("full")
     expect: dict[str, Any] = setting({}, "the result that the recipe promises, by data set", affects=SPEED)
-    output: TrainingOutput = field(default_factory=TrainingOutput)
+    output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def checks(self) -> list[str | None]:
-        checksum = checksum_problem(self.weights_checksum, self.weights)
+        checksum = common.checksum_problem(self.weights_checksum, self.weights)
         return [self._size_check(), self._epochs_check(), self._placement_check(), checksum]
 
     def _placement_check(self) -> str | None:

@@ -2,16 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from zoo.config.schemas.common import (
-    PRECISIONS,
-    Arguments,
-    FaultTolerance,
-    Seeded,
-    Settings,
-    Trainer,
-    TrainingOutput,
-    run_setting,
-)
+from zoo.config.schemas import common
 from zoo.config.schemas.distributed import Shareable
 from zoo.config.schemas.style_transfer import STYLE_CHECKPOINT_MINUTES, Features, LossWeights, Painting
 from zoo.config.schemas.text import TextTrainer
@@ -29,13 +20,13 @@ class StyleTrainer:
     report: int = setting(
         100, "steps between two reports; each stores the current weights and a sample", at_least=1, at_most=100_000
     )
-    batch_size: int = like(Trainer, "batch_size", default=4)
+    batch_size: int = like(common.Trainer, "batch_size", default=4)
     size: int = setting(256, "edge of the crops of photos in pixels, a multiple of 4", at_least=32, at_most=1024)
-    optimizer: str = like(Trainer, "optimizer", default="adam")
-    learning_rate: float = like(Trainer, "learning_rate", default=0.002)
-    schedule: str = like(Trainer, "schedule", default="cosine")
-    warmup: float = like(Trainer, "warmup", default=0.02)
-    checkpoint_minutes: float = like(FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
+    optimizer: str = like(common.Trainer, "optimizer", default="adam")
+    learning_rate: float = like(common.Trainer, "learning_rate", default=0.002)
+    schedule: str = like(common.Trainer, "schedule", default="cosine")
+    warmup: float = like(common.Trainer, "warmup", default=0.02)
+    checkpoint_minutes: float = like(common.FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
 
     def checks(self) -> list[str | None]:
         cycle = "trainer.schedule must be constant or cosine for a style network, got 'one_cycle'"
@@ -52,10 +43,10 @@ def _loss_weights() -> LossWeights:
 
 
 @dataclass
-class StyleNetworkConfig(Features, Seeded, Shareable, Settings):
+class StyleNetworkConfig(Features, common.Seeded, Shareable, common.Settings):
     """Settings of ``train model=style_transfer/fast``."""
 
-    model: Arguments = field(default_factory=dict)
+    model: common.Arguments = field(default_factory=dict)
     weights: str | None = setting(
         None, "weights to start from: zoo/NAME, a file, or the folder of a published network; null means random ones",
         literal=True)  # fmt: skip
@@ -66,7 +57,7 @@ class StyleNetworkConfig(Features, Seeded, Shareable, Settings):
     photos: str | None = setting(None, "folder of photos; null means two that scikit-learn includes", literal=True)
     strength: LossWeights = field(default_factory=_loss_weights)
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
-    output: TrainingOutput = field(default_factory=TrainingOutput)
+    output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def problems(self) -> list[str]:
         if self.model["name"] == ANY:
@@ -79,11 +70,11 @@ class StyleNetworkConfig(Features, Seeded, Shareable, Settings):
 
 
 @dataclass
-class RestyleConfig(Painting, Settings):
+class RestyleConfig(Painting, common.Settings):
     """Settings of ``infer model=style_transfer/fast`` and ``infer model=style_transfer/any``."""
 
-    model: Arguments = field(default_factory=dict)
-    run: str | None = run_setting()
+    model: common.Arguments = field(default_factory=dict)
+    run: str | None = common.run_setting()
     weights: str | None = setting(
         None, "instead of a run: zoo/NAME, folder of a manifest.json, or a file of weights; for style_transfer/any "
         "the folder of the published files, null downloads them", literal=True)  # fmt: skip
@@ -98,8 +89,8 @@ class RestyleConfig(Painting, Settings):
         512, "edge in pixels of the tiles that large images are computed in; smaller takes less memory",
         at_least=TILES[0], at_most=TILES[1])  # fmt: skip
     precision: str = setting(
-        "float32", "lower precision is faster and less exact, if stack and processor support it", choices=PRECISIONS
-    )
+        "float32", "lower precision is faster and less exact, if stack and processor support it",
+        choices=common.PRECISIONS)  # fmt: skip
 
     def checks(self) -> list[str | None]:
         missing = "input is missing: give input=IMAGE, or a folder of images"

@@ -3,14 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from zoo.config.schemas.common import (
-    FEATURE_NETWORKS,
-    FEATURE_PRECISIONS,
-    Arguments,
-    FaultTolerance,
-    Seeded,
-    Settings,
-)
+from zoo.config.schemas import common
 from zoo.config.setting import OUTWARD, SPEED, like, setting
 
 PIXEL_OPTIMIZERS = ("lbfgs", "adam")
@@ -70,7 +63,7 @@ class Painting:
 @dataclass
 class Features:
     features: str = setting(
-        "auto", "the feature network; auto means one whose weights are available", choices=FEATURE_NETWORKS
+        "auto", "the feature network; auto means one whose weights are available", choices=common.FEATURE_NETWORKS
     )
     feature_weights: str | None = setting(
         None, "weights of the feature network: a file, or the folder of a model.json; random needs none", literal=True
@@ -80,14 +73,14 @@ class Features:
         choices=("ask", "yes", "no"))  # fmt: skip
     precision: str = setting(
         "auto", "of the feature network; bfloat16 needs Keras 3; auto is bfloat16 if it is known to be faster",
-        choices=FEATURE_PRECISIONS)  # fmt: skip
+        choices=common.FEATURE_PRECISIONS)  # fmt: skip
 
 
 @dataclass
-class StyleConfig(Painting, Features, Seeded, Settings):
+class StyleConfig(Painting, Features, common.Seeded, common.Settings):
     """Settings of ``train model=style_transfer``."""
 
-    model: Arguments = field(default_factory=dict)
+    model: common.Arguments = field(default_factory=dict)
     content: str | None = setting(None, "the photo; null means one that scikit-learn includes", literal=True)
     masks: list[str] = setting(
         [], "for each painting an image, white where the painting applies, or an empty text: everywhere"
@@ -110,7 +103,7 @@ class StyleConfig(Painting, Features, Seeded, Settings):
     every: int = setting(
         20, "steps between two intermediate images; 0 keeps none", at_least=0, at_most=100_000, affects=SPEED
     )
-    checkpoint_minutes: float = like(FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
+    checkpoint_minutes: float = like(common.FaultTolerance, "checkpoint_minutes", default=STYLE_CHECKPOINT_MINUTES)
 
     def checks(self) -> list[str | None]:
         count = len(self.styles) or 1

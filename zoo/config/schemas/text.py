@@ -3,17 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoo.config.schemas.common import (
-    Arguments,
-    Seeded,
-    Settings,
-    TestData,
-    Tracking,
-    Trainer,
-    TrainingData,
-    TrainingOutput,
-    run_setting,
-)
+from zoo.config.schemas import common
 from zoo.config.schemas.distributed import Shareable
 from zoo.config.setting import SPEED, like, one_of, setting
 
@@ -27,7 +17,7 @@ MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weig
 
 
 @dataclass
-class TextTrainer(Trainer):
+class TextTrainer(common.Trainer):
     steps: int = setting(
         250, "optimizer steps of an epoch of a language model, which draws its texts at random; of a style network, "
         "of the whole training", at_least=1, at_most=10_000_000, needs="data.name=text_file")  # fmt: skip
@@ -46,7 +36,7 @@ class TextTrainer(Trainer):
 
 
 @dataclass
-class TextData(TrainingData):
+class TextData(common.TrainingData):
     encoding: str = setting(
         "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
     )
@@ -97,10 +87,10 @@ class LabelledData(TextData):
 
 
 @dataclass
-class TextTraining(Seeded, Shareable, Tracking, Settings):
+class TextTraining(common.Seeded, Shareable, common.Tracking, common.Settings):
     """Settings for training text classifiers and language models."""
 
-    model: Arguments = field(default_factory=dict)
+    model: common.Arguments = field(default_factory=dict)
     data: TextData = field(default_factory=TextData)
     trainer: TextTrainer = field(default_factory=TextTrainer)
     weights: str = setting(
@@ -108,7 +98,7 @@ class TextTraining(Seeded, Shareable, Tracking, Settings):
         literal=True)  # fmt: skip
     preset: str = setting("full")
     expect: dict[str, Any] = setting({}, "the result that the recipe promises, by data set", affects=SPEED)
-    output: TrainingOutput = field(default_factory=TrainingOutput)
+    output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def checks(self) -> list[str | None]:
         known = self.weights in ("none", "zoo") or self.weights.startswith("zoo/")
@@ -130,7 +120,7 @@ class TextTrainConfig(TextTraining):
 
 
 @dataclass
-class TextReading(TestData):
+class TextReading(common.TestData):
     """How texts to classify are read; null means as in training."""
 
     encoding: str | None = like(LabelledData, "encoding", default=None)
@@ -145,10 +135,10 @@ class TextReading(TestData):
 
 
 @dataclass
-class TextInferConfig(Settings):
+class TextInferConfig(common.Settings):
     """Settings of ``infer`` with a text classifier."""
 
-    run: str | None = run_setting()
+    run: str | None = common.run_setting()
     input: str | None = setting(
         None, "a sentence; a text file; a table (.csv, .tsv); - for standard input; or test: the run's test texts",
         literal=True)  # fmt: skip

@@ -10,16 +10,12 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import listed
 from zoo.core.files import files_below
 from zoo.data.images import reading, unknown_kinds
 from zoo.data.images.reading import Reading
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 READABLE = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".avif"),
@@ -61,8 +57,6 @@ def read(path: Path, how: Reading) -> "Bytes":
 
 def read_with_thumb(path: Path, how: Reading, side: int) -> "tuple[Bytes, Bytes | None]":
     """Do the same as :func:`read`; also return the whole image, with its proportions, in a square of ``side``."""
-    from PIL import Image
-
     from zoo.data.images import pixels
 
     image = _opened(path, how)
@@ -88,7 +82,7 @@ def convertible() -> Iterator[None]:
         raise UnreadableError(f"it cannot be converted ({error})") from error
 
 
-def open_upright(path: Path, edge: int = 0) -> "Image":
+def open_upright(path: Path, edge: int = 0) -> "Image.Image":
     """Open the first frame of a file in its original mode, rotated by its EXIF.
 
     Args:
@@ -101,8 +95,8 @@ def open_upright(path: Path, edge: int = 0) -> "Image":
     return _opened(path, Reading(edge, edge, reduce=min(edge, 1)))
 
 
-def _opened(path: Path, how: Reading) -> "Image":
-    from PIL import Image, UnidentifiedImageError
+def _opened(path: Path, how: Reading) -> "Image.Image":
+    from PIL import UnidentifiedImageError
 
     from zoo.data.images import pixels
 
@@ -149,8 +143,6 @@ class Timed(io.BufferedReader):
 
 
 def formats() -> list[str]:
-    from PIL import Image
-
     _prepare()
     return [name for name in FORMATS if name in Image.OPEN]
 
@@ -158,8 +150,6 @@ def formats() -> list[str]:
 @functools.cache
 def _prepare() -> None:
     """Load the decoders; Pillow's warnings are irrelevant to users, or errors here."""
-    from PIL import Image
-
     Image.init()
     with contextlib.suppress(ImportError):
         import pillow_heif
@@ -170,7 +160,7 @@ def _prepare() -> None:
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
-def to_rgb(image: "Image") -> "Image":
+def to_rgb(image: "Image.Image") -> "Image.Image":
     """Convert an image to 8-bit ``RGB``, on white if transparent; raise UnreadableError if its colors are unknown."""
     from zoo.data.images import pixels
 

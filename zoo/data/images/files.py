@@ -8,16 +8,13 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.core import console
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_file
 from zoo.data.images import decode
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 # Suffix -> Pillow's name of the format, and options for writing.
 WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
@@ -74,7 +71,7 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
     return replace(metadata, exif=_exif(first)), _frames(path, first, len(metadata.durations))
 
 
-def _exif(image: "Image") -> bytes:
+def _exif(image: "Image.Image") -> bytes:
     """Return the EXIF of an image that was rotated upright, without its orientation."""
     if "exif" not in image.info:
         return b""
@@ -118,16 +115,16 @@ def _loop_option(kind: str, plays: int) -> dict[str, int]:
     return {} if plays == 1 else {"loop": plays - 1 if plays else 0}
 
 
-def _is_transparent(image: "Image") -> bool:
+def _is_transparent(image: "Image.Image") -> bool:
     return image.has_transparency_data and _alpha(image).getextrema()[0] != 255
 
 
-def _alpha(image: "Image") -> "Image":
+def _alpha(image: "Image.Image") -> "Image.Image":
     """Return the opacity of an image, mode ``L``, 255 for opaque."""
     return image.convert("RGBA").getchannel("A")
 
 
-def _alphas(path: Path) -> Iterator["Image"]:
+def _alphas(path: Path) -> Iterator["Image.Image"]:
     yield _alpha(decode.open_upright(path))
     with _readable(), _open(path) as image:
         for number in range(1, getattr(image, "n_frames", 1)):
@@ -135,13 +132,13 @@ def _alphas(path: Path) -> Iterator["Image"]:
             yield _alpha(image)
 
 
-def _with_alpha(pictures: "Iterable[Image]", path: Path) -> Iterator["Image"]:
+def _with_alpha(pictures: "Iterable[Image.Image]", path: Path) -> Iterator["Image.Image"]:
     for picture, alpha in zip(pictures, _alphas(path), strict=False):
         picture.putalpha(alpha.resize(picture.size))
         yield picture
 
 
-def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
+def _frames(path: Path, first: "Image.Image", count: int) -> "Iterator[Bytes]":
     yield np.asarray(to_srgb(first))
     if count < 2:
         return
@@ -151,9 +148,7 @@ def _frames(path: Path, first: "Image", count: int) -> "Iterator[Bytes]":
             yield np.asarray(to_srgb(image.copy()))
 
 
-def _open(path: "Path | decode.Timed") -> "Image":
-    from PIL import Image
-
+def _open(path: "Path | decode.Timed") -> "Image.Image":
     return Image.open(path, formats=decode.formats())
 
 
@@ -168,7 +163,7 @@ def _readable() -> Iterator[None]:
         raise decode.UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
-def to_srgb(image: "Image") -> "Image":
+def to_srgb(image: "Image.Image") -> "Image.Image":
     """Convert an image to sRGB by its color profile, on white if transparent; raise UnreadableError on failure."""
     from zoo.data.images import pixels
 
@@ -183,8 +178,6 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
         pictures: uint8 (rows, columns, 3) each; still formats keep only the first.
         about: EXIF, durations, plays, and the file whose transparency is kept.
     """
-    from PIL import Image
-
     kind, options = output_format(path)
     # All frames at once, because encoders read them repeatedly.
     images: Iterator[Image.Image] = (Image.fromarray(each) for each in pictures)

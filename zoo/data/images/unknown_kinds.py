@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from zoo.core import paths
+from zoo.core.arrays import Image
 from zoo.core.files import files_below
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
@@ -103,8 +104,6 @@ def describe(path: Path) -> str:
     if brand in _HEIC or (not brand and path.suffix.lower() in (".heic", ".heif")):
         jpeg = shlex.quote(f"{path.stem}.jpg")
         commands = f"`sips -s format jpeg {name} --out {jpeg}` on macOS, `heif-convert {name} {jpeg}` elsewhere"
-        from PIL import Image
-
         if "HEIF" in Image.OPEN:
             return "it is HEIC, but damaged"
         return f"it is HEIC. To read it, run `{paths.install_command('heic')}`, or save it as JPEG: {commands}"

@@ -28,13 +28,8 @@ def data_root(root: str | None, expected: str) -> Path:
     return existing_input(root, f"Name {expected}.")
 
 
-def decode(content: bytes, encoding: str, name: str) -> str:
-    """Decode the text of a file, without a byte-order mark; ``auto`` detects the encoding."""
-    return decode_and_tell(content, encoding, name)[0]
-
-
-def decode_and_tell(content: bytes, encoding: str, name: str) -> tuple[str, str]:
-    """Do the same as :func:`decode`; also return the encoding."""
+def decode(content: bytes, encoding: str, name: str) -> tuple[str, str]:
+    """Return the text of a file, without a byte-order mark, and its encoding, which ``auto`` detects."""
     foreign_formats.refuse_content(content, name, "a text")
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
@@ -65,20 +60,15 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
     )
 
 
-def read(path: Path, encoding: str) -> str:
-    """Read the text of one file; names ending in ``.gz`` are unpacked in memory."""
-    return read_and_tell(path, encoding)[0]
-
-
-def read_and_tell(path: Path, encoding: str) -> tuple[str, str]:
-    """Do the same as :func:`read`; also return the encoding."""
+def read(path: Path, encoding: str) -> tuple[str, str]:
+    """Return the text of a file and its encoding; names ending in ``.gz`` are unpacked in memory."""
     try:
         content = _unpacked(path) if path.suffix.lower() == PACKED else _whole(path)
     except _DAMAGE as error:
         raise ZooError(f"{path} is damaged or not packed by gzip: {error}", "Download it again.") from error
     except OSError as error:
         raise storage_error("read", path, error) from error
-    return decode_and_tell(content, encoding, str(path))
+    return decode(content, encoding, str(path))
 
 
 def _whole(path: Path) -> bytes:

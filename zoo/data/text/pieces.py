@@ -16,7 +16,7 @@ _TAG = 256
 
 
 def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]], str]:
-    """Do the same as :func:`zoo.data.text.files.read_and_tell`, without loading all of a long UTF-8 file.
+    """Do the same as :func:`zoo.data.text.files.read`, without loading all of a long UTF-8 file.
 
     Returns:
         A function that reads the text from its beginning on each call, and the encoding.
@@ -32,7 +32,7 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
         pass  # another encoding, or not a text: the whole content decides
     except OSError as error:
         raise storage_error("read", path, error) from error
-    text, chosen = files.read_and_tell(path, encoding)
+    text, chosen = files.read(path, encoding)
     return functools.partial(_cut, lambda: [text]), chosen
 
 

@@ -77,7 +77,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
-            text, encoding = text_files.decode_and_tell(content, row.encoding, where)
+            text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1
             yield part, parts[-2], text, where
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
@@ -175,7 +175,7 @@ def class_labels(names: list[str]) -> list[str]:
 
 
 def _line_rows(row: LabelledData, remarks: Remarks, part: str, name: str, path: Path) -> Iterable[Row]:
-    text, encoding = text_files.read_and_tell(path, row.encoding)
+    text, encoding = text_files.read(path, row.encoding)
     if row.encoding == "auto" and not encoding.startswith("utf-8"):
         remarks.notes.append(f"{path} is not UTF-8 and was read as {encoding}")
     for number, line in enumerate(text_files.lines(text), 1):

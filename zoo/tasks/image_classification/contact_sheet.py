@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core.arrays import Bytes
+from zoo.core.arrays import Bytes, Image
 
 if TYPE_CHECKING:
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import ImageDraw, ImageFont
 
 COLUMNS = 5
 ROWS = 4
@@ -34,7 +34,7 @@ def per_page() -> int:
 
 def draw(entries: list[Entry], title: str, path: Path) -> None:
     """Draw a page of at most :func:`per_page` images, with a title above them, as PNG."""
-    from PIL import Image, ImageDraw
+    from PIL import ImageDraw
 
     thumbs = [_fitting(Image.fromarray(entry.thumb)) for entry in entries]
     rows = [thumbs[begin : begin + COLUMNS] for begin in range(0, len(thumbs), COLUMNS)]
@@ -58,8 +58,6 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
 
 def _fitting(thumb: "Image.Image") -> "Image.Image":
     """Enlarge tiny images by an integer factor, pixel by pixel; reduce large ones."""
-    from PIL import Image
-
     if max(thumb.size) > CELL:
         thumb.thumbnail((CELL, CELL), Image.Resampling.BILINEAR)
     times = CELL // max(thumb.size)

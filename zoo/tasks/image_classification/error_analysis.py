@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.data.images import cache
 from zoo.data.training_set import TrainingSet
 from zoo.runs.records import Json
@@ -41,7 +41,7 @@ def _show(
     title: str,
     material: TrainingSet,
     part: str,
-    predictions: "error_analysis.Judged",
+    predictions: "Arrays",
     shown: "NDArray[np.int64]",
 ) -> None:
     names = material.class_names

@@ -1,7 +1,7 @@
 """Evaluate a classifier on labeled images: top-1, top-5, metrics by class, confusion matrix, worst mistakes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import EvaluateConfig
@@ -29,15 +29,12 @@ from zoo.tasks.image_classification import (
     source,
 )
 from zoo.tasks.image_classification.evaluation_data import Inputs
-from zoo.tasks.image_classification.judging import Errors, Judging
+from zoo.tasks.image_classification.judging import Errors, Judging, Thumb
 from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
-
-if TYPE_CHECKING:
-    from zoo.tasks.image_classification.judging import Thumb
 
 THUMB = 224
 

@@ -3,17 +3,15 @@
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.files import write_json
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis
 from zoo.tasks.image_classification import contact_sheet
 
-if TYPE_CHECKING:
-    # Returns the thumbnail of an image, uint8 (height, width[, 3]), by its index among the evaluated ones.
-    Thumb = Callable[[int], "NDArray[np.uint8] | None"]
+# Returns the thumbnail of an image, uint8 (height, width[, 3]), by its index among the evaluated ones.
+Thumb = Callable[[int], "NDArray[np.uint8] | None"]
 
 FIGURES = "evaluation.json"
 BEST = 5
@@ -56,7 +54,7 @@ class Judging:
         self._shares.extend(probabilities[best].tolist())
         self._true.append(float(probabilities[label]))
 
-    def judged(self) -> "error_analysis.Judged":
+    def judged(self) -> "Arrays":
         """Return arrays as :func:`zoo.tasks.error_analysis.read` does."""
         return {
             "label": np.array(self._labels, np.int64),
@@ -100,7 +98,7 @@ class Judging:
         pairs = zip(names, numbers, strict=True)
         return [f"{name} ({number})" if name in twice else name for name, number in pairs]
 
-    def _show(self, path: Path, title: str, part: "error_analysis.Judged", names: list[str], thumb: "Thumb") -> None:
+    def _show(self, path: Path, title: str, part: "Arrays", names: list[str], thumb: "Thumb") -> None:
         worst = error_analysis.mistakes(part)
         entries = []
         for item in worst[: contact_sheet.per_page()].tolist():

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 from zoo.data.images import decode, files
@@ -47,8 +47,6 @@ def fitted(pixels: "Bytes", long_side: int) -> "Bytes":
 
 def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
     """Return the image at (rows, columns); gray ones stay (rows, columns)."""
-    from PIL import Image
-
     if pixels.shape[:2] == (rows, columns):
         return pixels
     return np.asarray(Image.fromarray(pixels).resize((columns, rows), Image.Resampling.LANCZOS))
@@ -68,8 +66,6 @@ def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
     Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
     luminance-only transfer.
     """
-    from PIL import Image
-
     light = Image.fromarray(result).convert("YCbCr").split()[0]
     _, blue, red = Image.fromarray(content).convert("YCbCr").split()
     return np.asarray(Image.merge("YCbCr", (light, blue, red)).convert("RGB"))
@@ -80,7 +76,7 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
 
     ``height`` is in pixels; images wider than four times that are reduced.
     """
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import ImageDraw, ImageFont
 
     font, gap, line = ImageFont.load_default(16), 8, 28
     drawn: list[tuple[str, Any]] = []

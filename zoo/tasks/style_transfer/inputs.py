@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, file_sha256, storage_error
 from zoo.core.paths import user_path
@@ -52,8 +52,6 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
 def _mask(name: str, content: images.Picture) -> "Bytes | None":
     if not name:
         return None
-    from PIL import Image
-
     picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
     if picture.metadata.transparent:  # transparent images get a white background, but transparent masks are black

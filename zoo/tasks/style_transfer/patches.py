@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from zoo.core import console
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.data.images import decode
 from zoo.execution.array_queue import ArrayQueue
@@ -49,7 +49,7 @@ def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
     """Return a random square of a photo, perhaps mirrored; or why there is none."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     try:
         photo = decode.to_rgb(decode.open_upright(file, 2 * size))

@@ -67,14 +67,14 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
     path = Path(given)
     reading = _reading(settings, source, path)
     if given == STANDARD_INPUT:
-        text = files.decode(sys.stdin.buffer.read(), reading.encoding, "standard input")
+        text = files.decode(sys.stdin.buffer.read(), reading.encoding, "standard input")[0]
         _take_text(inputs, "stdin", text, settings.data.lines is not False)
     elif not _is_file(given):
         inputs.names, inputs.texts = [shortened(given)], [given]
     elif _is_table(settings, source, path):
         _take_table(inputs, files.data_root(given, "a table"), reading, "".join(_dialect(source)[2:]))
     else:
-        text = files.read(files.data_root(given, "a text file"), reading.encoding)
+        text = files.read(files.data_root(given, "a text file"), reading.encoding)[0]
         by_line = reading.name == "text_lines" if settings.data.lines is None else settings.data.lines
         _take_text(inputs, path.name, text, by_line)
     _tokenize(inputs, tokenizer)

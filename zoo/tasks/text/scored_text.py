@@ -58,7 +58,7 @@ def _own(given: str, tokenizer: tokenization.Tokenizer) -> "tuple[NDArray[np.int
 
 def _text(given: str) -> str:
     if given == "-":
-        return files.decode(sys.stdin.buffer.read(), encodings.AUTO, "standard input")
+        return files.decode(sys.stdin.buffer.read(), encodings.AUTO, "standard input")[0]
     try:
         if Path(given).is_dir():
             raise ZooError(
@@ -67,4 +67,4 @@ def _text(given: str) -> str:
         is_file = Path(given).is_file() or Path(given).suffix.lower() == ".txt"
     except (OSError, ValueError):  # not a possible file name
         is_file = False
-    return files.read(files.data_root(given, "a text file"), encodings.AUTO) if is_file else given
+    return files.read(files.data_root(given, "a text file"), encodings.AUTO)[0] if is_file else given

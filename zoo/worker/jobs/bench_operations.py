@@ -104,9 +104,7 @@ def operands(what, size):
 def flops(what, size):
     if what == "row_column":
         return 2 * size
-    if what == "square":
-        return 2 * size**3
-    return 2 * PICTURES * size * size * CHANNELS * CHANNELS * 9
+    return 2 * size**3 if what == "square" else 2 * PICTURES * size * size * CHANNELS * CHANNELS * 9
 
 
 def _error(what, arrays, got):
