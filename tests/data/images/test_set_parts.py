@@ -253,7 +253,7 @@ def test_spellings_of_one_class_are_refused(tmp_path: Path) -> None:
 
 
 def test_loose_images_and_folders_within_classes_are_reported(tmp_path: Path) -> None:
-    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "new.png", "notes.txt.png")
+    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "new.png", "notes.txt.png", "._1.png")
     (tmp_path / "notes.txt").touch()
     _, loose, inner = folder_scan.scan(str(tmp_path)).notes
     assert loose.startswith("Not used: 2 images next to class folders, such as new.png")

@@ -143,7 +143,7 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
 def _unclear(path: Path, files_by_class: dict[tuple[str, str, str], list[str]]) -> Iterator[str]:
     """Yield sentences on images next to class folders, and on folders within them."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
-    loose = [file for parent in sorted(parents) for file in sorted(parent.glob("*.*")) if decode.is_named(file)]
+    loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
