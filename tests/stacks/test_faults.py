@@ -153,7 +153,7 @@ def test_where_no_more_memory_is_given_a_smaller_batch_is_proposed(tmp_path: Pat
     run.worker.rlimit(psutil.RLIMIT_AS, (most, most))
     code, said = run.end()
     assert code == 1
-    assert "no memory left with trainer.batch_size=1294" in said
+    assert "out of memory with trainer.batch_size=1294" in said
     assert f"resume={run.folder} trainer.batch_size=647" in said
     assert "Traceback" not in said
 

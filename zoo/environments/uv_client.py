@@ -167,7 +167,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
             "no set of versions satisfies its requirements as of its date",
             "Change the requirements or the date.",
         )
-    return "the installer failed; its own words are above", ""
+    return "the installer failed; its message is above", ""
 
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:

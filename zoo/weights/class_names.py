@@ -60,7 +60,7 @@ def _checked(path: Path, count: int) -> list[str]:
 def read(path: Path) -> list[str]:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ZooError(f"{path} is far too long for names of classes", KINDS)
+            raise ZooError(f"{path} is too long for class names", KINDS)
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise storage_error("read", path, error) from error

@@ -40,4 +40,4 @@ def raise_if_out_of_memory(error, settings):
     matching = [line for line in lines if any(phrase in line.lower() for phrase in EXHAUSTED)]
     if isinstance(error, MemoryError) or matching:
         line, size = (matching or lines[::-1])[0][:300], settings.batch_size
-        raise OutOfMemoryError("no memory left with trainer.batch_size=%s: %s" % (size, line)) from error
+        raise OutOfMemoryError("out of memory with trainer.batch_size=%s: %s" % (size, line)) from error

@@ -31,7 +31,7 @@ class ExportConfig(ClassifierConfig):
         "each for the formats that have it")  # fmt: skip
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
-        "train", "items to calibrate int8 on: train, those of the run's training; or a folder of images",
+        "train", "items to calibrate int8 with: train (those of the run's training) or a folder of images",
         literal=True, needs="quantize=int8")  # fmt: skip
     input: str | None = setting(
         None, "items to compare the export on: test, the run's; a text; or images; null means test, or without a run "
