@@ -264,3 +264,11 @@ def test_backslashes_in_names_are_explained(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(lay(tmp_path, "train\\cat\\1.png")))
     assert "unpack the archive with `unzip`" in caught.value.remedy
+
+
+def test_parts_of_unsorted_images_further_down_are_not_recommended(tmp_path: Path) -> None:
+    lay(tmp_path, "faces/train/1.png", "faces/val/2.png")
+    (tmp_path / "label_train.csv").write_text("file,age\n")
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "Labels are not read from label_train.csv" in caught.value.remedy

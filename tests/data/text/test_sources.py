@@ -1,5 +1,6 @@
 """Labelled texts from folders, archives, tables and files of lines, and all that can be wrong with them."""
 
+import gzip
 import io
 import os
 import tarfile
@@ -80,6 +81,20 @@ def test_documents_are_not_read_as_texts(tmp_path: Path, content: bytes, kind: s
 def test_lines_before_the_header_of_a_table_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Survey export\n\ntext,label\n" + "fine,good\ndull,bad\n" * 5)
     with pytest.raises(ZooError, match=r"line 1: 'Survey export' is not a row of a table"):
+        sources.source_of(row("text_table", tmp_path / "a.csv")).read()
+
+
+def test_files_about_a_data_set_are_not_classes(tmp_path: Path) -> None:
+    for name in ("pos.txt", "neg.txt", "README.txt", "LICENSE.txt"):
+        (tmp_path / name).write_text("one\ntwo\n")
+    read = sources.source_of(row("text_lines", tmp_path)).read()
+    assert read.class_names == ["neg", "pos"]
+    assert "Not read: LICENSE.txt, README.txt" in read.notes
+
+
+def test_a_packed_file_without_its_suffix_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(gzip.compress(b"text,label\nfine,good\ndull,bad\n"))
+    with pytest.raises(ZooError, match="packed by gzip"):
         sources.source_of(row("text_table", tmp_path / "a.csv")).read()
 
 

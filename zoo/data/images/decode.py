@@ -25,7 +25,7 @@ NAMES = listed(READABLE)
 # Files with these names are tried; HEIC needs pillow-heif, and is reported without it instead of ignored.
 SUFFIXES = (*READABLE, ".heic", ".heif")
 # What looks like the suffix of a different kind of file: .txt, but not .1 or .jpg_large.
-_SUFFIX = re.compile(r"\.(?!jpe?g|png)[a-z][a-z0-9]{0,6}~?")
+_SUFFIX = re.compile(r"\.(?!jpe?g|png)[a-z][a-z0-9]{0,11}~?")
 # Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM", "HEIF")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.

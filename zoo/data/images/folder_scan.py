@@ -179,6 +179,12 @@ def _without_classes(
         next(decode.iter_images(path), None),
         set_parts.labels_note(path, "Labels", ". "),
     )
+    if (
+        inner
+        and all(map(set_parts.part_of, set_parts.folders_of_images(inner)))
+        and not set_parts.wrapped(inner / set_parts.folders_of_images(inner)[0])
+    ):
+        inner = path  # parts of unsorted images
     if inner not in (None, path):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         return ZooError(f"{path} {message}{reasons}", f"The class folders are further down: data.root={inner}")

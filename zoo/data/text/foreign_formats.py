@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import storage_error
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 _SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
@@ -12,6 +11,7 @@ _PICTURE = ("an image", "Give texts; data=folder trains with images.")
 _BEGINNINGS = {
     b"PK\x03\x04": ("a workbook, a document or a zip archive", f"Unpack it, or save it as text. {_SHEET}"),
     b"\xd0\xcf\x11\xe0": ("a workbook or document of Microsoft Office", f"Save it as text. {_SHEET}"),
+    b"\x1f\x8b": ("an archive or a file packed by gzip", "Unpack it. The name of one packed text ends in .gz."),
     b"PAR1": ("a Parquet file", _PANDAS.format(call="read_parquet('FILE')")),
     b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
     b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
@@ -23,15 +23,6 @@ _BEGINNINGS = {
     b"II*\0": _PICTURE,
     b"MM\0*": _PICTURE,
 }
-
-
-def refuse(path: Path) -> None:
-    try:
-        with path.open("rb") as source:
-            beginning = source.read(16)
-    except OSError as error:
-        raise storage_error("read", path, error) from error
-    refuse_content(beginning, str(path), "a table in a text file")
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +16,8 @@ from zoo.data.text import labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
 SUFFIX = ".txt"
+# Names of files about a data set.
+_PROSE = re.compile(r"read.?me|licen[sc]e|copying|changelog", re.IGNORECASE)
 # Names of a third part that some sets have.
 _THIRD = ("dev", "val", "valid", "validation")
 
@@ -153,13 +156,15 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
-    return files, [f"{label}: one text a line of {path}" for _, label, path in files]
+    notes = [f"{label}: one text a line of {path}" for _, label, path in files]
+    left = [path.name for path in sorted(root.glob(f"*{SUFFIX}")) if path.name not in names and not row.class_files]
+    return files, notes + ([f"Not read: {listed(left)}"] if left else [])
 
 
 def _likely_class_files(root: Path) -> list[str]:
     """List the files ending in .txt or, without any, those that differ only after their first dot."""
     names = sorted(path.name for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
-    texts = [name for name in names if name.endswith(SUFFIX)]
+    texts = [name for name in names if name.endswith(SUFFIX) and not _PROSE.match(name)]
     stems = [stem for stem, count in Counter(name.partition(".")[0] for name in names).items() if count > 1]
     return texts or ([name for name in names if name.partition(".")[0] == stems[0]] if len(stems) == 1 else [])
 

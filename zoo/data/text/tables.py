@@ -52,7 +52,6 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
         columns: to read; the label column last.
         title: title of the first column in another table of this kind, which identifies a header.
     """
-    foreign_formats.refuse(path)
     text, encoding = files.read(path, settings.encoding)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with texts in it.")
