@@ -84,6 +84,13 @@ def test_lines_before_the_header_of_a_table_are_named(tmp_path: Path) -> None:
         sources.source_of(row("text_table", tmp_path / "a.csv")).read()
 
 
+def test_files_outside_of_class_folders_are_to_be_moved(tmp_path: Path) -> None:
+    root = folder(tmp_path, {"pos/1.txt": "a", "neg/1.txt": "b", "urls.txt": "c"})
+    with pytest.raises(ZooError, match="it lies in no class folder") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    assert caught.value.remedy == "Move them into class folders, or elsewhere."
+
+
 def test_files_about_a_data_set_are_not_classes(tmp_path: Path) -> None:
     for name in ("pos.txt", "neg.txt", "README.txt", "LICENSE.txt"):
         (tmp_path / name).write_text("one\ntwo\n")

@@ -100,7 +100,7 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
     hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
     raise ZooError(
         f"{where}: {reason}. So {len(skipped):,} of {usable + len(skipped):,} texts cannot be used: {counted}",
-        f"Correct them.{hint}",
+        f"{'Move them into class folders, or elsewhere' if row.name == 'text_folder' else 'Correct them'}.{hint}",
     )
 
 
