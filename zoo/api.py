@@ -83,10 +83,10 @@ def bench(**settings: Any) -> Run:
 
 
 def _run(verb: str, settings: dict[str, Any]) -> Run:
+    named = {key: value.folder if isinstance(value, Run) else value for key, value in settings.items()}
     try:
         from zoo.tasks import registry
+
+        return registry.dispatch(verb, registry.with_gpu(Overrides.of(named)))
     except ModuleNotFoundError as error:
         raise not_installed(error) or error from error
-
-    named = {key: value.folder if isinstance(value, Run) else value for key, value in settings.items()}
-    return registry.dispatch(verb, registry.with_gpu(Overrides.of(named)))

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support import CHECKOUT
+from zoo import api
 from zoo.cli import parser
 from zoo.cli.main import main
 from zoo.core.errors import INTERRUPTED, ZooError
@@ -366,3 +367,12 @@ def test_a_python_without_the_libraries_is_named(tmp_path: Path) -> None:
     answer = subprocess.run([*python[:2], "-c", program], **how)
     assert "ZooError" in answer.stderr.splitlines()[-2]
     assert "which this program needs" in answer.stderr
+
+
+def test_a_python_that_lacks_a_library_of_later_use_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The environments of some stacks have yaml, which is loaded first, and not platformdirs."""
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.delenv("ZOO_CACHE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ZooError, match="lacks platformdirs, which this program needs"):
+        api.train(model="mnist")
