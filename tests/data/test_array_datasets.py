@@ -171,10 +171,10 @@ def test_auto_without_network_is_digits_and_says_why(no_network: None) -> None:
 def test_auto_is_mnist_where_it_is_at_hand(shared_data: Path, cache: Path, no_network: None) -> None:
     assert array_datasets.resolve("auto", str(shared_data / "mnist"))[0] == "mnist"
     shutil.copytree(shared_data / "mnist", cache / "downloads" / "mnist")
-    assert array_datasets.resolve("auto") == ("mnist", "it is in the cache or was downloaded now")
+    assert array_datasets.resolve("auto") == ("mnist", "MNIST, from the cache or downloaded")
     prepared = array_datasets.prepare(array_datasets.load_row("mnist"))
     shutil.rmtree(cache / "downloads")
-    assert array_datasets.resolve("auto") == ("mnist", "it was prepared before")
+    assert array_datasets.resolve("auto") == ("mnist", "MNIST, which is prepared already")
     assert array_datasets.prepare(array_datasets.load_row("mnist")) == prepared
 
 

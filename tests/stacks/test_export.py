@@ -198,7 +198,7 @@ def test_metadata_tell_classes_and_preprocessing(place: Path) -> None:
     assert facts["inputs"] == [{"name": "image", "shape": [None, 28, 28, 1], "dtype": "float32"}]
 
 
-def test_what_answers_otherwise_is_not_kept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_export_with_other_results_is_not_kept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, output = _trained(place, "mnist"), place / "refused"
     words = [f"run={run}", "format=onnx", "quantize=float16", "max_difference=1e-9", f"output={output}"]
     assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1

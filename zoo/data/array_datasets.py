@@ -59,15 +59,15 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     mnist = dataclasses.replace(row or load_row("mnist"), root=root)
     if root is not None:
         sources.in_root(mnist)
-        return mnist.name, f"it is in {root}"
+        return mnist.name, f"MNIST, from {root}"
     if is_sealed(_folder(mnist, sources.source_of(mnist).sha256)):
-        return mnist.name, "it was prepared before"
+        return mnist.name, "MNIST, which is prepared already"
     try:
         sources.downloaded(mnist)
     except ZooError as error:
         last = error.message.splitlines()[-1].strip()
         return "digits", f"MNIST is not available and cannot be downloaded ({last})"
-    return mnist.name, "it is in the cache or was downloaded now"
+    return mnist.name, "MNIST, from the cache or downloaded"
 
 
 def prepare(row: DataRow) -> ArrayDataset:

@@ -229,11 +229,11 @@ def _check(saved):
     numbers.append(state["frozen_at"] or 0)
     numbers += [saved["steps_before"], *saved["finished"].values()]
     if not all(isinstance(value, (int, float)) for value in numbers):
-        raise TypeError("where numbers should be is %r" % numbers)
+        raise TypeError("expected numbers, got %r" % numbers)
     if any(row["epoch"] < 0 or "event" in row or "self" in row for row in epochs):
-        raise ValueError("its epochs are none")
+        raise ValueError("its list of epochs is invalid")
     if saved["best"] is not None and saved["best"]["best_epoch"] < 0:
-        raise ValueError("its best epoch is none")
+        raise ValueError("its best epoch is invalid")
 
 
 def _stack():
