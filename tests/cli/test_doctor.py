@@ -10,7 +10,8 @@ import pytest
 
 from tests import machines
 from zoo.cli import doctor
-from zoo.environments import interpreters, machine, package_index
+from zoo.cli import main as cli
+from zoo.environments import interpreters, machine, package_index, selection
 from zoo.environments.interpreters import Broken, Interpreter
 
 SECTIONS = ("Machine", "Python", "Backends", "Environments", "Data", "Disk", "Surroundings", "Network", "Advice")
@@ -110,3 +111,34 @@ def test_a_registry_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         doctor, "_network", lambda: doctor.Network(True, **vars(package_index.reachable(f"http://127.0.0.1:{port}")))
     )
     assert f"127.0.0.1:{port} does not answer: " in doctor.render(doctor.examine())
+
+
+@pytest.mark.parametrize("name", ["m4_egpu", "linux_dgx_spark", "m1_macos_11"])
+def test_another_machine_is_examined_from_its_capture(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = str(machines.FOLDER / f"{name}.txt")
+    assert cli.main(["doctor", "--machine", capture]) == 0
+    text = capsys.readouterr().out
+    assert [line for line in text.splitlines() if not line.startswith(" ")] == ["Machine", "Backends", "Choice"]
+    pieces = {
+        "m4_egpu": ["backend=mps stack=torch", "is not used: macOS has no driver", "an alpha version", "macOS 26"],
+        "linux_dgx_spark": ["backend=cpu stack=tf-2.21", "skipped cuda: torch-cuda: no lock for linux-arm64"],
+        "m1_macos_11": ["Nothing here can run any backend", "Update macOS to 12.1 or newer"],
+    }
+    assert [piece for piece in pieces[name] if piece not in text] == []
+    assert cli.main(["doctor", "--json", "--machine", capture]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert known["machine"]["text"] in text
+    assert {row["name"] for row in known["backends"]} == set(selection.names())
+    assert known["choice"][0] in text
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", b"$ ls\nfile\n", b"\xff\xfe\x00"])
+def test_a_file_that_is_no_capture_is_refused(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "capture.txt").write_bytes(content)
+    for path in (tmp_path / "capture.txt", tmp_path, tmp_path / "missing.txt"):
+        assert cli.main(["doctor", "--machine", str(path)]) == 1
+        message = capsys.readouterr().err
+        assert message.startswith("error: ")
+        assert "Give a text such as tests/machines/m1.txt" in message

@@ -170,6 +170,16 @@ def test_gpu_means_that_of_the_machine_that_is_planned_for(capsys: pytest.Captur
     assert "no GPU of this machine can be used" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "backend", "said"), [("m4_egpu", "mps", 1), ("m4", "cpu", 0), ("linux_nvidia", "cuda", 0)]
+)
+def test_a_plan_says_that_no_gpu_of_a_mac_was_measured(name: str, backend: str, said: int) -> None:
+    overrides = Overrides.parse(["model=mnist", f"backend={backend}"])
+    plan = "\n".join(dry_run.lines("train", overrides, machines.FOLDER / f"{name}.txt"))
+    assert plan.count("no GPU of a Mac has been measured by this project yet") == said
+    assert ("macOS has no driver for it" in plan) == (name == "m4_egpu")
+
+
 def test_another_machine_is_only_for_dry_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--machine", "m1.txt"]) == 1
     assert "--dry-run" in capsys.readouterr().err

@@ -134,6 +134,69 @@ TABLE = [
         ],
     ),
     ("linux_cpu", "linux-x86_64", "Debian GNU/Linux 12 (bookworm)", 23.5, []),
+    ("gt_750m", "macos-x86_64", "10.13.6", 16, [("NVIDIA GeForce GT 750M", "nvidia", 2, "GPUFamily1 v3", False)]),
+    (
+        "radeon_pro_560x",
+        "macos-x86_64",
+        "10.15.5",
+        16,
+        [
+            ("Intel UHD Graphics 630", "intel", 1.5, "GPUFamily mac2", False),
+            ("Radeon Pro 560X", "amd", 4, "GPUFamily mac2", False),
+        ],
+    ),
+    ("m5_max", "macos-arm64", "26.5", 128, [("Apple M5 Max", "apple", None, "Metal 4", False)]),
+    (
+        "m4_egpu",
+        "macos-arm64",
+        "26.2",
+        24,
+        [
+            ("Apple M4", "apple", None, "Metal 4", False),
+            ("AMD Radeon RX 7900 XTX", "amd", 24, None, True),
+        ],
+    ),
+    (
+        "linux_rtx_5070_driver_570",
+        "linux-x86_64",
+        "Ubuntu 22.04.5 LTS",
+        30.5,
+        [("NVIDIA GeForce RTX 5070", "nvidia", 11.94, None, False)],
+    ),
+    (
+        "linux_rtx_5090_driver_580",
+        "linux-x86_64",
+        "Ubuntu 24.04.3 LTS",
+        61.0,
+        [("NVIDIA GeForce RTX 5090", "nvidia", 31.843, None, False)],
+    ),
+    (
+        "linux_gtx_1080_no_compute",
+        "linux-x86_64",
+        "Ubuntu 20.04.1 LTS",
+        30.5,
+        [("GeForce GTX 1080 Ti", "nvidia", 10.916, None, False)],
+    ),
+    ("linux_dgx_spark", "linux-arm64", "Ubuntu 24.04.3 LTS", 119.2, [("NVIDIA GB10", "nvidia", None, None, False)]),
+    ("linux_jetson_orin", "linux-arm64", "Ubuntu 22.04.5 LTS", 59.1, [("Orin (nvgpu)", "nvidia", None, None, False)]),
+    ("linux_jetson_jetpack_5", "linux-arm64", "Ubuntu 20.04.6 LTS", 7.06, [("Jetson", "nvidia", None, None, False)]),
+    (
+        "linux_mi325x",
+        "linux-x86_64",
+        "Ubuntu 24.04.3 LTS",
+        2193.5,
+        [
+            ("Aqua Vanjaram [Instinct MI325X]", "amd", None, None, False),
+            ("ASPEED Graphics Family", "unknown", None, None, False),
+        ],
+    ),
+    (
+        "wsl_rtx_4080_driver_581",
+        "linux-x86_64",
+        "Ubuntu 22.04.5 LTS",
+        15.26,
+        [("NVIDIA GeForce RTX 4080 Laptop GPU", "nvidia", 11.994, None, False)],
+    ),
 ]
 
 
@@ -178,6 +241,17 @@ def test_rosetta_is_recognised_and_the_real_chip_named() -> None:
     assert [name for name in machines.NAMES if machines.load(name).rosetta] == ["rosetta"]
     seen = machines.load("rosetta")
     assert (seen.arch, seen.python_arch, seen.chip) == ("arm64", "x86_64", "Apple M2")
+
+
+def test_a_card_that_apple_silicon_cannot_use_is_explained() -> None:
+    (note,) = machines.load("m4_egpu").notes
+    assert note.startswith("AMD Radeon RX 7900 XTX is not used: macOS has no driver for it on Apple silicon")
+    assert machines.load("m4").notes == []
+
+
+def test_a_board_names_the_chip_and_pascal_is_known_by_its_name() -> None:
+    assert machines.load("linux_jetson_orin").chip == "NVIDIA Jetson AGX Orin Developer Kit"
+    assert [gpu.compute for gpu in machines.load("linux_gtx_1080_no_compute").gpus] == ["6.1"]
 
 
 def test_what_is_left_out_is_said() -> None:

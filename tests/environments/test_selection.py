@@ -6,6 +6,7 @@ import time
 import pytest
 import yaml
 
+from scripts.maintenance import machines_page
 from tests import machines
 from zoo.config.schemas import common
 from zoo.core import paths
@@ -80,6 +81,26 @@ AUTOMATIC = [
         "skipped cuda: it needs a GPU made by NVIDIA, this machine has none",
     ),
 ]
+AUTOMATIC += [
+    (
+        "linux_rtx_5070_driver_570",
+        "cuda",
+        "jax-cuda",
+        "gpu",
+        "tf-2.21-cuda: has kernels up to compute capability 9.0",
+    ),
+    ("linux_rtx_5090_driver_580", "cuda", "torch-cuda", "gpu", "cuda computes on the GPU NVIDIA GeForce RTX 5090"),
+    ("linux_gtx_1080_no_compute", "cuda", "tf-2.21-cuda", "gpu", "with stack tf-2.21-cuda"),
+    ("linux_dgx_spark", "cpu", "tf-2.21", "cpu", "skipped cuda: torch-cuda: no lock for linux-arm64; by hand"),
+    ("linux_jetson_orin", "cpu", "tf-2.21", "cpu", "skipped cuda: torch-cuda: no lock for linux-arm64; by hand"),
+    ("linux_jetson_jetpack_5", "cpu", "tf-2.21", "cpu", "skipped cuda: Jetson has no working driver"),
+    ("linux_mi325x", "cpu", "tf-2.21", "cpu", "this machine has Aqua Vanjaram [Instinct MI325X]"),
+    ("wsl_rtx_4080_driver_581", "cuda", "torch-cuda", "gpu", "cuda computes on the GPU NVIDIA GeForce RTX 4080"),
+    ("m5_max", "mps", "torch", "gpu", "caveat: linear layers with a bias were wrong by a fifth"),
+    ("m4_egpu", "mps", "torch", "gpu", "mps computes on the GPU Apple M4, with stack torch"),
+    ("radeon_pro_560x", "plaidml", "plaidml-0.7", "gpu", "skipped metal: it needs macOS 12.0 or newer"),
+    ("gt_750m", "cpu", "tf-1.8", "cpu", "skipped cuda-mac: tf-1.8: its lock for macos-x86_64 drives cpu, not"),
+]
 UNSERVED = ["m1_macos_11"]
 NAMED = [
     ("cpu", "rx_570", None, "tf-2.12", "cpu"),
@@ -134,7 +155,7 @@ REFUSED = [
         ["no lock for macos-arm64", "conda create", "backend.python=", "stack=tf-2.19"],
     ),
     ("cuda", "linux_driver_470", None, ["driver 525.60 or newer, this is 470", "Update NVIDIA's driver to 580"]),
-    ("cuda", "linux_arm64_nvidia", None, ["locks for linux-x86_64, none for linux-arm64", "backend=cpu"]),
+    ("cuda", "linux_arm64_nvidia", None, ["no lock for linux-arm64", "backend.python=PATH", "backend=cpu"]),
     ("plaidml", "gtx_750_ti", None, ["10.14 or newer, this is 10.13.6", "backend=cpu"]),
     ("plaidml", "two_gpus", None, ["Update macOS to 10.14 or newer", "GPU AMD Radeon Pro 450"]),
     ("plaidml", "linux_arm64", None, ["locks for linux-x86_64, none for linux-arm64"]),
@@ -206,6 +227,29 @@ def test_the_external_gpu_is_preferred_to_the_built_in_one() -> None:
     both = dataclasses.replace(inside, os_version="10.15", gpus=[*inside.gpus, *outside.gpus])
     choice = selection.select("plaidml", both)
     assert choice.gpu == outside.gpus[0]
+
+
+def test_the_page_of_captured_machines_is_up_to_date() -> None:
+    assert machines_page.PAGE.read_text(encoding="utf-8") == machines_page.page()
+
+
+def test_an_arm64_machine_computes_on_its_nvidia_gpu_with_a_python_of_the_users_own() -> None:
+    choice = selection.select("cuda", machines.load("linux_dgx_spark"), "torch-cuda", python="/opt/env/bin/python")
+    assert (choice.stack.name, choice.gpu and choice.gpu.name) == ("torch-cuda", "NVIDIA GB10")
+
+
+@pytest.mark.parametrize(
+    ("name", "backend", "piece"),
+    [
+        ("m4", "jax", "jax-mps is an alpha version"),
+        ("m5_max", "mps", "virtual machines with macOS 26"),
+        ("m1_pro", "mps", ""),
+    ],
+)
+def test_known_problems_of_a_system_are_reasons(name: str, backend: str, piece: str) -> None:
+    known = [reason for reason in selection.select(backend, machines.load(name)).reasons if "caveat: " in reason]
+    assert len(known) == bool(piece)
+    assert not known or piece in known[0]
 
 
 def test_a_machine_without_any_stack_is_told_so() -> None:

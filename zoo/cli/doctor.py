@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.core import paths
+from zoo.core.errors import ZooError
 from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store, surroundings
 from zoo.environments.interpreters import Broken, Interpreter
@@ -65,8 +66,7 @@ class Report:
     def to_json(self) -> dict[str, object]:
         network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
         return {
-            "machine": {**dataclasses.asdict(self.machine), "platform": self.machine.platform,
-                        "rosetta": self.machine.rosetta, "text": machine.describe(self.machine)},
+            "machine": _machine(self.machine),
             "python": _fields(self.python),
             "interpreters": {"working": [_fields(row) for row in self.interpreters],
                              "broken": [_fields(row) for row in self.broken]},
@@ -81,6 +81,23 @@ class Report:
         }  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class Elsewhere:
+    """A captured machine: what works on it, and ``choice``, the automatic selection with its reasons."""
+
+    machine: Machine
+    backends: list[BackendRow]
+    choice: list[str]
+
+    def to_json(self) -> dict[str, object]:
+        return {**dataclasses.asdict(self), "machine": _machine(self.machine)}
+
+
+def _machine(here: Machine) -> dict[str, object]:
+    return {**dataclasses.asdict(here), "platform": here.platform, "rosetta": here.rosetta,
+            "text": machine.describe(here)}  # fmt: skip
+
+
 def _fields(row: Interpreter | Broken) -> dict[str, str]:
     return {name: str(value) for name, value in row._asdict().items()}
 
@@ -89,9 +106,7 @@ def examine() -> Report:
     """Examine everything that a run depends on, without building, downloading or changing anything."""
     here = machine.probe()
     available = {stack.name: stack for stack in stacks.load_all()}
-    candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
-    usable = selection.works_here(candidates)
-    unusable = [candidate for candidate in candidates.values() if not candidate.stack]
+    usable, rows = _backends(here, available)
     working, broken = interpreters.survey()
     free = _free_bytes()
     return Report(
@@ -99,7 +114,7 @@ def examine() -> Report:
         python=Interpreter(platform.python_version(), Path(sys.executable), here.python_arch),
         interpreters=working,
         broken=broken,
-        backends=[_backend(candidate, here, available) for candidate in (*usable, *unusable)],
+        backends=rows,
         environments=store.list_environments(thorough=False, verify="new"),
         data=_data(),
         cache=paths.cache_dir(),
@@ -110,11 +125,26 @@ def examine() -> Report:
     )
 
 
-def render(report: Report) -> str:
+def examine_capture(path: Path) -> Elsewhere:
+    """Examine a captured machine; see :func:`zoo.environments.machine.from_capture`."""
+    here = machine.from_capture(path)
+    try:
+        selected = selection.select(None, here)
+        choice = [f"backend={selected.backend.name} stack={selected.stack.name}", *selected.reasons]
+    except ZooError as error:
+        choice = str(error).splitlines()
+    return Elsewhere(here, _backends(here, {stack.name: stack for stack in stacks.load_all()})[1], choice)
+
+
+def render(report: Report | Elsewhere) -> str:
     sections = [
         ("Machine", [machine.describe(report.machine), *(f"note: {note}" for note in report.machine.notes)]),
-        ("Python", _python_lines(report)),
         ("Backends", [_backend_line(row) for row in report.backends]),
+    ]
+    if isinstance(report, Elsewhere):
+        return _joined([*sections, ("Choice", report.choice)])
+    sections[1:1] = [("Python", _python_lines(report))]
+    sections += [
         ("Environments", [_environment_line(row) for row in report.environments] or ["none built yet"]),
         ("Data", [f"{name}: {_mb(size)}" for name, size in report.data.items()] or ["nothing downloaded yet"]),
         ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
@@ -122,10 +152,22 @@ def render(report: Report) -> str:
         ("Network", [_network_line(report.network)]),
         ("Advice", report.advice.splitlines()),
     ]
+    return _joined(sections)
+
+
+def _joined(sections: list[tuple[str, list[str]]]) -> str:
     return "\n".join(line for title, body in sections for line in (title, *(f"  {row}" for row in body)))
 
 
 # -- examining
+
+
+def _backends(here: Machine, available: Mapping[str, Stack]) -> tuple[list[Candidate], list[BackendRow]]:
+    """Return the usable candidates, best first, and the rows of all backends."""
+    candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
+    usable = selection.works_here(candidates)
+    unusable = [candidate for candidate in candidates.values() if not candidate.stack]
+    return usable, [_backend(candidate, here, available) for candidate in (*usable, *unusable)]
 
 
 def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]) -> BackendRow:
@@ -139,7 +181,7 @@ def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]
         promise=candidate.support.device_kind if stack and candidate.support else None,
         trains=candidate.backend.trains,
         passed_over=candidate.notes,
-        caveats=selection.caveats(candidate),
+        caveats=selection.caveats(candidate, here),
         update=str(updated) if updated else None,
         evidence=[row for row in stack.evidence if row.platform == here.platform] if stack else [],
     )
@@ -212,7 +254,7 @@ def _backend_line(row: BackendRow) -> str:
     grades = sorted({entry.grade for entry in row.evidence})
     proof = f"evidence on this system: {', '.join(grades)}" if grades else "no evidence on this system yet"
     trains = "" if row.trains else "; inference only"
-    known = "".join(f"; reported of this GPU: {text}" for text in row.caveats)
+    known = "".join(f"; caveat: {text}" for text in row.caveats)
     return f"{row.name:<9} yes: {row.why}, with stack {row.stack} ({proof}){trains}{known}"
 
 

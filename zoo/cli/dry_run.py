@@ -47,7 +47,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         composed, choice = reached.composed, reached.choice
     settings = composed.settings
     steps: list[tuple[str, list[str]]] = [
-        ("machine", [machine.describe(here)]),
+        ("machine", [machine.describe(here), *(f"note: {note}" for note in here.notes)]),
         ("settings", [*_recipe(settings), *_changed(composed)]),
         ("backend", [f"{choice.backend.name}, required device: {choice.device_kind.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
@@ -55,7 +55,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         ("worker", _worker(choice)),
         ("proof", _proof(choice)),
         ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
-        ("evidence", _evidence(choice.stack, here.platform)),
+        ("evidence", _evidence(choice, here.platform)),
     ]
     plan = ["Plan (nothing is done now):"]
     for number, (name, (first, *rest)) in enumerate(steps, 1):
@@ -168,6 +168,15 @@ def _proof(choice: selection.Selection) -> list[str]:
     return ["a matrix product shows which device computes"]
 
 
-def _evidence(stack: stacks.Stack, platform: str) -> list[str]:
+def _evidence(choice: selection.Selection, platform: str) -> list[str]:
+    stack = choice.stack
     rows = [f"{row.grade}: {row.what} ({row.source})" for row in stack.evidence if row.platform == platform]
-    return rows or [f"none for {stack.name} on {platform} (its lock resolves, but no run was recorded)"]
+    rows = rows or [f"none for {stack.name} on {platform} (its lock resolves, but no run was recorded)"]
+    if choice.device_kind == "gpu" and platform.startswith("macos") and not _mac_gpu_measured():
+        rows.append("no GPU of a Mac has been measured by this project yet")
+    return rows
+
+
+def _mac_gpu_measured() -> bool:
+    evidence = (row for stack in stacks.load_all() for row in stack.evidence if row.platform.startswith("macos"))
+    return any(row.grade == "measured" and row.device != "cpu" for row in evidence)

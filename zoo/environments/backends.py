@@ -30,7 +30,7 @@ class Support:
         device_id: the framework's id of the device, if certain in advance.
         auto_rank: position in the order of ``backend=auto``, over all backends, lowest first; None: never automatic.
         env: variables for the worker.
-        caveats: pattern of a GPU's name -> known problem.
+        caveats: pattern of ``GPU, SYSTEM VERSION`` -> known problem.
         by_hand: stack without a lock there -> commands to install it by hand.
     """
 

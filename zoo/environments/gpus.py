@@ -17,6 +17,8 @@ NVIDIA = "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,n
 # Drivers without this field are too old for every stack anyway.
 NVIDIA_COMPUTE = "nvidia-smi --query-gpu=compute_cap --format=csv,noheader"
 LSPCI = "lspci -mm"
+# A Jetson's GPU is not on the PCI bus.
+DEVICE_TREE, BOARD = "/proc/device-tree/model", "Jetson"
 PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel", "0x106b": "apple"}
 VENDOR_WORDS = {"apple": "apple", "nvidia": "nvidia", "geforce": "nvidia", "amd": "amd", "radeon": "amd",
                 "ati": "amd", "firepro": "amd", "intel": "intel"}  # fmt: skip
@@ -104,7 +106,8 @@ def _pci_gpus(text: str) -> list[Gpu]:
     gpus = []
     for line in text.splitlines():
         fields = re.findall(r'"([^"]*)"', line)
-        if len(fields) >= 3 and re.match(r"VGA|3D|Display", fields[0]):
+        # Instinct cards are "Processing accelerators".
+        if len(fields) >= 3 and (re.match(r"VGA|3D|Display", fields[0]) or "Instinct" in fields[2]):
             gpus.append(Gpu(fields[2], _vendor(fields[1])))
     return gpus
 
@@ -115,10 +118,14 @@ def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     others = _pci_gpus(reports.get(LSPCI, ""))
     vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
     others += [Gpu(f"{vendor} GPU", vendor) for vendor in vendors]
+    others += [Gpu(BOARD, "nvidia")] if BOARD in reports.get(DEVICE_TREE, "") else []
     if working:
         return working + [gpu for gpu in others if gpu.vendor != "nvidia"]
     if any(gpu.vendor == "nvidia" for gpu in others):
-        notes.append("an NVIDIA GPU is built in, but nvidia-smi did not list it: its driver is not working")
+        notes.append(
+            "an NVIDIA GPU is built in, but nvidia-smi did not list it: its driver is not working, "
+            "or it is a Jetson before JetPack 6"
+        )
     return others
 
 

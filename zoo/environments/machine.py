@@ -15,7 +15,7 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError
 from zoo.environments import gpus
-from zoo.environments.gpus import DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, NVIDIA_COMPUTE, Gpu
+from zoo.environments.gpus import DEVICE_TREE, DISPLAYS_JSON, DISPLAYS_TEXT, LSPCI, NVIDIA, NVIDIA_COMPUTE, Gpu
 from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
@@ -102,9 +102,10 @@ def capture_texts(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ZooError(f"Cannot read the machine in {path}: {error}", remedy) from error
     parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
-    if len(parts) < 3:
-        raise ZooError(f"{path} holds no line that begins with '$ '", remedy)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+    texts = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if not texts.keys() & {"sw_vers", "uname -m", "/proc/cpuinfo"}:
+        raise ZooError(f"{path} contains no output of sw_vers, uname -m or /proc/cpuinfo", remedy)
+    return texts
 
 
 def describe(machine: Machine) -> str:
@@ -185,7 +186,7 @@ def _macos_reports(notes: list[str]) -> dict[str, str]:
 
 
 def _linux_reports(notes: list[str]) -> dict[str, str]:
-    files = ("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
+    files = ("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo", DEVICE_TREE)
     reports = {name: _text(name, notes) for name in files} | {c: run_tool(c, notes) for c in (NVIDIA, LSPCI)}
     if reports[LSPCI] is None:
         cards = sorted(Path("/sys/class/drm").glob("card[0-9]/device/vendor"))
@@ -216,6 +217,11 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
     chip = known.get("machdep.cpu.brand_string", "")
     translated = known.get("sysctl.proc_translated") == "1"
     apple = known.get("hw.optional.arm64") == "1" or translated or chip.startswith("Apple")
+    notes += [
+        f"{gpu.name} is not used: macOS has no driver for it on Apple silicon (TinyGPU and mac-amdgpu serve tinygrad)"
+        for gpu in graphics
+        if apple and gpu.vendor in ("amd", "nvidia")
+    ]
     if chip.startswith("VirtualApple"):  # Rosetta's name of the chip; the GPU has the real name
         chip = next((gpu.name for gpu in graphics if gpu.vendor == "apple"), chip)
     return Machine(
@@ -249,7 +255,7 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         os_build=reports.get("uname -r", "").strip(),
         arch=architecture(reports.get("uname -m", python_arch)),
         python_arch=python_arch,
-        chip=gpus.pairs(cpu, ":").get("model name", "unknown chip"),
+        chip=gpus.pairs(cpu, ":").get("model name") or reports.get(DEVICE_TREE, "").strip("\0\n") or "unknown chip",
         cores=len(re.findall(r"^processor\s*:", cpu, re.MULTILINE)),
         memory_bytes=_number(memory.get("MemTotal", "")) * 1024,
         gpus=gpus.of_linux(reports, notes),

@@ -10,7 +10,7 @@ from zoo.environments import machine as machines
 from zoo.environments.backends import Backend, Support, load_all, names
 from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
-from zoo.environments.platforms import version_numbers
+from zoo.environments.platforms import SYSTEMS, version_numbers
 from zoo.environments.stacks import Stack
 from zoo.protocol.request import DevicePart
 
@@ -133,11 +133,11 @@ def evaluate(
     return Candidate(backend, "; ".join(_grouped(problems)), support, None, gpu)
 
 
-def caveats(candidate: Candidate) -> list[str]:
+def caveats(candidate: Candidate, machine: Machine) -> list[str]:
     if not candidate.support or not candidate.gpu:
         return []
-    name = candidate.gpu.name
-    return [text for pattern, text in candidate.support.caveats.items() if re.search(pattern, name)]
+    where = f"{candidate.gpu.name}, {SYSTEMS[machine.os]} {machine.os_version}"
+    return [text for pattern, text in candidate.support.caveats.items() if re.search(pattern, where)]
 
 
 def after_update(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Update | None:
@@ -202,7 +202,7 @@ def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Sel
     assert candidate.support is not None  # noqa: S101
     reasons = [f"{candidate.why}, with stack {candidate.stack.name}"]
     reasons += [f"skipped stack {note}" for note in candidate.notes]
-    reasons += [f"reported of this GPU: {text}" for text in caveats(candidate)]
+    reasons += [f"caveat: {text}" for text in caveats(candidate, machine)]
     platform = candidate.stack.platforms.get(machine.platform)
     if platform and platform.stand_in_for:
         reasons.append(f"on this system stack {candidate.stack.name} stands in for {platform.stand_in_for}")
