@@ -84,8 +84,15 @@ def test_what_settings_affect() -> None:
         "launcher.address", "launcher.hosts", "launcher.python", "launcher.options",
     }  # fmt: skip
     places = {key for key in rows if declared.is_private(key)} - outward
-    assert places == {"data.root", "output.root", "output.name", "launcher.partition", "distributed.port"}
-    assert declared.adjustable_keys() == ["data.root", "trainer.batch_size", "trainer.epochs"]
+    assert places == {
+        "data.root",
+        "data.images",
+        "output.root",
+        "output.name",
+        "launcher.partition",
+        "distributed.port",
+    }
+    assert declared.adjustable_keys() == ["data.images", "data.root", "trainer.batch_size", "trainer.epochs"]
     assert declared.stack_keys() == {"stack", "backend.python", "trainer.jit", "trainer.export", "tensorboard"}
     assert declared.word_keys() == {"launcher.hosts", "launcher.options"}
     assert {key for key, row in rows.items() if row[0].affects is Affects.CHANCE} == {"seed"}

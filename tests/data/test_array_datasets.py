@@ -78,7 +78,9 @@ def row_in(root: Path, **changes: object) -> array_datasets.DataRow:
 def test_rows_have_the_same_keys_and_no_problems() -> None:
     files = {path.stem: yaml.safe_load(path.read_text()) for path in (paths.CONFIGS / "data").glob("*.yaml")}
     blocks = {name: block for name, block in files.items() if block["data"]["kind"] != "text"}
-    assert set(blocks) == {"mnist", "fashion", "digits", "folder", "auto"} == set(array_datasets.names())
+    assert (
+        set(blocks) == {"mnist", "fashion", "digits", "folder", "image_table", "auto"} == set(array_datasets.names())
+    )
     fields = [field.name for field in dataclasses.fields(array_datasets.DataRow)]
     for name, block in blocks.items():
         assert sorted(block["data"]) == sorted(fields), name

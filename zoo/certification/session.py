@@ -136,7 +136,7 @@ class Session:
         begin.proposal = findings.proposal
         newest = findings.run.folder if findings.run else _newest(work.folder)
         begin.record = newest.name if newest and newest != before else ""
-        begin.busy = _is_busy()
+        begin.busy = hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
         begin.reference_gflop_per_s = round(self._reference(), 3)
         return begin
 
@@ -233,10 +233,6 @@ def _wait_for_mains(on_battery: bool) -> None:
 def _newest(folder: Path) -> Path | None:
     runs = [path for path in folder.glob("*") if (path / records.RECORD).is_file()] if folder.is_dir() else []
     return max(runs, key=lambda path: (path / records.RECORD).stat().st_mtime_ns, default=None)
-
-
-def _is_busy() -> bool:
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
 
 
 def _today() -> str:

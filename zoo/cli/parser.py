@@ -18,20 +18,13 @@ VERBS_ELSEWHERE = {"predict": "infer", "classify": "infer", "generate": "infer",
                    "benchmark": "bench", "search": "tune"}  # fmt: skip
 COMMANDS = Path(__file__).with_name("commands")
 DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in its own pinned environment."
-EXAMPLES = """\
-examples:
-  python -m zoo train model=mnist                        the best backend this machine has
-  python -m zoo train model=mnist backend=metal          the GPU of a Mac
-  python -m zoo train model=mnist data=digits trainer.epochs=20 seed=7
-  python -m zoo train model=mnist stack=tf-1.8 preset=smoke
-  python -m zoo train -m model=mnist,mnist_dense         one run after the other
-  python -m zoo infer run=last input=photo.png
-  python -m zoo infer model=mobilenet weights=imagenet input=photos/
-  python -m zoo report last                              an HTML page about the newest run
-  python -m zoo bench bench=matmul                       the size from which the GPU is faster
-  python -m zoo bench model=transformer implementation=both stack=torch compare_to=[jax,openvino] rounds=2
-  python -m zoo help trainer                             the settings of a group, and what they mean
-"""
+
+
+def examples(verb: str) -> str:
+    return (COMMANDS.with_name("examples") / f"{verb}.txt").read_text(encoding="utf-8")
+
+
+EXAMPLES = examples("zoo")
 
 
 class CommandParser(argparse.ArgumentParser):

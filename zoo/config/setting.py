@@ -113,10 +113,10 @@ def setting(default: Any, meaning: str = "", **declared: Any) -> Any:
     return _field(Setting(default, meaning, **declared))
 
 
-def like(schema: type[Any], name: str, default: Any) -> Any:
-    """Declare a setting that differs from another schema's only in its default."""
+def like(schema: type[Any], name: str, **changes: Any) -> Any:
+    """Declare a setting that differs from another schema's only in ``changes``, such as its default."""
     (part,) = (part for part in dataclasses.fields(schema) if part.name == name)
-    return _field(dataclasses.replace(declared(part), default=default))
+    return _field(dataclasses.replace(declared(part), **changes))
 
 
 def _field(declaration: Setting) -> Any:

@@ -80,7 +80,7 @@ def prepare(row: DataRow) -> ArrayDataset:
         with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
             if not is_sealed(folder):
                 _write(folder, source.read())
-    shapes = _shapes(folder)
+    shapes = {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
     return ArrayDataset(
         name=row.name,
         **{name: folder / f"{name}.npy" for name in ARRAYS},
@@ -128,10 +128,6 @@ def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
 def _folder(row: DataRow, sha256: str) -> Path:
     key = hashlib.sha256(f"{CACHE_VERSION} {len(row.class_names)} {sha256}".encode()).hexdigest()
     return paths.cache_dir() / "data" / f"{row.name}-{key[:16]}"
-
-
-def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    return {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
 
 
 def _write(folder: Path, arrays: "Arrays") -> None:

@@ -1,9 +1,14 @@
 """Read the rows of ``configs/data``: each data set's content, source, and the part to use."""
 
 import dataclasses
+import shlex
+from pathlib import Path
 
 from zoo.core import paths, schema
 from zoo.core.errors import unknown
+
+# Suffixes of tables of labels.
+TABLES = (".csv", ".tsv", ".tab", ".txt")
 
 
 @dataclasses.dataclass
@@ -38,6 +43,12 @@ def names() -> list[str]:
     """List the image data sets in ``configs/data``, without those of texts."""
     rows = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
     return sorted(name for name, row in rows.items() if row["kind"] != "text")
+
+
+def table_remedy(path: Path) -> str:
+    """Return how to read the labels in a file with the suffix of a table, or an empty text."""
+    known = path.suffix.lower() in TABLES and path.is_file()
+    return f"Read its labels with `data=image_table data.root={shlex.quote(str(path))}`" if known else ""
 
 
 def load_row(name: str) -> DataRow:

@@ -12,7 +12,7 @@ from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_error
 from zoo.core.paths import user_path
-from zoo.data import idx
+from zoo.data import datasets, idx
 from zoo.data.datasets import DataRow
 
 INPUT_SHAPE = (28, 28, 1)
@@ -71,7 +71,8 @@ def in_root(row: DataRow) -> dict[str, Path]:
     try:
         if not root.is_dir():
             what = "is a file, not a folder" if root.exists() else "does not exist"
-            raise ZooError(f"data.root={row.root} {what}", f"Name the folder that holds the files of {row.name}.")
+            remedy = datasets.table_remedy(root) or f"Name the folder that holds the files of {row.name}."
+            raise ZooError(f"data.root={row.root} {what}", remedy)
         present = sorted(entry.name + "/" * entry.is_dir() for entry in root.iterdir())
     except OSError as error:
         raise storage_error("read", root, error) from error

@@ -10,9 +10,12 @@ from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import storage_error
 from zoo.data import array_datasets
-from zoo.data.images import cache, duplicates, folder_dataset, folder_scan
+from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
+from zoo.data.images.folder_scan import FolderListing
 
 Splits = dict[str, "NDArray[np.int64]"]
+# The data sets of the user's own images.
+OWN = ("folder", "image_table")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +52,7 @@ class TrainingSet:
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
-    training_set = _of_folder(settings) if settings.data.name == "folder" else _of_row(settings)
+    training_set = _of_folder(settings) if settings.data.name in OWN else _of_row(settings)
     sizes = {f"{part}_items": len(rows) for part, rows in training_set.splits.items()}
     details = {
         "class_names": training_set.class_names,
@@ -91,7 +94,8 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 
 def _of_folder(settings: TrainConfig) -> TrainingSet:
     data, size = settings.data, _picture_size(settings)
-    folder = folder_dataset.prepare(data.root, size, data.resize, data.strict, data.layout)
+    listing = _listing(data)
+    folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
         raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
@@ -110,10 +114,10 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         names=folder.listing.names,
         skipped=folder.skipped,
         record={
-            "name": "folder",
+            "name": data.name,
             "sha256": folder.sha256,
             "published": False,
-            "source": str(folder.listing.root.absolute()),
+            "source": str((listing.table or listing.root).absolute()),
             "licence": "unknown",
             "skipped_items": len(folder.skipped),
             "split": _split_words(folder, data),
@@ -124,6 +128,10 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         known=twice.known,
         given=tuple(sorted(set(folder.listing.parts) - {"train"})),
     )
+
+
+def _listing(data: DataSettings) -> FolderListing:
+    return image_table.scan(data) if data.name == "image_table" else folder_scan.scan(data.root, data.layout)
 
 
 def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
@@ -143,9 +151,7 @@ def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
 def _picture_size(settings: TrainConfig) -> int:
     size = settings.data.size or settings.model.get("input_size")
     if not size:
-        folder_scan.scan(
-            settings.data.root, settings.data.layout
-        )  # first, because the user must fix an unusable folder before anything else
+        _listing(settings.data)  # first, because the user must fix an unusable folder before anything else
         raise ZooError(
             f"The model {settings.model['name']} takes images of any size and needs data.size",
             "For example: data.size=64",
@@ -158,7 +164,10 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
     drawn = [] if given else [f"test: {data.test:g} of every class"]
     if "validation" not in given:
         drawn.append(f"validation: {data.validation:g} of the rest of every class")
-    return "; ".join([f"as in the folder: {', '.join(given)}"] * bool(given) + drawn)
+    if data.group:
+        drawn = [f"{words}, by {data.group}" for words in drawn]
+    place = "table" if folder.listing.table else "folder"
+    return "; ".join([f"as in the {place}: {', '.join(given)}"] * bool(given) + drawn)
 
 
 def _normalization(

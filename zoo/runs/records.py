@@ -202,10 +202,6 @@ def _text(path: Path) -> str:
     return content.decode("utf-8")
 
 
-def _kinds() -> dict[str, tuple[type, ...]]:
-    return {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
-
-
 def _types(hint: Any) -> tuple[type, ...]:
     parts = [get_origin(part) or part for part in (get_args(hint) if get_origin(hint) is UNION else (hint,))]
     return (*parts, int) if float in parts else tuple(parts)
@@ -217,7 +213,7 @@ CHECKED = {
     "verb", "model", "backend", "started", "run_id", "config", "data", "stack", "metrics", "phases", "seconds",
     "command", "machine", "interruptions", "attempts", "adjusted", "artifacts",
 }  # fmt: skip
-KINDS = _kinds()
+KINDS = {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
 
 
 def _is_sound(record: Json) -> bool:

@@ -139,7 +139,10 @@ def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("id,breed\n0,a\n")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(root)
-    assert "Labels are not read from labels.csv." in caught.value.remedy
+    assert f"Read the labels with `data=image_table data.root={tmp_path}/labels.csv`; or: " in caught.value.remedy
+    with pytest.raises(ZooError, match=r"labels.csv is a file") as caught:
+        folder_scan.scan(f"{root}/labels.csv")
+    assert caught.value.remedy == f"Read its labels with `data=image_table data.root={tmp_path / 'labels.csv'}`"
 
 
 def test_test_images_with_masks_are_not_recommended(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageFilter
 
 from tests.support.questions import DATA
-from zoo.data.images import duplicates, folder_dataset
+from zoo.data.images import duplicates, folder_dataset, folder_scan
 
 EDGE = 64
 
@@ -34,7 +34,7 @@ def lay(root: Path, per_class: int = 6) -> Path:
 
 
 def find(root: Path, layout: str = "auto") -> duplicates.Duplicates:
-    folder = folder_dataset.prepare(str(root), EDGE, layout=layout)
+    folder = folder_dataset.prepare(folder_scan.scan(str(root), layout), EDGE)
     return duplicates.find(folder, folder_dataset.split(folder, 0.2, 0.2, 1, None, None))
 
 
@@ -90,7 +90,7 @@ def test_plain_images_are_not_called_alike(tmp_path: Path) -> None:
 
 
 def test_small_images_are_compared_by_content_only(tmp_path: Path) -> None:
-    folder = folder_dataset.prepare(str(lay(tmp_path / "set")), 8)
+    folder = folder_dataset.prepare(folder_scan.scan(str(lay(tmp_path / "set"))), 8)
     assert not duplicates.find(folder, folder_dataset.split(folder, 0.2, 0.2, 1, None, None)).known.any()
 
 

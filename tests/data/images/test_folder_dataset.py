@@ -39,13 +39,14 @@ def fill(root: Path, count: int = 10, classes: tuple[str, ...] = tuple(COLOURS))
     return root
 
 
-def prepare(root: Path, **settings: object) -> folder_dataset.FolderDataset:
-    return folder_dataset.prepare(str(root), 16, **settings)  # type: ignore[arg-type]
+def prepare(root: object, **settings: object) -> folder_dataset.FolderDataset:
+    layout = str(settings.pop("layout", "auto"))
+    return folder_dataset.prepare(folder_scan.scan(None if root is None else str(root), layout), 16, **settings)  # type: ignore[arg-type]
 
 
 def refused(root: object, **settings: object) -> str:
     with pytest.raises(ZooError) as caught:
-        folder_dataset.prepare(None if root is None else str(root), 16, **settings)  # type: ignore[arg-type]
+        prepare(root, **settings)
     assert caught.value.remedy
     return str(caught.value)
 
@@ -336,7 +337,7 @@ def test_a_disk_that_fills_up_while_decoding_keeps_no_part(
     monkeypatch.setenv("ZOO_CACHE", str(small_disk))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 40, 0, 1 << 40))
     with pytest.raises(ZooError, match="No space left on device"):
-        folder_dataset.prepare(str(root), 300)
+        folder_dataset.prepare(folder_scan.scan(str(root)), 300)
     assert list((small_disk / "data").glob(".*.part")) == []
 
 

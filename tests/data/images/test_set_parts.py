@@ -146,7 +146,10 @@ def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) ->
     (tmp_path / "README.txt").write_text("About.")
     with pytest.raises(ZooError, match=f"has images such as '{images}/1.png', but no class folders") as caught:
         folder_scan.scan(str(tmp_path))
-    assert f"Labels are not read from {table}." in caught.value.remedy
+    if Path(table).suffix in (".csv", ".txt"):
+        assert f"Read the labels with `data=image_table data.root={tmp_path / table}`; or: " in caught.value.remedy
+    else:
+        assert f"Labels are not read from {table}." in caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,10 @@ def test_shares_and_copies_of_unsorted_images_are_not_classes(
     (tmp_path / "labels.csv").write_text("image,label\n")
     with pytest.raises(ZooError, match=what) as caught:
         folder_scan.scan(str(tmp_path))
-    assert "labels are not read from labels.csv; sort its images" in caught.value.remedy
+    assert (
+        f"read the labels with `data=image_table data.root={tmp_path}/labels.csv`; or: sort its"
+        in caught.value.remedy
+    )
     assert len(folder_scan.scan(str(tmp_path), "classes").class_names) == 2
 
 
@@ -208,9 +214,7 @@ def test_a_part_with_one_folder_of_unsorted_images_is_reported(tmp_path: Path) -
     (tmp_path / "val" / "val_annotations.txt").write_text("1.png cat")
     listing = folder_scan.scan(str(tmp_path))
     assert set(listing.parts) == {"train"}
-    assert any(
-        "1 image without class" in note and "not read from val_annotations.txt" in note for note in listing.notes
-    )
+    assert any("1 image without class" in note and "data=image_table data.root=" in note for note in listing.notes)
 
 
 def test_variants_of_one_set_can_be_given_alone(tmp_path: Path) -> None:
@@ -225,7 +229,9 @@ def test_parts_without_classes_name_the_table_of_labels(tmp_path: Path) -> None:
         (tmp_path / name).write_text("id,label\n")
     with pytest.raises(ZooError, match="names of parts") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "labels are not read from train.csv;" in caught.value.remedy
+    assert (
+        f"read the labels with `data=image_table data.root={tmp_path}/train.csv`; or: sort the" in caught.value.remedy
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,10 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_verb
+from zoo.cli.parser import Verbs, add_verb, examples
 from zoo.core import console
 
-EXAMPLES = """\
-  bash:  eval "$(python -m zoo completion bash)"       in ~/.bashrc
-  zsh:   eval "$(python -m zoo completion zsh)"        in ~/.zshrc, after compinit
-  fish:  python -m zoo completion fish | source        in ~/.config/fish/config.fish
-"""
+EXAMPLES = examples("completion")
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.cli import stack_choice
-from zoo.cli.parser import Verbs, add_verb
+from zoo.cli.parser import Verbs, add_verb, examples
 from zoo.core.errors import ZooError, unknown
 
 if TYPE_CHECKING:
@@ -16,17 +16,7 @@ if TYPE_CHECKING:
 SUMMARY = "run a Python script of your own in a stack: built, proven, and explained where it fails"
 OPTIONS = ("--with", "--requirements")
 USAGE = "python -m zoo run [backend=NAME] [stack=NAME] [--with PACKAGE] [--requirements FILE] [SCRIPT [ARGUMENTS]]"
-DETAILS = """\
-before the script:
-  backend=NAME, stack=NAME   as for train; the best for this machine by itself
-  backend.probes=false       do not compare small operations with numpy first
-  --with PACKAGE[==VERSION]  a package in addition to the stack's; may be repeated
-  --requirements FILE        packages, one a line
-
-In place of SCRIPT: -m MODULE, -c CODE, - (standard input), or nothing for an interactive prompt. Options of Python
-itself, such as -u, may stand before it. Everything from there on is passed on unchanged. Packages named in the inline
-metadata of the script (PEP 723) are added too.
-"""
+DETAILS = examples("run")
 
 
 @dataclass

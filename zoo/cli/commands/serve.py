@@ -2,15 +2,9 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_verb
+from zoo.cli.parser import Verbs, add_verb, examples
 
-EXAMPLES = """\
-settings of the server: host=127.0.0.1 port=8000 token=auto, and limits: `python -m zoo help serve` lists them.
-run= or model= begins a model; what follows up to the next belongs to it, as for `infer`; name=NAME is its address.
-
-  python -m zoo serve run=last
-  python -m zoo serve model=mobilenet weights=imagenet precision=bfloat16 run=runs/digits name=digits port=8080
-"""
+EXAMPLES = examples("serve")
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -2,24 +2,11 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_json, add_verb
+from zoo.cli.parser import Verbs, add_json, add_verb, examples
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED
 
-EXAMPLES = """\
-settings of the search, among those of `train`, which hold for every trial:
-  trials=50        trials in all; an interrupted search continues with the rest
-  target=VALUE     of the metric, instead of what the search space declares for the data set
-  confirm=3        new seeds that the winner is trained from before it is called one; 0 skips that
-  seed=1           of the search and of its trials
-  space=FILE       the search space, instead of configs/tune/MODEL/BACKEND.yaml
-  study=FOLDER     where the search is kept, instead of tune/MODEL_BACKEND_DATA
-  keep=FILE        a list of winners, to which this one is added
-
-  python -m zoo tune model=mnist_dense data=digits trials=20
-  python -m zoo tune model=mnist_dense data=digits launcher.jobs=2
-  python -m zoo tune model=mnist data=mnist launcher=slurm launcher.jobs=8 launcher.partition=gpu
-"""
+EXAMPLES = examples("tune")
 
 
 def add_parser(verbs: "Verbs") -> None:

@@ -134,7 +134,8 @@ class EvaluationData(common.TestData):
 
     def checks(self) -> list[str | None]:
         texts = f"data={self.name} holds texts, and classifiers of images are evaluated: data=folder data.root=DIR"
-        return [texts if self.name.startswith("text_") else None]
+        table = "data=image_table is for training; evaluate run=RUN alone evaluates the test part of the run's table"
+        return [texts if self.name.startswith("text_") else table if self.name == "image_table" else None]
 
 
 @dataclass

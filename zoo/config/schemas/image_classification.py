@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 from zoo.config.schemas import common
 from zoo.config.schemas.distributed import Shareable
-from zoo.config.setting import SPEED, setting
+from zoo.config.schemas.text import LabelledData, delimiter_problem
+from zoo.config.setting import PLACE, SPEED, like, setting
 from zoo.core.errors import listed
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 LAYOUTS = ("auto", "classes")
+_TABLE, _OWN = "data.name=image_table", "data.name=folder|image_table"
 
 
 @dataclass
@@ -69,24 +71,41 @@ class DataSettings(common.TrainingData):
 
     name: str = setting("auto")
     test: float = setting(
-        0.1, "share of all images set aside for testing, if the folder has no test part", at_least=0, at_most=0.9,
-        needs="data.name=folder")  # fmt: skip
+        0.1, "share of all images set aside for testing, if the data have no test part", at_least=0, at_most=0.9,
+        needs=_OWN)  # fmt: skip
     layout: str = setting(
         "auto", "how folders are read: auto recognizes train, val and test; classes takes every folder as a class",
         choices=LAYOUTS, needs="data.name=folder")  # fmt: skip
     size: int | None = setting(
         None, "edge of your own images in pixels; null means what the model needs", at_least=4, at_most=1024,
-        needs="data.name=folder")  # fmt: skip
+        needs=_OWN)  # fmt: skip
     resize: str = setting(
         "stretch", "how images get that size; crop keeps the middle and the proportions", choices=common.RESIZES,
-        needs="data.name=folder")  # fmt: skip
+        needs=_OWN)  # fmt: skip
     normalize: str = setting(
         "model", "range of the pixels: model, as the model was made for; unit, 0 to 1; symmetric, -1 to 1. "
         "standard has mean 0 and deviation 1, raw is 0 to 255", choices=NORMALIZATIONS)  # fmt: skip
     strict: bool = setting(
-        False, "stop at items that cannot be used, instead of skipping or correcting them", needs="data.name=folder"
+        False, "stop at items that cannot be used, instead of skipping or correcting them", needs=_OWN
     )
+    images: str | None = setting(
+        None, "folder of the images that a table of labels names; null: the folder of the table", literal=True,
+        affects=PLACE, adjustable=True, placeholder="IMAGES", needs=_TABLE)  # fmt: skip
+    image_column: str | None = setting(
+        None, "column of a table with files or ids of images: its name, or its number from 0 on; null detects it",
+        literal=True, needs=_TABLE)  # fmt: skip
+    label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
+    encoding: str = like(LabelledData, "encoding", needs=_TABLE)
+    delimiter: str = like(LabelledData, "delimiter", needs=_TABLE)
+    quoting: str = like(LabelledData, "quoting", needs=_TABLE)
+    header: bool | None = like(LabelledData, "header", needs=_TABLE)
+    group: str | None = setting(
+        None, "column of a table, such as patient_id: images with the same value stay in the same part of the data",
+        literal=True, needs=_TABLE)  # fmt: skip
     balance: bool = setting(False, "weight the training images so that every class counts the same")
+
+    def checks(self) -> list[str | None]:
+        return [delimiter_problem(self.delimiter)]
 
 
 @dataclass

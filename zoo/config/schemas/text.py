@@ -47,7 +47,7 @@ class TextData(common.TrainingData):
     lowercase: bool = setting(True, "convert letters to lower case first")
 
 
-def _delimiter(value: str) -> str | None:
+def delimiter_problem(value: str) -> str | None:
     is_sign = len(value) == 1 and not value.isalnum() and value not in '"\r\n\\ '
     return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "a sign, such as @"))
 
@@ -64,13 +64,13 @@ class LabelledData(TextData):
         "label", "column of a table with the classes: its name, or its number from 0 on if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
-        "auto", "of a table: auto, comma, tab, semicolon, pipe, any sign, or space: the first space of a line, after "
-        "the label", literal=True, needs="data.name=text_table")  # fmt: skip
+        "auto", "of a table: auto, comma, tab, semicolon, pipe, any sign, or space: the first space of a line",
+        literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
         "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS,
         needs="data.name=text_table")  # fmt: skip
     header: bool | None = setting(
-        None, "whether a table begins with the names of its columns; null: yes if text_column is a name",
+        None, "whether a table begins with the names of its columns; null detects it",
         needs="data.name=text_table")  # fmt: skip
     strict: bool = setting(False, "stop at items that cannot be used, instead of skipping or correcting them")
     class_files: list[str] = setting(
@@ -83,7 +83,7 @@ class LabelledData(TextData):
 
     def checks(self) -> list[str | None]:
         late = f"data.fold must be from 0 to {self.folds - 1} with data.folds={self.folds}, got {self.fold}"
-        return [_delimiter(self.delimiter), late if self.fold >= self.folds else None]
+        return [delimiter_problem(self.delimiter), late if self.fold >= self.folds else None]
 
 
 @dataclass
@@ -131,7 +131,7 @@ class TextReading(common.TestData):
     lines: bool | None = setting(None, "one text a line; null: as in training for a file, yes for standard input")
 
     def checks(self) -> list[str | None]:
-        return [None if self.delimiter is None else _delimiter(self.delimiter)]
+        return [None if self.delimiter is None else delimiter_problem(self.delimiter)]
 
 
 @dataclass

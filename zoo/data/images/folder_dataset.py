@@ -15,7 +15,7 @@ from zoo.core import console, paths
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256
-from zoo.data.images import cache, folder_scan
+from zoo.data.images import cache
 from zoo.data.images.folder_scan import FolderListing
 
 SHOWN = 10
@@ -42,19 +42,14 @@ class FolderDataset:
     sha256: str
 
 
-def prepare(
-    root: str | None, size: int, resize: str = "stretch", strict: bool = False, layout: str = "auto"
-) -> FolderDataset:
-    """Decode every image of a folder of classes into the cache, unless it is cached.
+def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: bool = False) -> FolderDataset:
+    """Decode every listed image into the cache, unless it is cached.
 
     Args:
-        root: the folder; see :func:`zoo.data.images.folder_scan.scan`.
         size: edge in pixels of every decoded image.
         resize: see :func:`zoo.data.images.decode.decode`.
         strict: raise an error for unreadable content instead of skipping it.
-        layout: see :func:`zoo.data.images.folder_scan.scan`.
     """
-    listing = folder_scan.scan(root, layout)
     for note in listing.notes:
         console.say(note)
     sums = _checksums(listing)
@@ -62,10 +57,11 @@ def prepare(
     skipped = listing.unreadable + [(listing.names[row], reason) for row, reason in sorted(cached.reasons.items())]
     _report(listing, skipped, strict)
     _check_classes(listing, cached.usable, skipped)
-    rows = zip(listing.names, listing.labels, sums, strict=True)
-    whole = hashlib.sha256(
-        "".join(f"{name}\t{label}\t{sha}\n" for name, label, sha in rows).encode("utf-8", "replace")
-    )
+    # Only a table gives parts and groups that names do not contain.
+    given = (listing.parts, listing.groups) if listing.table else ()
+    columns = [listing.names, map(str, listing.labels), sums, *filter(None, given)]
+    rows = "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True))
+    whole = hashlib.sha256(rows.encode("utf-8", "replace"))
     return FolderDataset(listing, cached.pictures, cached.usable, skipped, sums, whole.hexdigest())
 
 
@@ -74,18 +70,19 @@ def split(
 ) -> "dict[str, NDArray[np.int64]]":
     """Return the rows for training, validation and test, the same for the same seed.
 
-    Existing parts of the folder are kept. Without a test part, each class gives its share to the test; without a
+    Existing parts are kept. Without a test part, each class gives its share to the test; without a
     validation part, each class gives a share of its training images. A class with three or more images gives at least
-    one.
+    one. The images of a group stay together; a group counts for the rarest of its classes.
 
     Args:
         validation: share of the non-test images, if the folder has no ``val/``.
         test: share of all images, if the folder has only one level.
     """
     labels, parts = np.array(folder.listing.labels), np.array(folder.listing.parts)
+    first, usable = _groups(folder), folder.usable
     rows: dict[str, list[NDArray[np.int64]]] = {"train": [], "validation": [], "test": []}
     for label in range(len(folder.listing.class_names)):
-        own = np.flatnonzero((labels == label) & folder.usable)
+        own = np.flatnonzero((labels == label) & usable & (first == np.arange(len(labels))))
         random = np.random.Generator(np.random.PCG64([seed, label]))
         if len(parts):
             given = {part: random.permutation(own[parts[own] == part]) for part in rows}
@@ -94,13 +91,33 @@ def split(
         if "validation" not in folder.listing.parts:
             given["train"], given["validation"] = _share(given["train"], validation)
         for part, chosen in given.items():
-            rows[part].append(chosen)
+            rows[part].append(np.flatnonzero(np.isin(first, chosen) & usable) if folder.listing.groups else chosen)
+    trained = labels[np.concatenate(rows["train"])].tolist() if folder.listing.groups else labels.tolist()
+    if lacking := set(labels.tolist()) - set(trained):
+        raise ZooError(
+            f"No training images are left for {listed(repr(folder.listing.class_names[each]) for each in lacking)}: "
+            "data.group moves whole groups of images",
+            "Lower data.test and data.validation, choose another seed, or add a split column to the table.",
+        )
     random = np.random.Generator(np.random.PCG64(seed))
     limits = {"train": train_limit, "validation": None, "test": test_limit}
     return {
         part: np.sort(random.permutation(np.concatenate(chosen))[: limits[part]]).astype(np.int64)
         for part, chosen in rows.items()
     }
+
+
+def _groups(folder: FolderDataset) -> "NDArray[np.int64]":
+    """Return for each row the row that stands for its group: a usable one of the rarest class; else itself."""
+    import numpy as np
+
+    labels, groups = folder.listing.labels, folder.listing.groups
+    first, counts = np.arange(len(labels)), np.bincount(labels)
+    chosen: dict[str, int] = {}
+    for row in sorted(np.flatnonzero(folder.usable).tolist(), key=lambda row: (counts[labels[row]], row)):
+        if groups and groups[row]:
+            first[row] = chosen.setdefault(groups[row], row)
+    return first
 
 
 def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
@@ -190,5 +207,5 @@ def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
         raise ZooError(
             f"No usable training images in {listed(map(repr, lacking))}:{reasons}",
-            "Add readable images, or remove the folders of these classes.",
+            "Add readable images, or remove these classes.",
         )

@@ -6,8 +6,11 @@ from pathlib import Path
 
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
+from zoo.data import datasets
 from zoo.data.images import annotated, decode, set_parts, unknown_kinds
 
+# The files of each part, folder of the part, and class.
+Files = dict[tuple[str, str, str], list[str]]
 LAYOUT = (
     "Put the images of each class in a separate folder: DIR/cat/1.jpg, DIR/dog/2.jpg, ..., or such folders below "
     "DIR/train and DIR/val."
@@ -26,6 +29,8 @@ class FolderListing:
         unreadable: (name, reason) of what could not be listed.
         empty_classes: names of class folders without images.
         notes: how the folder was read and what is not used, one sentence each.
+        table: with the labels of the images; None if the folders are the classes.
+        groups: for each name, a value that all images of its group have, or an empty text; empty without groups.
     """
 
     root: Path
@@ -36,6 +41,8 @@ class FolderListing:
     unreadable: list[tuple[str, str]]
     empty_classes: list[str]
     notes: list[str]
+    table: Path | None = None
+    groups: list[str] = dataclasses.field(default_factory=list)
 
 
 def scan(root: str | None, layout: str = "auto") -> FolderListing:
@@ -71,7 +78,7 @@ def subfolders(path: Path) -> list[str]:
     try:
         if not path.is_dir():
             what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
-            raise ZooError(f"data.root={path} {what}", f"Give a folder. {LAYOUT}")
+            raise ZooError(f"data.root={path} {what}", datasets.table_remedy(path) or f"Give a folder. {LAYOUT}")
         return set_parts.subfolders(path)
     except OSError as error:
         raise ZooError(
@@ -121,11 +128,20 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     refuse_unspellable(classes, path)
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)
+    listing = assembled(path, files_by_class, classes, unreadable, notes)
+    listing.notes.extend(_unclear(path, files_by_class))
+    return listing
+
+
+def assembled(
+    path: Path, files_by_class: Files, classes: list[str], unreadable: list[tuple[str, str]], notes: Sequence[str]
+) -> FolderListing:
+    """Return the listing of the files of some classes, whose keys are part, folder of the part, and class."""
     number = {name: index for index, name in enumerate(classes)}
     rows = [
         (file, number[name], part)
         for (part, _, name), files in files_by_class.items()
-        if name in trained
+        if name in number
         for file in files
     ]
     return FolderListing(
@@ -135,12 +151,12 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
         labels=[label for _, label, _ in rows],
         parts=[part for _, _, part in rows if part],
         unreadable=unreadable,
-        empty_classes=sorted({name for _, _, name in chosen} - trained),
-        notes=[*notes, _counts(classes, files_by_class), *_unclear(path, files_by_class)],
+        empty_classes=sorted({name for _, _, name in files_by_class} - set(classes)),
+        notes=[*notes, _counts(classes, files_by_class)],
     )
 
 
-def _unclear(path: Path, files_by_class: dict[tuple[str, str, str], list[str]]) -> Iterator[str]:
+def _unclear(path: Path, files_by_class: Files) -> Iterator[str]:
     """Yield sentences on images next to class folders, and on folders within them."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
@@ -160,7 +176,7 @@ def _unclear(path: Path, files_by_class: dict[tuple[str, str, str], list[str]]) 
         )
 
 
-def _counts(classes: list[str], files_by_class: dict[tuple[str, str, str], list[str]]) -> str:
+def _counts(classes: list[str], files_by_class: Files) -> str:
     sizes: dict[str, list[str]] = {name: [] for name in classes}
     for (part, _, name), files in files_by_class.items():
         if name in sizes:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
+from zoo.data import datasets
 from zoo.data.images import decode
 
 # Words that name a part of a data set.
@@ -189,6 +190,8 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
     likely = [file for file in files if not PROSE.match(file.name)]
     likely.sort(key=lambda file: (_TABLES.index(file.suffix.lower()), file.name.lower().startswith("test")))
+    if likely and (command := datasets.table_remedy(likely[0])):
+        return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     return f"{begin} are not read from {likely[0].relative_to(path).as_posix()}{end}" if likely else ""
 
 

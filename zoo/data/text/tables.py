@@ -1,13 +1,14 @@
-"""Read published tables of texts, and describe how they were read."""
+"""Read published tables of texts or labels, and describe how they were read."""
 
 import dataclasses
 import itertools
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from zoo.config.schemas.image_classification import DataSettings
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.text import dialect, files, foreign_formats
@@ -52,14 +53,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
         columns: to read; the label column last.
         title: title of the first column in another table of this kind, which identifies a header.
     """
-    text, encoding = files.read(path, settings.encoding)
-    if not text.strip():
-        raise ZooError(f"{path} has no row: the file is empty", "Give a table with texts in it.")
-    foreign_formats.refuse_markup(path, text)
-    said = _EXCEL.match(text)
-    if said:
-        text, settings = text[said.end() :], dataclasses.replace(settings, delimiter=said[1])
-    chosen, shape = _dialect(path, text, settings, columns)
+    text, encoding, chosen, shape = load(path, settings, [name for _, name in columns], settings.label_column)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
     header, places = _places(path, settings.header, columns, some)
     if header is None:
@@ -71,21 +65,29 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
-    rows = _rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
+    rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto", title], words, rows)
 
 
-def _dialect(path: Path, text: str, settings: LabelledData, columns: list[Column]) -> tuple[Dialect, Shape]:
-    likely, names = _BY_SUFFIX.get(suffix(path), "comma"), [name for _, name in columns]
-    delimiter = settings.delimiter
+def load(
+    path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
+) -> tuple[str, str, Dialect, Shape]:
+    """Read a table; return its text, encoding, dialect and shape. For ``names`` and ``label`` see the dialect."""
+    text, encoding = files.read(path, settings.encoding)
+    if not text.strip():
+        raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
+    foreign_formats.refuse_markup(path, text)
+    said, delimiter, likely = _EXCEL.match(text), settings.delimiter, _BY_SUFFIX.get(suffix(path), "comma")
+    if said:
+        text, delimiter = text[said.end() :], said[1]
     if delimiter == "auto":
-        delimiter = dialect.detect_delimiter(text, names, settings.label_column, likely) or likely
+        delimiter = dialect.detect_delimiter(text, names, label, likely) or likely
     if settings.quoting == "auto":
         quoting, shape = dialect.detect_quoting(text, delimiter)
-        return Dialect(delimiter, quoting), shape
+        return text, encoding, Dialect(delimiter, quoting), shape
     chosen = Dialect(delimiter, settings.quoting)
-    return chosen, dialect.shape_of(chosen, text)
+    return text, encoding, chosen, dialect.shape_of(chosen, text)
 
 
 def _places(
@@ -152,9 +154,10 @@ def _names_no_class(records: Iterable[Record], place: int) -> bool:
     return 0 < 2 * len(others) <= others.total()
 
 
-def _rows(
-    records: Iterator[Record], places: list[int], width: int, header: bool
+def iter_rows(
+    records: Iterator[Record], places: Sequence[int], width: int, header: bool
 ) -> Iterator[tuple[int, list[str], str]]:
+    """Yield line, cells of the columns, and problem (or an empty text) of each row after the header."""
     for record in records:
         if header and not record.problem:
             header = False

@@ -11,7 +11,7 @@ import tempfile
 
 import numpy as np
 
-from zoo.worker.exporting import tracing
+from zoo.worker.exporting import programs, tracing
 
 KIND = "export"
 NAME = "model.mlpackage"
@@ -20,24 +20,7 @@ QUANTIZATIONS = ("none", "float16", "dynamic")
 RUNTIME, PACKAGE = "Core ML", "coremltools"
 NOT_RUN = None if sys.platform == "darwin" else "Core ML runs on macOS only"
 # Code for an app; only for image classifiers.
-SWIFT = """\
-import CoreML
-import Vision
-
-let package = URL(fileURLWithPath: "model.mlpackage")
-let model = try VNCoreMLModel(for: MLModel(contentsOf: MLModel.compileModel(at: package)))
-let request = VNCoreMLRequest(model: model)
-try VNImageRequestHandler(url: URL(fileURLWithPath: "picture.png")).perform([request])
-for answer in (request.results as? [VNClassificationObservation] ?? []).prefix(3) {
-    print(answer.identifier, answer.confidence)
-}"""
-SWIFT_ELSE = """\
-import CoreML
-
-let package = URL(fileURLWithPath: "model.mlpackage")
-let model = try MLModel(contentsOf: MLModel.compileModel(at: package))
-for (name, input) in model.modelDescription.inputDescriptionsByName { print("takes", name, input) }
-for (name, output) in model.modelDescription.outputDescriptionsByName { print("answers", name, output) }"""
+SWIFT, SWIFT_ELSE = programs.ending("swift_images"), programs.ending("swift")
 # Sizes for inputs of any size: of images in pixels, of texts in tokens.
 SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
 

@@ -16,18 +16,7 @@ TASKS = {
     "pictures": "restyles images of any size",
     "next_token": "predicts the next token of a text (one step, with its cache)",
 }
-_HEAD = '''"""%s: `python predict.py %s`."""
-
-from __future__ import annotations
-
-%s
-
-%s
-
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-with open(os.path.join(FOLDER, "model.json"), encoding="utf-8") as file:
-    ABOUT = json.load(file)
-HOW = SimpleNamespace(**ABOUT["preprocessing"])'''
+_HEAD = programs.ending("head")
 _TEXTS = {
     "images": """It answers for image files, such as `python predict.py cat.jpg dog.png`; `predict` returns the \
 probabilities of all classes.""",

@@ -32,6 +32,6 @@ OTHER.update(texts=[], next_token=[])
 
 
 def ending(kind):
-    """Return the last lines, from a file of the folder ``templates``."""
+    """Return code from a file of the folder ``templates``: the last lines for a kind, or other parts."""
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
         return text.read().strip()

@@ -1,0 +1,392 @@
+"""Tables of labels next to images: public kinds of tables, and those that cannot be used."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from zoo.config.schemas.image_classification import DataSettings
+from zoo.core.errors import ZooError
+from zoo.data.images import folder_dataset, image_table
+from zoo.data.images.folder_scan import FolderListing
+
+
+def lay(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return root
+
+
+def write(path: Path, *lines: str, encoding: str = "utf-8") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding=encoding, newline="")
+    return path
+
+
+def scan(root: Path, **settings: object) -> FolderListing:
+    return image_table.scan(DataSettings(name="image_table", root=str(root), **settings))  # type: ignore[arg-type]
+
+
+def classes(listing: FolderListing) -> dict[str, str]:
+    return {name: listing.class_names[label] for name, label in zip(listing.names, listing.labels, strict=True)}
+
+
+def parts(listing: FolderListing) -> dict[str, str]:
+    return dict(zip(listing.names, listing.parts, strict=True))
+
+
+def refused(root: Path, **settings: object) -> ZooError:
+    with pytest.raises(ZooError) as caught:
+        scan(root, **settings)
+    assert caught.value.remedy
+    return caught.value
+
+
+def rows(*patterns: str, count: int = 6) -> Iterable[str]:
+    """Number patterns in turn: rows(*"ab") are the lines a, b, a, ... with {} as their number."""
+    return (patterns[number % len(patterns)].replace("{}", str(number)) for number in range(count))
+
+
+def test_ids_without_suffix_in_two_folders_with_lesions_as_groups(tmp_path: Path) -> None:
+    """HAM10000."""
+    lay(tmp_path, *(f"HAM10000_images_part_{1 + number % 2}/ISIC_{number}.jpg" for number in range(12)))
+    body = (f"HAM_{number // 2},ISIC_{number},{('nv', 'mel')[number // 2 % 2]},histo,{number}.0,male,back"
+            for number in range(12))  # fmt: skip
+    table = write(tmp_path / "HAM10000_metadata.csv", "lesion_id,image_id,dx,dx_type,age,sex,localization", *body)
+    listing = scan(table, group="lesion_id")
+    assert listing.class_names == ["mel", "nv"]
+    assert classes(listing)["HAM10000_images_part_2/ISIC_3.jpg"] == "mel"
+    assert listing.groups[listing.names.index("HAM10000_images_part_1/ISIC_6.jpg")] == "HAM_3"
+    assert "class in dx, image in image_id, group in lesion_id" in listing.notes[0]
+    assert listing.notes[-1] == "2 classes: mel (6), nv (6)"
+
+
+def test_ids_of_training_images_only(tmp_path: Path) -> None:
+    """Dog breeds: labels.csv, train/ID.jpg, and test images without labels."""
+    lay(tmp_path, *(f"train/{number:04x}.jpg" for number in range(6)), "test/ffff.jpg")
+    listing = scan(
+        write(tmp_path / "labels.csv", "id,breed", *(f"{number:04x},{'ab'[number % 2]}" for number in range(6)))
+    )
+    assert listing.class_names == ["a", "b"]
+    assert listing.parts == []
+    assert f"6 images of {tmp_path} with a row, 1 without, not used: test/ffff.jpg" in listing.notes
+
+
+def test_columns_of_which_one_is_1(tmp_path: Path) -> None:
+    """Plant Pathology and ISIC; with several, or none, the row and the columns are named."""
+    lay(tmp_path, *rows("images/Train_{}.jpg"))
+    head = "image_id,healthy,rust,scab"
+    listing = scan(write(tmp_path / "train.csv", head, *rows("Train_{},1,0,0", "Train_{},0,0,1.0", "Train_{},0,1,0")))
+    assert listing.class_names == ["healthy", "rust", "scab"]
+    assert classes(listing)["images/Train_1.jpg"] == "scab"
+    error = refused(write(tmp_path / "train.csv", head, *rows("Train_{},1,0,0", "Train_{},0,1,1")))
+    assert "train.csv, line 3: 2 columns of healthy, rust, scab are 1 for Train_1: rust, scab" in error.message
+    assert "cannot be trained yet. One column as two classes: data.label_column=healthy" in error.remedy
+    error = refused(write(tmp_path / "train.csv", head, *rows("Train_{},1,0,0", "Train_{},0,0,0")))
+    assert "0 columns of healthy, rust, scab are 1 for Train_1, and a class needs exactly one" in error.message
+
+
+def test_attributes_are_not_classes_but_one_of_them_can_be(tmp_path: Path) -> None:
+    """CelebA: 1 and -1, all in one folder."""
+    lay(tmp_path, *rows("img_align_celeba/00{}.jpg"))
+    head = "image_id,Bald,Male,Smiling"
+    table = write(tmp_path / "list_attr_celeba.csv", head, *rows("00{}.jpg,-1,1,1", "00{}.jpg,-1,-1,1"))
+    assert "2 columns of Bald, Male, Smiling are 1 for 000.jpg: Male, Smiling" in refused(table).message
+    assert scan(table, label_column="Male").class_names == ["-1", "1"]
+    blank = write(tmp_path / "list_attr.txt", *rows("00{}.jpg  -1  1  1", "00{}.jpg -1 -1  1"))
+    assert "columns of 1, 2, 3 are 1 for 000.jpg" in refused(blank).message
+
+
+def test_a_map_next_to_the_table_names_numbers(tmp_path: Path) -> None:
+    """Cassava."""
+    lay(tmp_path, *rows("train_images/{}.JPG"))
+    names = {"0": "CBB", "1": "Healthy", "2": "CMD"}
+    (tmp_path / "label_num_to_disease_map.json").write_text(json.dumps(names))
+    (tmp_path / "other.json").write_text("[1, 2]")
+    listing = scan(write(tmp_path / "train.csv", "image_id,label", *rows("{}.jpg,0", "{}.jpg,1")))
+    assert listing.class_names == ["CBB", "Healthy"]
+    assert any("Names of the classes: " in note for note in listing.notes)
+    assert scan(write(tmp_path / "train.csv", "image_id,label", *rows("{}.jpg,0", "{}.jpg,7"))).class_names == [
+        "0",
+        "7",
+    ]
+
+
+def test_tables_that_belong_together_by_number_are_named(tmp_path: Path) -> None:
+    """CUB-200: three files separated by blanks."""
+    lay(tmp_path, *rows("images/001.Black/b{}.jpg"))
+    write(tmp_path / "images.txt", *rows("{} 001.Black/b{}.jpg"))
+    for name in ("image_class_labels", "train_test_split"):
+        write(tmp_path / f"{name}.txt", *rows("{} 1"))
+    error = refused(tmp_path)
+    assert "several tables: image_class_labels.txt, images.txt, train_test_split.txt" in error.message
+    assert "Name one with image and class in each row" in error.remedy
+    error = refused(tmp_path / "images.txt")
+    assert "images.txt has no column of classes; its columns are 0, 1, a row: 1, 001.Black/b1.jpg" in error.message
+    assert "If the folders of the images are their classes: data=folder data.root=DIR" in error.remedy
+
+
+def test_semicolons_and_measurements(tmp_path: Path) -> None:
+    """GTSRB: a table in the folder of each class or of the test, in which a width is also the number of a file."""
+    lay(tmp_path, *rows("0000{}.ppm"), "27.ppm")
+    head = "Filename;Width;Height;Roi.X1;Roi.Y1;ClassId"
+    listing = scan(
+        write(tmp_path / "GT-final_test.csv", head, *rows("0000{}.ppm;27;30;5;6;16", "0000{}.ppm;29;30;5;6;1"))
+    )
+    assert listing.class_names == ["1", "16"]
+    assert "separated by semicolons; a header" in listing.notes[0]
+
+
+def test_tabs_without_header_and_boxes(tmp_path: Path) -> None:
+    """Tiny ImageNet."""
+    lay(tmp_path, *rows("images/val_{}.JPEG", count=9))
+    table = write(
+        tmp_path / "val_annotations.txt",
+        *(f"val_{number}.JPEG\tn{number % 2}\t{number % 3}\t{number}\t44\t62" for number in range(9)),
+    )
+    listing = scan(table)
+    assert listing.class_names == ["n0", "n1"]
+    assert "separated by tabs; no header; utf-8; class in 1, image in 0" in listing.notes[0]
+    assert len(listing.names) == 9
+
+
+def test_grades_are_classes_and_ages_are_not(tmp_path: Path) -> None:
+    """APTOS and UTKFace."""
+    lay(tmp_path, *(f"train_images/{number:03}.png" for number in range(90)))
+    ids = [f"{number:03}" for number in range(90)]
+    table = write(tmp_path / "train.csv", "id_code,diagnosis", *(f"{each},{int(each) % 5}" for each in ids))
+    assert scan(table).class_names == ["0", "1", "2", "3", "4"]
+    write(tmp_path / "test.csv", "id_code", "999")
+    assert any("Not used: " in note and "no column diagnosis" in note for note in scan(tmp_path).notes)
+    for title in ("age", "value"):
+        error = refused(
+            write(tmp_path / "ages.csv", f"image,{title}", *(f"{each},{int(each) // 2 * 2}" for each in ids))
+        )
+        assert f"column {title} holds numbers from 0 to 88, not classes; a row: 000 | 0" in error.message
+        assert "numbers as targets, cannot be trained yet" in error.remedy
+    error = refused(write(tmp_path / "price.csv", "image,price", *(f"{each},{each}.5" for each in ids)))
+    assert "column price holds numbers from 0.5 to 89.5, not classes" in error.message
+
+
+def test_paths_classes_and_parts(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("data/{}.jpg", count=8))
+    lines = rows(
+        "data/{}.jpg,cat,train",
+        "data/{}.jpg,dog,train",
+        "data/{}.jpg,cat,Validation",
+        "data/{}.jpg,dog,test",
+        count=8,
+    )
+    listing = scan(write(tmp_path / "all.csv", "path,label,split", *lines))
+    assert parts(listing)["data/2.jpg"] == "validation"
+    assert parts(listing)["data/7.jpg"] == "test"
+    assert "2 classes: cat (2 train, 2 validation), dog (2 train, 2 test)" in listing.notes[-1]
+    error = refused(
+        write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,train", "data/{}.jpg,b,test"))
+    )
+    assert "has no training images of 'b'" in error.message
+    error = refused(
+        write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,test", "data/{}.jpg,b,test"))
+    )
+    assert "has no training images of 'a', 'b'" in error.message
+
+
+def test_numbers_and_other_names_of_the_same_classes(tmp_path: Path) -> None:
+    """Butterflies and birds: spaces in the names of columns and files."""
+    lay(tmp_path, *(f"{part}/AN 88/{n} a.jpg" for part in ("train", "valid") for n in range(4)))
+    kinds = [('"AN 88"', "X y"), ('"ZEBRA, LONG"', "Z z")]
+    lines = (
+        f"{n % 2},{part}/AN 88/{n} a.jpg,{kinds[n % 2][0]},{part},{kinds[n % 2][1]}"
+        for part in ("train", "valid")
+        for n in range(4)
+    )
+    listing = scan(write(tmp_path / "butterflies.csv", "class id,filepaths,labels,data set,scientific name", *lines))
+    assert listing.class_names == ["AN 88", "ZEBRA, LONG"]
+    assert set(listing.parts) == {"train", "validation"}
+
+
+def test_tables_of_parts_in_a_folder(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("images/{}.png", count=8))
+    write(tmp_path / "train_labels.csv", "image,label", *rows("{}.png,a", "{}.png,b", count=4))
+    write(tmp_path / "valid_labels.csv", "image,label", "4.png,a", "5.png,b")
+    write(tmp_path / "test_labels.csv", "image,label", "6.png,a", "7.png,b")
+    write(tmp_path / "sample_submission.csv", "image,label", "0.png,a")
+    listing = scan(tmp_path)
+    assert [parts(listing)[f"images/{number}.png"] for number in (3, 4, 7)] == ["train", "validation", "test"]
+    assert "Not read: sample_submission.csv" in listing.notes
+    write(tmp_path / "test_labels.csv", "image,label", "0.png,a", "7.png,b")
+    error = refused(tmp_path)
+    assert (
+        "0.png has two rows that differ: 'a' train (train_labels.csv, line 2) and 'a' test (test_l" in error.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ("a/1.png", "a/1.png"),
+        ("A\\1.PNG", "a/1.png"),
+        (r"C:\Users\me\set\a\1.png", "a/1.png"),
+        ("/kaggle/input/set/b/1", "b/1.png"),
+        ("./b/../a/1.png", "a/1.png"),
+        ("3", "b/3.JPG"),
+        ("3.jpg", "b/3.JPG"),
+        ("2.png", "2.png"),
+    ],
+)
+def test_what_names_an_image(tmp_path: Path, cell: str, name: str) -> None:
+    lay(tmp_path, "a/1.png", "b/1.png", "b/3.JPG", "2.png", "old/2.png", "c/5.png", "c/6.png", "c/7.png")
+    listing = scan(write(tmp_path / "t.csv", "file,label", f"{cell},x", "5.png,y", "6.png,x", "7.png,y"))
+    assert classes(listing)[name] == "x"
+    assert len(listing.names) == 4
+
+
+def test_rows_without_an_image_are_counted_and_named(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"), "a/9.png", "b/9.png")
+    lines = ["none.png,a", "9.png,a", "0,", "old/x.png,a", "2", *rows("{}.png,a", "{}.png,b")]
+    listing = scan(write(tmp_path / "t.csv", "file,label", *lines))
+    assert listing.unreadable == [
+        ("none.png", "t.csv, line 2: no such image"),
+        ("9.png", "t.csv, line 3: it may be any of a/9.png, b/9.png; choose with data.images=DIR"),
+        ("0", "t.csv, line 4: the label is empty"),
+        ("old/x.png", "t.csv, line 5: no such image"),
+        ("t.csv, line 6", "1 columns instead of 2"),
+    ]
+
+
+def test_few_images_need_the_column(tmp_path: Path) -> None:
+    lay(tmp_path, "1.png", "2.png")
+    table = write(tmp_path / "t.csv", "file,label", *rows("{}.png,a", "{}.png,b"))
+    assert "no column that names images: 2 of 6 rows match at best" in refused(table).message
+    assert "4 of the 6 rows" in refused(table, image_column="file").message
+    lay(tmp_path / "all", *rows("{}.png"))
+    assert scan(table, images=str(tmp_path / "all")).root == tmp_path / "all"
+
+
+def test_repeated_rows_are_counted_and_contradictions_refused(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"))
+    lines = [*rows("{}.png,a", "{}.png,b"), "1,b"]
+    assert "1 row of t.csv repeat another" in scan(write(tmp_path / "t.csv", "f,label", *lines)).notes
+    error = refused(write(tmp_path / "t.csv", "f,label", *lines, "1,a"))
+    assert "1 has two rows that differ: 'b' (t.csv, line 3) and 'a' (t.csv, line 9)" in error.message
+
+
+def test_ambiguous_columns_are_named(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"), *rows("m{}.png"))
+    table = write(
+        tmp_path / "t.csv",
+        "image,mask,kind,shape",
+        *rows("{}.png,m{}.png,a,x", "{}.png,m{}.png,b,x", "{}.png,m{}.png,b,y"),
+    )
+    assert "several columns may hold the images: image, mask" in refused(table).message
+    error = refused(table, image_column="image")
+    assert "several columns may hold the classes: kind, shape" in error.message
+    assert error.remedy == "Choose one, such as data.label_column=kind"
+    assert scan(table, image_column="0", label_column="shape").class_names == ["x", "y"]
+    assert "did you mean 'shape'?" in refused(table, image_column="image", label_column="shap").message
+
+
+def test_lists_of_labels_are_refused_and_can_be_combinations(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"))
+    for one, two in (("scab", "scab rust"), ("a|b", "a"), ("['a', 'b']", "['a']")):
+        table = write(
+            tmp_path / "t.tsv", "image\tlabels", *rows(f"{{}}.png\t{one}", f"{{}}.png\t{two}", "{}.png\trust")
+        )
+        error = refused(table)
+        assert "column labels holds several labels for an image, such as" in error.message
+        assert error.remedy.endswith("Each combination as a class: data.label_column=labels")
+        assert len(scan(table, label_column="labels").class_names) == 3
+    table = write(tmp_path / "t.tsv", "image\tlabels", *rows("{}.png\tgreat white", "{}.png\ttiger"))
+    assert scan(table).class_names == ["great white", "tiger"]
+
+
+def test_nothing_outside_of_the_images_is_read(tmp_path: Path) -> None:
+    lay(tmp_path / "set", *rows("images/{}.png"))
+    lay(tmp_path, "secret/1.png", "x.png")
+    head, body = "file,label", list(rows("images/{}.png,a", "images/{}.png,b"))
+    table = tmp_path / "set" / "t.csv"
+    error = refused(write(table, head, *body, "../secret/1.png,a"))
+    assert "t.csv names '../secret/1.png', which is outside of the folder of images" in error.message
+    listing = scan(write(table, head, *body, "../x.png,a", str(tmp_path / "x.png") + ",a", "/etc/passwd,a"))
+    assert [reason[-13:] for _, reason in listing.unreadable] == ["no such image"] * 3
+    write(table, head, "../set/images/0.png,a", *body[1:])
+    assert classes(scan(table))["images/0.png"] == "a"
+
+
+def test_quotes_line_ends_and_encodings(tmp_path: Path) -> None:
+    lay(tmp_path, 'a "b"\n1.png', "é.png", "2.png", "3.png")
+    lines = ['"a ""b""\n1.png",x', "é.png,ÿ", "2.png,x", "3.png,ÿ"]
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        listing = scan(write(tmp_path / "t.csv", "image,label", *lines, encoding=encoding))
+        assert classes(listing) == {'a "b"\n1.png': "x", "é.png": "ÿ", "2.png": "x", "3.png": "ÿ"}
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    lay(tmp_path, "1.png", "2.png", "e/empty.csv", "e/1.png")
+    assert "the file is empty" in refused(tmp_path / "e" / "empty.csv").message
+    assert "has a single row, image, label" in refused(write(tmp_path / "t.csv", "image,label")).message
+    assert "contains only one class" not in refused(write(tmp_path / "t.csv", "image,label", "1,a", "2,a")).message
+    assert "has one class only: {'a'}" in refused(write(tmp_path / "t.csv", "image,label", "1,a", "2,a")).message
+    assert scan(write(tmp_path / "t.csv", "image,label", "1,a", "2,b")).class_names == ["a", "b"]
+    (tmp_path / "t.csv").write_bytes(b"\x00\x01\xff" * 99)
+    assert "t.csv, line 1: byte 0xff in place 3 is not utf-8" in refused(tmp_path / "t.csv").message
+    Image.new("RGB", (9, 9)).save(tmp_path / "b.csv", "PNG")
+    assert "is an image, not a text" in refused(tmp_path / "b.csv").message
+    assert (
+        "does not" in refused(tmp_path / "no.csv").message
+        or "There is no file" in refused(tmp_path / "no.csv").message
+    )
+    lay(tmp_path / "none", "a.bin")
+    assert "contains no table" in refused(tmp_path / "none").message
+    with pytest.raises(ZooError, match="data=image_table needs a table"):
+        image_table.scan(DataSettings(name="image_table"))
+
+
+def fill(root: Path, count: int = 24) -> Path:
+    random = np.random.default_rng(1)
+    root.mkdir()
+    for number in range(count):
+        pixels = random.integers(0, 120, (12, 12, 3), dtype=np.uint8) + np.uint8(120 * (number % 2))
+        Image.fromarray(pixels).save(root / f"{number}.png")
+    return root
+
+
+def test_groups_stay_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache"))
+    root = fill(tmp_path / "images")
+    table = write(tmp_path / "t.csv", "image,label,patient", *(f"{n},{'ab'[n % 2]},p{n // 3}" for n in range(24)))
+    folder = folder_dataset.prepare(scan(table, group="patient"), 12)
+    for seed in range(4):
+        split = folder_dataset.split(folder, 0.2, 0.2, seed, None, None)
+        assert sorted(np.concatenate(list(split.values()))) == list(range(24))
+        patients = [{folder.listing.groups[row] for row in own} for own in split.values()]
+        assert all(patients)
+        assert sum(map(len, patients)) == len(set().union(*patients)) == 8
+    plain = folder_dataset.prepare(scan(table, images=str(root)), 12)
+    assert plain.pictures == folder.pictures, "the same cache"
+    assert plain.sha256 != folder.sha256
+    write(
+        table,
+        "image,label,patient,split",
+        *(f"{n},{'ab'[n % 2]},p{n // 3},{'train' if n < 20 else 'test'}" for n in range(24)),
+    )
+    assert "the group p6 is in two parts, train and test" in refused(table, group="patient").message
+    write(table, "image,label,patient", *(f"{n},{'ab'[n // 21]},p{n // 21}" for n in range(24)))
+    alone = folder_dataset.prepare(scan(table, group="patient"), 12)
+    with pytest.raises(ZooError, match="No training images are left for") as caught:
+        folder_dataset.split(alone, 0.9, 0.9, 1, None, None)
+    assert "choose another seed" in caught.value.remedy
+
+
+def test_linked_images_are_used_as_in_folders(tmp_path: Path) -> None:
+    fill(tmp_path / "store", 4)
+    (tmp_path / "images").mkdir()
+    for number in range(4):
+        os.symlink(tmp_path / "store" / f"{number}.png", tmp_path / "images" / f"{number}.png")
+    listing = scan(write(tmp_path / "images" / "t.csv", "image,label", *rows("{}.png,a", "{}.png,b", count=4)))
+    assert listing.names == ["0.png", "2.png", "1.png", "3.png"]

@@ -1,0 +1,232 @@
+"""Read ``data=image_table``: a table with the classes of images that lie in a folder next to it.
+
+A cell names an image by its path, or the end of it, with or without suffix, also by a path of another computer. Only
+files found below the folder of images are used, whatever a table names.
+"""
+
+import dataclasses
+import json
+import os
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from zoo.config.schemas.image_classification import DataSettings
+from zoo.core.errors import ZooError, counted, listed
+from zoo.core.paths import existing_input
+from zoo.data import datasets
+from zoo.data.images import decode, folder_scan, set_parts, table_columns
+from zoo.data.images.folder_scan import FolderListing
+from zoo.data.images.table_columns import NOT_YET, Columns
+from zoo.data.text import dialect, files, tables
+
+# Words in the name of a table next to the part: train_labels.csv.
+_FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
+# Approximate number of rows that decide what the columns are.
+_SAMPLE = 2000
+_IMAGES = "Give the folder of the images with data.images=DIR."
+
+
+class _Row(NamedTuple):
+    label: str
+    part: str
+    group: str
+    where: str
+
+
+class _Reader:
+    """Reads tables, and collects their rows by the number of the image among ``names``."""
+
+    def __init__(self, data: DataSettings, table: Path, notes: list[str]) -> None:
+        self.data, self.table, self.notes = data, table, notes
+        self.root = existing_input(data.images or table.parent, _IMAGES)
+        self.skipped: list[tuple[str, str]] = []
+        self.names = list(decode.iter_images(self.root, self.skipped))
+        if not self.names:
+            raise ZooError(f"{self.root} is not a folder that contains images", _IMAGES)
+        self.rows: dict[int, _Row] = {}
+        self.count = self.twice = 0
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        for number, name in enumerate(self.names):
+            file = name.rpartition("/")[2].lower()
+            self._by_name[file].append(number)
+            self._by_name[os.path.splitext(file)[0] + "/"].append(number)
+
+    def find(self, cell: str) -> list[int]:
+        """Return the numbers of all images that a cell may mean; raise ZooError if it leads out of the folder."""
+        path = re.sub(r"^[A-Za-z]:", "", cell.strip().replace("\\", "/"))
+        parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
+        last = parts[-1].lower() if parts else ""
+        candidates = self._by_name.get(last) or self._by_name.get(last + "/") or []
+        if ".." in parts and candidates:
+            parts = list(Path(os.path.relpath(self.table.parent / path, self.root)).parts)
+            if parts[0] == "..":
+                raise ZooError(
+                    f"{self.table} names {cell!r}, which is outside of the folder of images {self.root}",
+                    "Correct the table, or give the folder that contains all images: data.images=DIR",
+                )
+        wanted = "/".join(["", *parts[:-1]])
+        fitting = [number for number in candidates if _are_same(f"/{self.names[number]}".rpartition("/")[0], wanted)]
+        exact = [number for number in fitting if f"/{self.names[number]}".startswith(f"{wanted}/{parts[-1]}")]
+        return exact if len(exact) == 1 else fitting
+
+    def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
+        """Read a table; return its columns, or None if it lacks the column of classes that an earlier one has."""
+        text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
+        if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks
+            text = "\n".join(" ".join(line.split()) for line in files.lines(text))
+            chosen = dialect.Dialect(" ", "none")
+            shape = dialect.shape_of(chosen, text)
+        width = max(shape.width, len(chosen.first(text)))
+
+        def rows(header: bool) -> Iterator[tuple[int, list[str], str]]:
+            return tables.iter_rows(chosen.records(text), range(width), width, header)
+
+        step, data = 1 + text.count("\n") // _SAMPLE, self.data
+        sample = [cells for number, (_, cells, _) in enumerate(rows(False)) if cells and number % step == 0]
+        if known and known.titles:
+            title = known.title(known.labels[0])
+            if title not in map(str.strip, sample[0]):
+                self.notes.append(f"Not used: {path}, which has no column {title}")
+                return None
+            data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
+        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None))
+        how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
+        self.notes.append(f"Read {path}: {how}; {layout.words()}")
+        for line, cells, problem in rows(bool(layout.titles)):
+            self.count += 1
+            where = f"{path.name}, line {line}"
+            if problem:
+                self.skipped.append((where, problem))
+            else:
+                self._take(where, cells, part, layout)
+        return layout
+
+    def _take(self, where: str, cells: list[str], part: str, layout: Columns) -> None:
+        numbers, name = self.find(cells[layout.image]), cells[layout.image].strip()
+        if layout.part is not None:
+            part = set_parts.WORDS.get(cells[layout.part].strip().lower(), "")
+        group = cells[layout.group].strip() if layout.group is not None else ""
+        row, reason = _Row(_class(where, cells, layout), part, group, where), ""
+        if len(numbers) != 1:
+            several = listed((self.names[number] for number in numbers), most=3)
+            reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
+        elif not row.label:
+            reason = "the label is empty"
+        elif layout.part is not None and not part:
+            reason = f"{cells[layout.part]!r} is not a part such as train, val or test"
+        if reason:
+            self.skipped.append((name, f"{where}: {reason}"))
+        elif (other := self.rows.setdefault(numbers[0], row))[:2] != row[:2]:
+            both = (f"{' '.join(filter(None, (repr(one.label), one.part)))} ({one.where})" for one in (other, row))
+            raise ZooError(f"{name} has two rows that differ: {' and '.join(both)}", f"Keep the right row. {NOT_YET}")
+        else:
+            self.twice += other is not row
+
+    def check(self) -> None:
+        if 2 * len(self.skipped) > self.count:
+            lines = listed((f"  {name}: {reason}" for name, reason in self.skipped), "\n")
+            rows = f"{len(self.skipped):,} of the {self.count:,} rows of {self.table}"
+            raise ZooError(
+                f"{rows} cannot be used with {self.root}:\n{lines}", f"Is this the folder of the images? {_IMAGES}"
+            )
+        parts: dict[str, str] = {}
+        for row in self.rows.values():
+            if row.group and parts.setdefault(row.group, row.part) != row.part:
+                raise ZooError(
+                    f"{self.table}: the group {row.group} is in two parts, {parts[row.group]} and {row.part}",
+                    "Correct the table, or leave out data.group.",
+                )
+        trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
+        lacking = sorted({row.label for row in self.rows.values()} - trained)
+        if lacking or len(trained) < 2:
+            text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
+            remedy = "Each class needs images for training, and a classifier two classes."
+            raise ZooError(f"{self.table} has {text}", remedy)
+
+    def listing(self) -> FolderListing:
+        unused = [name for number, name in enumerate(self.names) if number not in self.rows]
+        if self.twice:
+            self.notes.append(f"{counted(self.twice, 'row')} of {self.table.name} repeat another")
+        self.notes.append(
+            f"{counted(len(self.rows), 'image')} of {self.root} with a row, {len(unused):,} without"
+            + f", not used: {listed(unused, most=3)}" * bool(unused)
+        )
+        names = self._class_names({row.label for row in self.rows.values()})
+        single = {row.part for row in self.rows.values()} == {"train"}
+        files_by_class: folder_scan.Files = defaultdict(list)
+        for number, row in sorted(
+            self.rows.items(), key=lambda item: (item[1].part != "train", item[1].part, item[0])
+        ):
+            files_by_class["" if single else row.part, "", names[row.label]].append(self.names[number])
+        classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
+        listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
+        groups = [group[name] for name in listing.names] if self.data.group else []
+        return dataclasses.replace(listing, table=self.table, groups=groups)
+
+    def _class_names(self, labels: set[str]) -> dict[str, str]:
+        """Return the name of each class: from a JSON file next to the table that names all class numbers, if any."""
+        for path in sorted(self.table.parent.glob("*.json")) if all(map(str.isdecimal, labels)) else ():
+            try:
+                content = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size < 1 << 20 else None
+            except (OSError, ValueError, RecursionError):  # another kind of file
+                continue
+            names = {key: content[key] for key in labels & set(content)} if isinstance(content, dict) else {}
+            if len(labels) == len(set(map(str, names.values()))) and all(
+                isinstance(each, str) for each in names.values()
+            ):
+                self.notes.append(f"Names of the classes: {path}")
+                return names
+        return {name: name for name in labels}
+
+
+def scan(data: DataSettings) -> FolderListing:
+    """List the images that a table names, with class, part and group of each."""
+    if not data.root:
+        raise ZooError("data=image_table needs a table", "Add data.root=FILE, and data.images=DIR for the images.")
+    present, notes = _tables(existing_input(data.root, "Name a table, or a folder with train.csv and test.csv."))
+    reader, known = _Reader(data, present[0][1], notes), None
+    for part, path in present:
+        known = reader.read(part, path, known) or known
+    reader.check()
+    return reader.listing()
+
+
+def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
+    """Return part and path of each table, the training table first, and notes on unread tables."""
+    if root.is_file():
+        return [("", root)], []
+    present = sorted(path for path in root.iterdir() if path.is_file() and tables.suffix(path) in datasets.TABLES)
+    named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]
+    chosen = [(part, path) for (part, rest), path in named if rest in _FILLERS]
+    if "train" not in dict(chosen):
+        chosen = [("", path) for path in present]
+    if len(dict(chosen)) < len(chosen) or not chosen:
+        text = f"contains several tables: {listed(path.name for path in present)}" if present else "contains no table"
+        raise ZooError(f"{root} {text}", "Name one with image and class in each row: data.root=FILE")
+    unused = [path.name for path in present if path not in [table for _, table in chosen]]
+    return sorted(chosen, key=lambda each: each[0] != "train"), [f"Not read: {listed(unused)}"] * bool(unused)
+
+
+def _are_same(folder: str, wanted: str) -> bool:
+    """Return whether the last folders of two paths are the same, as far as both paths go."""
+    pairs = zip(folder.lower().split("/")[:0:-1], wanted.lower().split("/")[:0:-1], strict=False)
+    return all(one == other for one, other in pairs)
+
+
+def _class(where: str, cells: list[str], layout: Columns) -> str:
+    if len(layout.labels) == 1:
+        cell = cells[layout.labels[0]].strip()
+        return cell[:-2] if re.fullmatch(r"\d+\.0", cell) else cell
+    flags = {layout.title(place): table_columns.FLAGS.get(cells[place].strip().lower()) for place in layout.labels}
+    chosen = [name for name, value in flags.items() if value]
+    if len(chosen) == 1:
+        return chosen[0]
+    raise ZooError(
+        f"{where}: {counted(len(chosen), 'column')} of {listed(flags)} are 1 for {cells[layout.image]}"
+        f"{': ' * bool(chosen)}{listed(chosen)}, and a class needs exactly one",
+        f"{NOT_YET} One column as two classes: data.label_column={layout.title(layout.labels[0])}",
+    )

@@ -1,0 +1,195 @@
+"""Find the columns of a table with the classes of images: file, class, part and group."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from zoo.config.schemas.image_classification import DataSettings
+from zoo.core.errors import ZooError, listed, nearest
+from zoo.data.images import decode, set_parts
+
+_LABELS = re.compile(r"labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y")
+_PARTS = ("split", "dataset", "subset", "part")
+FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
+_LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
+# Whole numbers with more values than this, and gaps between them, are measurements and not classes.
+_MOST_NUMBERS = 20
+NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
+# Returns the number of the image that a cell names, or None.
+Number = Callable[[str], int | None]
+
+
+class Columns(NamedTuple):
+    """Places of columns; several ``labels`` hold 0 and 1. ``titles`` is empty for a table without a header."""
+
+    titles: list[str]
+    image: int
+    labels: list[int]
+    part: int | None
+    group: int | None
+
+    def title(self, place: int) -> str:
+        return self.titles[place] if self.titles else str(place)
+
+    def words(self) -> str:
+        places = {"image": self.image, "part": self.part, "group": self.group}
+        optional = (f", {word} in {self.title(place)}" for word, place in places.items() if place is not None)
+        return f"class in {listed(map(self.title, self.labels), most=3)}{''.join(optional)}"
+
+    def plain(self, place: int) -> str:
+        return re.sub("[^a-z]", "", self.title(place).lower())
+
+
+def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number) -> Columns:
+    """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
+    first = [cell.strip() for cell in sample[0]]
+    if len(sample) < 2:
+        raise ZooError(f"{path} has a single row, {listed(first)}", "Give a table with a row for each image.")
+    columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
+    asked = {"data.image_column": data.image_column, "data.label_column": data.label_column, "data.group": data.group}
+    image, label, grouped = (_place(path, key, name, first) for key, name in asked.items())
+    if image is None:
+        image = _image_column(path, columns, first, number)
+    header = data.header
+    if header is None:
+        named = any(name and not name.isdecimal() for name in asked.values())
+        suffix = Path(first[image]).suffix.lower()
+        header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
+    layout = Columns(first if header else [], image, [], None, grouped)
+    layout = layout._replace(part=_part_column(columns, layout, label))
+    labels = _label_columns(path, columns, layout, number) if label is None else [label]
+    if len(labels) == 1:
+        _refuse_targets(path, columns, layout, labels[0], label is not None)
+    return layout._replace(labels=labels)
+
+
+def _place(path: Path, key: str, name: str | None, first: list[str]) -> int | None:
+    if name is None or name in first:
+        return None if name is None else first.index(name)
+    if name.isdecimal() and int(name) < len(first):
+        return int(name)
+    shown = listed(map(repr, first))
+    raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
+
+
+def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number) -> int:
+    """Return the column that names most images; several that name the same images are one."""
+    layout = [[number(cell) for cell in column] for column in columns]
+    ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
+    best = max(ranks)
+    if 2 * best[0] < len(columns[0]):
+        raise ZooError(
+            f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
+            f"Columns: {listed(first)}; a row: {listed(column[0] for column in columns)}",
+            "Give the folder of the images with data.images=DIR, or set data.image_column=NAME.",
+        )
+    same = [place for place, rank in enumerate(ranks) if rank == best]
+    if any(layout[place] != layout[same[0]] for place in same):
+        raise _ambiguous(path, "data.image_column", [first[place] for place in same], "images")
+    return same[0]
+
+
+def _part_column(columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
+    """Return the column of words such as train and test; one word alone needs a title such as split."""
+    for place, column in enumerate(columns):
+        parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
+        several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
+        if place not in (layout.image, layout.group, label) and None not in parts and several:
+            return place
+    return None
+
+
+def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
+    images = [number(cell) for cell in columns[layout.image]]
+    places = [
+        place
+        for place, column in enumerate(columns)
+        if place not in (layout.image, layout.part, layout.group)
+        and any(column)
+        and not _is_counted(column)
+        and [number(cell) for cell in column] != images
+    ]
+    numeric = [place for place in places if all(map(_is_number, columns[place]))]
+    flags = [place for place in places if all(cell.lower() in FLAGS for cell in columns[place])]
+    recurring = [place for place in places if 2 * len(set(columns[place])) <= len(columns[place])]
+    words = [place for place in recurring if place not in numeric]
+    named = [place for place in places if _LABELS.fullmatch(layout.plain(place))]
+    if not named and not words and len(flags) > 1:
+        return flags
+    pool = named or words + flags[: len(flags) > 1]
+    pool = pool or recurring or [place for place in places if len(places) == 1 or place in numeric]
+    pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
+    if len(pool) > 1:
+        raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes")
+    if pool:
+        return pool
+    inside = "/" in columns[layout.image][0].replace("\\", "/")
+    raise ZooError(
+        f"{path} has no column of classes; its columns are {listed(map(layout.title, range(len(columns))))}, "
+        f"a row: {listed(column[0] for column in columns)}",
+        "If the folders of the images are their classes: data=folder data.root=DIR"
+        if inside
+        else "Add a column with the class of each image, or set data.label_column=NAME.",
+    )
+
+
+def _different(columns: list[list[str]], places: list[int]) -> list[int]:
+    """Drop columns that divide the rows as an earlier one does, such as numbers of the same classes."""
+    kept: list[int] = []
+    for place in places:
+        pairs = (set(zip(columns[place], columns[other], strict=True)) for other in kept)
+        if not any(len(pair) == len({one for one, _ in pair}) == len({name for _, name in pair}) for pair in pairs):
+            kept.append(place)
+    return kept
+
+
+def _is_counted(column: list[str]) -> bool:
+    """Return whether a column holds the numbers of its rows."""
+    numbers = [int(cell) for cell in column if cell.isdecimal()]
+    return len(numbers) == len(column) > 2 and all(one < other for one, other in itertools.pairwise(numbers))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return not cell or float(cell) < float("inf")
+    except ValueError:
+        return False
+
+
+def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place: int, asked: bool) -> None:
+    """Raise an error for a column of numbers to predict, or of several labels for an image."""
+    cells, name = [cell for cell in columns[place] if cell], layout.title(place)
+    row = " | ".join(column[0] for column in columns)
+    if cells and all(map(_is_number, cells)):
+        values = {float(cell) for cell in cells}
+        gaps = max(values) - min(values) + 1 > len(values)
+        if any(value % 1 for value in values) or (gaps and len(values) > _MOST_NUMBERS):
+            raise ZooError(
+                f"{path}: column {name} holds numbers from {min(values):g} to {max(values):g}, not classes; a row: "
+                f"{row}",
+                f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
+            )
+    several = "" if asked else _several(set(cells))
+    if several:
+        raise ZooError(
+            f"{path}: column {name} holds several labels for an image, such as {several!r}; a row: {row}",
+            f"{NOT_YET} Each combination as a class: data.label_column={shlex.quote(name)}",
+        )
+
+
+def _several(cells: set[str]) -> str:
+    """Return a cell with several labels, or an empty text: a list, or words that are labels or recur."""
+    for split in (re.compile(r"\s*,\s*").split, str.split):
+        joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
+        pieces = {piece for cell in cells for piece in split(cell)}
+        if joined and (len(cells) > 2 * len(pieces) or all(cells.issuperset(each) for each in joined.values())):
+            return next(iter(joined))
+    return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
+
+
+def _ambiguous(path: Path, key: str, names: list[str], what: str) -> ZooError:
+    message = f"{path}: several columns may hold the {what}: {listed(names)}"
+    return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}")
