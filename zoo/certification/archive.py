@@ -32,15 +32,8 @@ from zoo.tasks.benchmarks import results as timings
 
 SUMS, CERTIFICATION, LOCKS, PAGE = "SHA256SUMS", "certify.json", "locks.json", "page.html"
 EPOCH_FIELDS = (
-    "epoch",
-    "loss",
-    "accuracy",
-    "val_loss",
-    "val_accuracy",
-    "epoch_s",
-    "items_per_s",
-    "peak_memory_bytes",
-)
+    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "epoch_s", "items_per_s", "peak_memory_bytes",
+)  # fmt: skip
 ROW_FIELDS = (
     "operation", "size", "network", "mode", "batch_size", "implementation", "precision", "way", "device",
     "device_kind", "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak",

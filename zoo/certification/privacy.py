@@ -36,20 +36,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Common names, which identify nobody and mean other things in a log.
 COMMON = {
-    "root",
-    "user",
-    "admin",
-    "runner",
-    "localhost",
-    "home",
-    "ubuntu",
-    "debian",
-    "mac",
-    "test",
-    "zoo",
-    "cpu",
-    "gpu",
-}
+    "root", "user", "admin", "runner", "localhost", "home", "ubuntu", "debian", "mac", "test", "zoo", "cpu", "gpu",
+}  # fmt: skip
 _SHORTEST = 3
 _IDENTIFIERS = (
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),

@@ -76,13 +76,9 @@ def weights() -> Rows:
 
 
 TABLES = {
-    "models": models,
-    "backends": backends,
-    "stacks": stack_rows,
-    "recipes": recipes,
-    "references": references.rows,
-    "weights": weights,
-}
+    "models": models, "backends": backends, "stacks": stack_rows, "recipes": recipes,
+    "references": references.rows, "weights": weights,
+}  # fmt: skip
 
 
 def names(table: str) -> list[str]:

@@ -66,15 +66,9 @@ def roots() -> list[Path]:
 
 def _conda_roots(home: Path) -> list[Path]:
     names = (
-        "miniconda3",
-        "anaconda3",
-        "miniforge3",
-        "mambaforge",
-        "micromamba",
-        "miniconda",
-        "anaconda",
+        "miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "miniconda", "anaconda",
         "opt/miniconda3",
-    )
+    )  # fmt: skip
     bases = [home / name for name in names] + [Path("/opt") / name for name in ("conda", *names[:4])]
     bases += [Path("/opt/homebrew/Caskroom") / name / "base" for name in ("miniconda", "miniforge", "mambaforge")]
     bases += [Path(os.environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if os.environ.get(name)]

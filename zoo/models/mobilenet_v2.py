@@ -9,14 +9,8 @@ from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
 # Rows of Table 2: expansion, channels out, number of blocks, stride of the first of them.
 STAGES = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
+    (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+)  # fmt: skip
 MOMENTUM = 0.999
 
 PUBLISHED = blocks.Published(

@@ -198,20 +198,10 @@ class DoneEvent(Event):
 
 
 EVENTS: Dict[str, Type[Event]] = {
-    "start": StartEvent,
-    "ready": ReadyEvent,
-    "step": StepEvent,
-    "batch": BatchEvent,
-    "point": PointEvent,
-    "stage": StageEvent,
-    "epoch": EpochEvent,
-    "artifact": ArtifactEvent,
-    "text": TextEvent,
-    "resume": ResumeEvent,
-    "warning": WarningEvent,
-    "error": ErrorEvent,
-    "done": DoneEvent,
-}
+    "start": StartEvent, "ready": ReadyEvent, "step": StepEvent, "batch": BatchEvent, "point": PointEvent,
+    "stage": StageEvent, "epoch": EpochEvent, "artifact": ArtifactEvent, "text": TextEvent, "resume": ResumeEvent,
+    "warning": WarningEvent, "error": ErrorEvent, "done": DoneEvent,
+}  # fmt: skip
 NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

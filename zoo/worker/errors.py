@@ -2,17 +2,10 @@
 
 # Messages of TensorFlow, PyTorch, JAX, PlaidML, MLX and NumPy when memory runs out.
 EXHAUSTED = (
-    "out of memory",
-    "resource_exhausted",
-    "resource exhausted",
-    "failed to allocate",
-    "allocate memory",
-    "bad_alloc",
-    "oom when",
-    "insufficient memory",
-    "maximum allowed buffer size",
+    "out of memory", "resource_exhausted", "resource exhausted", "failed to allocate", "allocate memory",
+    "bad_alloc", "oom when", "insufficient memory", "maximum allowed buffer size",
     "[metal::malloc] resource limit",
-)
+)  # fmt: skip
 
 
 class UserError(Exception):

@@ -6,17 +6,9 @@ imported only when a builder is called.
 """
 
 DEFAULTS = {
-    "heads": 8,
-    "d_ff": 2048,
-    "dropout": 0.1,
-    "activation": "relu",
-    "norm_first": False,
-    "causal": False,
-    "epsilon": 1e-5,
-    "attention_dropout": None,
-    "deviation": None,
-    "out_deviation": None,
-}
+    "heads": 8, "d_ff": 2048, "dropout": 0.1, "activation": "relu", "norm_first": False, "causal": False,
+    "epsilon": 1e-5, "attention_dropout": None, "deviation": None, "out_deviation": None,
+}  # fmt: skip
 # PyTorch's argument names -> our name and its default.
 TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_encoder_layers": ("layers", 6)}
 

@@ -9,15 +9,9 @@ import math
 from zoo.models.preprocessing import to_tokens as preprocess  # noqa: F401
 
 DEFAULTS = {
-    "layers": 4,
-    "d_model": 128,
-    "heads": 4,
-    "d_ff": None,
-    "activation": "gelu",
-    "norm_first": True,
-    "tied": True,
+    "layers": 4, "d_model": 128, "heads": 4, "d_ff": None, "activation": "gelu", "norm_first": True, "tied": True,
     "deviation": 0.02,
-}
+}  # fmt: skip
 
 
 def build(

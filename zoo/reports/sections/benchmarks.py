@@ -18,17 +18,8 @@ RUN = "\x00run"
 MOST_COLUMNS = 16
 # Columns shown elsewhere on the page.
 ELSEWHERE = {
-    "machine",
-    "zoo_version",
-    "git_commit",
-    "date",
-    "platform",
-    "system",
-    "python",
-    "numpy",
-    "keras",
-    "source",
-}
+    "machine", "zoo_version", "git_commit", "date", "platform", "system", "python", "numpy", "keras", "source",
+}  # fmt: skip
 
 
 def rows(folder: Path) -> list[Row]:

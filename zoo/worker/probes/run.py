@@ -24,16 +24,9 @@ TOLERANCE = {"cpu": 1e-4, "gpu": 2e-3}
 
 # Known issues that a failed probe indicates, by backend.
 NUMBERS = (
-    "dense_relu",
-    "convolution",
-    "depthwise",
-    "attention",
-    "argmax",
-    "integers",
-    "wide_integers",
-    "train_step",
+    "dense_relu", "convolution", "depthwise", "attention", "argmax", "integers", "wide_integers", "train_step",
     "normalised_step",
-)
+)  # fmt: skip
 ISSUES = {
     "metal": {
         "dense_relu": "metal-fused-dense-relu-wrong",
