@@ -67,11 +67,14 @@ class Events:
         self._stop, self._stop_at = stop, stop_at
         self.epochs: list[dict[str, Any]] = []
         self.names: list[str] = []
+        self.resumed: dict[str, Any] = {}
 
     def emit(self, event: str, **fields: Any) -> None:
         self.names.append(event)
         if event == "epoch":
             self.epochs.append(fields)
+        elif event == "resume":
+            self.resumed = fields
 
     def step(self, **fields: Any) -> None:
         if (fields["epoch"], fields["step"]) == self._stop_at:
@@ -129,6 +132,15 @@ def test_a_run_that_was_cut_off_goes_on_to_the_bit(training: Any, tmp_path: Path
     assert resumed.weight == whole.weight
     assert events.names[0] == "resume"
     assert events.epochs[-1]["epoch"] == 3
+
+
+def test_more_epochs_follow_the_last_one(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last epoch has a checkpoint, also where epochs are too short for one each."""
+    monkeypatch.setattr(training.checkpointing, "PATIENCE", 1e9)
+    fitted(training, tmp_path)
+    _, events = fitted(training, tmp_path, resume=True, epochs=5)
+    assert events.resumed["epoch"] == 4
+    assert [row["epoch"] for row in events.epochs] == [1, 2, 3, 4, 5]
 
 
 def test_a_checkpoint_keeps_the_names_of_older_runs(

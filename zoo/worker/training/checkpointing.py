@@ -107,7 +107,7 @@ class Checkpointer:
         return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def save_epoch(self, state, is_last):
-        """Write a checkpoint after an epoch, unless it is too soon after the last one and more epochs follow."""
+        """Write a checkpoint after an epoch, unless it is too soon after the previous one and more epochs follow."""
         wanted = is_last or not self._cost or time.monotonic() - self._saved >= PATIENCE * self._cost
         if self._run.group.agree(wanted):
             self.save(state)

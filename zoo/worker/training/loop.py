@@ -99,7 +99,7 @@ class _Loop:
             record["all_steps"] = state.steps
         else:
             state.end_epoch(record)
-            self._checkpointer.save_epoch(state, run.stop.asked)
+            self._checkpointer.save_epoch(state, run.stop.asked or state.epoch > self._stage.final)
         run.events.emit("epoch", **record)
 
     def _take_steps(self):
