@@ -20,7 +20,7 @@ RESULTS = {
     "painting": ("torch", ["photo.jpg", "painting.png", "glass.png"]),
     "own-images": ("tf-2.21", ["runs/*/confusion.csv", "runs/*/classes.csv", "runs/*/mistakes.csv"]),
     "own-model": ("tf-2.21", ["runs/*/weights.npz", "runs/*/model.keras", "runs/*/predictions.csv"]),
-    "reproduce": ("tf-2.21", ["runs/first/config.yaml", "runs/again/weights.npz", "runs/small_batches/run.json"]),
+    "reproduce": ("tf-2.21", ["runs/first/config.yaml", "runs/again/weights.npz", "runs/large_batches/run.json"]),
     "export": ("export", ["exported/onnx/model.onnx", "exported/onnx/predict.py", "exported/litert/model.tflite"]),
 }
 
@@ -62,6 +62,9 @@ def test_a_tutorial_works_word_for_word(
     assert not [pattern for pattern in RESULTS[name][1] if not list(tmp_path.glob(pattern))], printed
     if name == "reproduce":
         assert "the same weights" in printed
+        assert "Resuming in epoch 4" in printed
+        first, large = (tmp_path / "runs" / run / "weights.npz" for run in ("again", "large_batches"))
+        assert first.read_bytes() != large.read_bytes()
 
 
 def test_every_tutorial_is_followed() -> None:

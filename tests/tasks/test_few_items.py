@@ -135,7 +135,7 @@ def test_a_run_names_what_was_changed_and_keeps_it_when_it_is_resumed(
     monkeypatch.setenv("FAKE_WORKER", "dies-once")
     few = ["model=mnist", "data=digits", "data.train_limit=60", "trainer.batch_size=20", "output.name=a"]
     assert main(["train", *few]) == 1
-    assert "54 items to train on are few for the recipe" in capsys.readouterr().err
+    assert "The recipe is changed for only 54 training items" in capsys.readouterr().err
     begun = json.loads(Path("runs/a/run.json").read_text())
     trainer = begun["config"]["trainer"]
     assert (trainer["batch_size"], trainer["epochs"], trainer["best_by"]) == (20, 134, "loss")
@@ -149,4 +149,4 @@ def test_a_preset_and_a_recipe_that_fits_are_left_alone(
     pretending: Path, capsys: pytest.CaptureFixture[str], chosen: str
 ) -> None:
     assert main(["train", "model=mnist", "data=digits", chosen]) == 0
-    assert "few for the recipe" not in capsys.readouterr().err
+    assert "The recipe is changed" not in capsys.readouterr().err

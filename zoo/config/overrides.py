@@ -199,7 +199,7 @@ def _parser() -> Any:
 
 def all_at_once(problems: list[str]) -> ZooError:
     if len(problems) == 1:
-        return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows what is composed")
+        return ZooError(problems[0], "`python -m zoo help` lists groups and keys; --cfg job shows all settings")
     return ZooError(
         f"{len(problems)} settings are wrong:\n{bulleted(problems)}", "`python -m zoo help` lists groups and keys"
     )

@@ -139,8 +139,8 @@ def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
     if count:
         test, train = twice.examples[0]
         console.warn(
-            f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) are also used for "
-            f"training ({twice.identical:,} identical files), such as {test} and {train}. "
+            f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) equal or resemble "
+            f"training images ({twice.identical:,} identical files), such as {test} and {train}. "
             "The test accuracy will be too high"
         )
     if twice.contradictions:

@@ -45,7 +45,7 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     known = "".join(f"{text}\n" for text in [*rendered, *_probe_issues(outcome)])
     ending = _ending(outcome, folder)
     if outcome.failed_with(*ERROR_KINDS):
-        return ZooError(ending, f"{known}What there is of the run is kept in {folder}, its log included.")
+        return ZooError(ending, f"{known}The unfinished run and its log are in {folder}.")
     return ZooError(ending, f"{known}The end of {log}:\n{textwrap.indent(tail, '  | ')}")
 
 

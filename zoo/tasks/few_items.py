@@ -55,7 +55,7 @@ def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int])
     if changed:
         context.overlay("few items", changed)
         shown = " ".join(Overrides.of(changed).words)
-        console.say(f"{sizes['train']:,} items to train on are few for the recipe, so it is changed: {shown}")
+        console.say(f"The recipe is changed for only {sizes['train']:,} training items: {shown}")
 
 
 def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:

@@ -88,11 +88,11 @@ def _mistakes(run: Run) -> list[str]:
     if not analysis or not analysis["mistakes"]:
         return _duplicates(run)
     worst = sorted(analysis["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
-    shown = ", ".join(f"{name} {share:.2f}" for name, share in worst)
+    shown = ", ".join(f"{name}: {share:.2f}" for name, share in worst)
     file = "mistakes.png" if (run.folder / "mistakes.png").is_file() else "mistakes.csv"
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)" if "macro_f1" in analysis else ""
-    return [f"{mistakes}; lowest per-class accuracy: {shown} (confusion.png){macro}", *_duplicates(run)]
+    return [f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}", *_duplicates(run)]
 
 
 def _linear_baseline(record: Json) -> list[str]:
@@ -111,7 +111,7 @@ def _duplicates(run: Run) -> list[str]:
     others = (run.record.get("judgement") or {}).get("accuracy_without_duplicates")
     without = "" if others is None else f"; test accuracy without them {others:.4f}"
     what = data.get("what", "images")
-    return [f"Test {what} that are also used for training: {count:,} of {data['test_items']:,}{without}"]
+    return [f"Test {what} like those used for training: {count:,} of {data['test_items']:,}{without}"]
 
 
 def predictions(run: Run) -> list[str]:

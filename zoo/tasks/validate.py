@@ -250,7 +250,7 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
         remarks.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
     if BUSY in row.get("note", ""):
-        remarks.append(f"Mind the time: {BUSY}.")
+        remarks.append(f"Note: {BUSY}.")
     if row["grade"] == "stand-in":
         stands_in = _stands_in(record["stack"])
         remarks.append(

@@ -461,9 +461,9 @@ def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
     assert "'=fine film again" in {row["text"] for row in mistakes}
     assert (run / "classes.csv").read_text().splitlines()[1] == "bad,15,0.4839,1.0000,0.6522"
     shown = capsys.readouterr().out
-    assert "Mistakes: 16 of 31 (mistakes.csv); lowest per-class accuracy: good 0.00, bad 1.00" in shown
+    assert "Mistakes: 16 of 31 (mistakes.csv); lowest accuracy of a class: good: 0.00, bad: 1.00" in shown
     assert "macro F1 0.3261" in shown
-    assert "also used for training: 1 of 31; test accuracy without them 0.5000" in shown
+    assert "Test texts like those used for training: 1 of 31; test accuracy without them 0.5000" in shown
     assert main(["report", str(run)]) == 0
     page = (run / "report.html").read_text(encoding="utf-8")
     for words in ("Confusion matrix", "Precision", "F1", "most confident mistakes", "=fine film again"):

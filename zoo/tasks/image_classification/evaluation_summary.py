@@ -31,7 +31,7 @@ def tables(run: Run) -> list[Table]:
 def lines(run: Run) -> list[str]:
     """Return the overall metrics, and the paths of the other results."""
     record, metrics, data = run.record, run.metrics, run.record["data"]
-    where = f"{summaries.where(record)}, data {data.get('source') if data['name'] == 'folder' else data['name']}"
+    where = f"{summaries.where(record)}, data {data.get('source') or data['name']}"
     if "mean_absolute_error" in metrics:
         figures = f"mean absolute error {metrics['mean_absolute_error']:.4g}, largest {metrics['largest_error']:.4g}"
         return [f"{where}: {counted(data['items'], 'image')}", figures, "Table: predictions.csv"]

@@ -74,7 +74,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
         return overrides
-    console.say("On a processor OpenVINO predicts fastest; backend=cpu takes TensorFlow")
+    console.say("OpenVINO is the fastest on a CPU, and used here; backend=cpu selects TensorFlow")
     return overrides.with_("machine", {"backend": "openvino"})
 
 

@@ -82,7 +82,7 @@ def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
         return
     recipe = config_files.recipe_for(items)
     context.overlay("recipe", {"recipes": recipe})
-    console.say(f"Recipe {recipe}, for {items:,} images to train on; settings of yours outrank it")
+    console.say(f"Recipe {recipe}, for {items:,} training images; your settings override it")
 
 
 def _is_without_recipe(settings: TrainConfig) -> bool:
