@@ -119,7 +119,8 @@ def test_images_of_the_test_that_are_trained_on_are_told(fruit: Path, capsys: py
     assert 2 <= known <= 3
     assert (material.record["duplicates"], material.record["duplicates_in_two_classes"]) == (known, 10)
     said = capsys.readouterr().err
-    assert f"{known} of {len(material.known)} test images ({known / len(material.known):.1%}) are also used" in said
+    share = f"{known / len(material.known):.1%}"
+    assert f"{known} of {len(material.known)} test images ({share}) equal or resemble training images" in said
     assert "10 identical files in two classes: " in said
     assert said.count("same.png and plum/") == 4
     assert "and 7 more" in said
