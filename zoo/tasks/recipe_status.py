@@ -73,8 +73,10 @@ def recipe_sha256(model: str, backend: str, data: str) -> str:
     command = discovery.command("train", config_files.task_of(model))
     settings = compose.compose(command, Overrides.of({"model": model, "backend": backend, "data": data}))
     values = dict(leaves(dataclasses.asdict(settings)))
-    kept = {key: value for key, value in values.items()
-            if setting.of(command.schema, key).affects is setting.NUMBERS and key != "model.about"}  # fmt: skip
+    known = {key: setting.of(command.schema, key) for key in values}
+    # No promise is for a table of images, so its settings belong to no recipe.
+    kept = {key: value for key, value in values.items() if known[key].affects is setting.NUMBERS
+            and key != "model.about" and known[key].needs != "data.name=image_table"}  # fmt: skip
     promise = getattr(settings, "expect", {}).get(data)
     return hashlib.sha256(json.dumps([kept, promise], sort_keys=True).encode()).hexdigest()
 
