@@ -23,7 +23,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
         return {}
     promised = settings.expect.get(record.data["name"]) or {}
     promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
-    because = [*_other_data(settings, record), *changes(command, settings), *_stopped(record)]
+    because = _other_data(settings, record) or [*changes(command, settings), *_stopped(record)]
     if because:
         return {"expected_not_applicable": {"expected": promise, "because": because}}
     metrics = record.metrics
