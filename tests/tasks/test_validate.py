@@ -14,7 +14,7 @@ from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import backends
-from zoo.runs import evidence, lifecycle, records, result
+from zoo.runs import evidence, lifecycle, promises, records, result
 from zoo.tasks import recipe_status, registry, validate
 
 COMMIT = "0123456789" * 4
@@ -45,15 +45,13 @@ def row(verdict: validate.Verdict) -> evidence.Row:
 
 def judged(monkeypatch: pytest.MonkeyPatch, least: float) -> None:
     """The recipe is composed from the checkout: pretend that its promise for the digits is another."""
-    from zoo.tasks.image_classification import train as train_task
+    judge = promises.judge
 
-    judge = train_task._judge
+    def other(command: Any, settings: Any, record: Any) -> Any:
+        settings.expect["digits"] = {"test_accuracy": least}
+        return judge(command, settings, record)
 
-    def other(context: Any) -> None:
-        context.settings.expect["digits"] = {"test_accuracy": least}
-        judge(context)
-
-    monkeypatch.setattr(train_task, "_judge", other)
+    monkeypatch.setattr(promises, "judge", other)
 
 
 def test_a_kept_promise_is_written_beside_the_recipe(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +216,7 @@ def test_the_checkout_is_left_alone_unless_it_is_to_be_written(check: Check) -> 
 def test_an_installed_zoo_is_not_written_and_nothing_is_trained_for_it(
     check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(validate, "_is_checkout", lambda: False)
+    monkeypatch.setattr(paths, "ROOT", paths.PACKAGE)
     with pytest.raises(ZooError, match="this zoo is installed"):
         check("preset=smoke")
     assert not (tmp_path / "runs").exists()
