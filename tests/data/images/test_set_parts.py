@@ -277,4 +277,5 @@ def test_parts_of_unsorted_images_further_down_are_not_recommended(tmp_path: Pat
     (tmp_path / "label_train.csv").write_text("file,age\n")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "Labels are not read from label_train.csv" in caught.value.remedy
+    assert "Read the labels with `data=image_table data.root=" in caught.value.remedy
+    assert "label_train.csv" in caught.value.remedy
