@@ -186,7 +186,7 @@ def test_throttling_is_noticed_and_rested_until_it_ends(
 ) -> None:
     speeds = iter([100.0, 100.0, 55.0, 60.0, 70.0, 98.0, 99.0])  # at the end of a step, twice in the rest, and again
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
-    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.setattr(session, "SETTLE_S", 0.01)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two", "three")))
     assert main(QUICK) == 0
@@ -222,7 +222,7 @@ def test_a_rest_ends_on_a_machine_that_stays_hot(
 ) -> None:
     speeds = itertools.chain([100.0], itertools.repeat(60.0))
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
-    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.setattr(session, "SETTLE_S", 0.01)
     monkeypatch.setattr(session, "COOL_S", 0.05)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two")))
@@ -235,7 +235,7 @@ def test_work_that_passes_is_no_throttling(
 ) -> None:
     speeds = iter([100.0, 60.0, 98.0, 99.0])
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
-    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.setattr(session, "SETTLE_S", 0.01)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two")))
     assert main(QUICK) == 0
@@ -247,7 +247,7 @@ def test_a_hot_machine_does_not_rest_before_steps_that_are_skipped(
 ) -> None:
     speeds = iter([100.0, 60.0, 60.0])
     monkeypatch.setattr(session.reference, "gflop_per_s", lambda: next(speeds))
-    monkeypatch.setattr(session, "_is_busy", lambda: False)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.setattr(session, "SETTLE_S", 0.01)
     monkeypatch.setattr(session, "COOL_S", 600.0)
     broken = Step("one", "one", 1, lambda _: Findings(problem="broken"), needed=True)
