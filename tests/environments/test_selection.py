@@ -80,8 +80,6 @@ AUTOMATIC = [
         "cpu",
         "skipped cuda: it needs a GPU made by NVIDIA, this machine has none",
     ),
-]
-AUTOMATIC += [
     (
         "linux_rtx_5070_driver_570",
         "cuda",

@@ -21,8 +21,8 @@ from zoo.runs import context, resume
 from zoo.tasks import discovery, registry
 
 WIDTH, HANG = 100, " " * 16
-# Stands for the spaces of words that are not folded.
-UNBROKEN = "\u00a0"
+# Replaces the spaces in text that must not be split across lines.
+NO_BREAK_SPACE = "\u00a0"
 
 
 def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
@@ -63,13 +63,13 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         plan += [line for text in rest for line in _fitted(text, HANG)]
     own = overrides if resume.requested(overrides) else composed.overrides
     words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
-    to_run = " \\\n".join(_fitted(_whole(words, " "), "To run it: ", WIDTH - 2))
+    to_run = " \\\n".join(_fitted(_unsplit(words, " "), "To run it: ", WIDTH - 2))
     return [*remarks, *plan, to_run]
 
 
-def _whole(words: list[str], between: str) -> str:
-    """Join words that :func:`_fitted` keeps whole."""
-    return between.join(word.replace(" ", UNBROKEN) for word in words)
+def _unsplit(texts: list[str], separator: str) -> str:
+    """Join texts, none of which :func:`_fitted` splits across lines."""
+    return separator.join(text.replace(" ", NO_BREAK_SPACE) for text in texts)
 
 
 def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
@@ -77,7 +77,7 @@ def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
     fitted = textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=HANG, break_long_words=False, break_on_hyphens=False
     )
-    return [line.replace(UNBROKEN, " ") for line in fitted]
+    return [line.replace(NO_BREAK_SPACE, " ") for line in fitted]
 
 
 def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
@@ -138,7 +138,7 @@ def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[
         else []
     )
     state = f"ready: {built[0].folder}" if built else f"will be built under {store.environments_dir()}"
-    packages = _whole([f"{name} {version}" for name, version in sorted(pinned.items())], ", ")
+    packages = _unsplit([f"{name} {version}" for name, version in sorted(pinned.items())], ", ")
     return [
         state,
         f"from {lock.relative_to(paths.ROOT)}, as of {stack.exclude_newer}, {len(pinned)} packages:",
