@@ -33,18 +33,31 @@ HARMLESS: list[list[str]] = _load("harmless.yaml")
 REPORTED: list[dict[str, Any]] = _load("reported.yaml")
 
 
-@pytest.mark.parametrize("name", EXCERPTS)
-def test_each_issue_is_recognised(name: str) -> None:
+def _problems(name: str) -> list[str]:
+    """Return what is wrong with the answers to the excerpt of an issue."""
     backend, text = EXCERPTS[name]
     padding = "Epoch 1/5\nstep 100: loss 0.25\n"
-    for log in (text, padding + text + "\n" + padding, text.replace("\n", "\r\n"), text.upper()):
-        assert [finding.id for finding in known_issues.explain(log, backend)] == [name]
-    (finding,) = known_issues.explain(padding + text, backend)
-    assert finding.number >= 3
-    assert finding.line in text
-    assert finding.cause
-    assert finding.remedy
-    assert finding.source
+    loud = (padding + text + "\n" + padding).replace("\n", "\r\n").upper()
+    answers = [known_issues.explain(log, backend) for log in (text, padding + text, loud)]
+    kinds = [[finding.id for finding in findings] for findings in answers]
+    if kinds != [[name]] * 3:
+        return [f"answers: {kinds}"]
+    finding = answers[1][0]
+    checks = {
+        "line": finding.number >= 3 and finding.line in text,
+        "sentences": finding.cause and finding.remedy and finding.source,
+        "placeholder": not _unfilled(finding.cause + finding.remedy),
+    }
+    return [check for check, passed in checks.items() if not passed]
+
+
+def _unfilled(text: str) -> bool:
+    return bool(re.search(r"\{\w*[|,}]", re.sub(r"\{saved_model[^}]*\}", "", text)))
+
+
+def test_each_issue_is_recognised() -> None:
+    problems = {name: _problems(name) for name in EXCERPTS}
+    assert {name: wrong for name, wrong in problems.items() if wrong} == {}
 
 
 def test_every_issue_with_words_has_an_excerpt() -> None:
@@ -53,18 +66,17 @@ def test_every_issue_with_words_has_an_excerpt() -> None:
     assert len(spoken) >= 440
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_sequence_of_entries_in_the_files_has_no_meaning(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sequence_of_entries_in_the_files_has_no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     shuffled = list(known_issues.issues())
-    random.Random(seed).shuffle(shuffled)  # noqa: S311
-    monkeypatch.setattr(known_issues, "issues", lambda: known_issues.in_order(shuffled))
-    ordered = known_issues.issues()
-    monkeypatch.setattr(known_issues, "issues", lambda: ordered)
-    for name, (backend, text) in EXCERPTS.items():
-        assert [finding.id for finding in known_issues.explain(text, backend)] == [name]
-    for report in REPORTED:
-        findings = known_issues.explain(report["text"], report["backend"])
-        assert [finding.id for finding in findings] == report["found"]
+    texts = [(*excerpt, [name]) for name, excerpt in EXCERPTS.items()]
+    texts += [(report["backend"], report["text"], report["found"]) for report in REPORTED]
+    for seed in range(4):
+        random.Random(seed).shuffle(shuffled)  # noqa: S311
+        ordered = known_issues.in_order(shuffled)
+        monkeypatch.setattr(known_issues, "issues", lambda ordered=ordered: ordered)
+        # Every text is read in one of the orders, and the reports in all of them.
+        for backend, text, names in texts[seed : len(EXCERPTS) : 4] + texts[len(EXCERPTS) :]:
+            assert [finding.id for finding in known_issues.explain(text, backend)] == names, seed
 
 
 def test_before_names_issues_and_makes_no_circle() -> None:
@@ -86,16 +98,18 @@ def test_special_cases_come_first_and_general_ones_last() -> None:
     assert general == sorted(general)
 
 
-@pytest.mark.parametrize(("backend", "text"), HARMLESS)
-def test_healthy_runs_alarm_nobody(backend: str, text: str) -> None:
-    for known in (backend, None):
-        assert known_issues.explain(text, known) == []
+def test_healthy_runs_alarm_nobody() -> None:
+    answers = {text: known_issues.explain(text, known) for backend, text in HARMLESS for known in (backend, None)}
+    assert {text: findings for text, findings in answers.items() if findings} == {}
 
 
-@pytest.mark.parametrize("report", REPORTED, ids=[report["source"] for report in REPORTED])
-def test_public_reports(report: dict[str, Any]) -> None:
-    findings = known_issues.explain(report["text"], report["backend"])
-    assert [finding.id for finding in findings] == report["found"]
+def test_public_reports() -> None:
+    wrong = {}
+    for report in REPORTED:
+        names = [finding.id for finding in known_issues.explain(report["text"], report["backend"])]
+        if names != report["found"]:
+            wrong[report["source"]] = names
+    assert wrong == {}
 
 
 def test_harmless_issues_are_marked_so() -> None:
@@ -191,13 +205,6 @@ def test_what_the_log_names_stands_in_the_answer() -> None:
     assert "{" not in mismatch.cause + missing.cause + either.cause
 
 
-@pytest.mark.parametrize("name", EXCERPTS)
-def test_no_placeholder_is_left(name: str) -> None:
-    backend, text = EXCERPTS[name]
-    for finding in known_issues.explain(text, backend):
-        assert not re.search(r"\{\w*[|,}]", re.sub(r"\{saved_model[^}]*\}", "", finding.cause + finding.remedy))
-
-
 def test_text_in_braces_is_not_filled_in_again() -> None:
     (finding,) = known_issues.explain("OSError: SavedModel file does not exist at: {path}/{0.__class__}")
     assert "{path}/{0.__class__}" in finding.cause
@@ -278,6 +285,7 @@ def test_entries_are_complete_and_unique() -> None:
         assert set(issue.backends) <= set(selection.names()), issue.id
         assert issue.backends or not issue.vague, issue.id
         assert all(len(say) >= 6 for say in issue.patterns), issue.id
+        assert all(say.isascii() and say == say.lower() for say in issue.patterns), issue.id
 
 
 def test_a_numpy_that_is_too_old_is_not_taken_for_one_that_is_too_new() -> None:
@@ -313,17 +321,22 @@ def _expressions() -> list[str]:
     return [e for i in known_issues.issues() for e in (i.context_pattern, i.unless, *i.details) if e]
 
 
-@pytest.mark.parametrize("expression", sorted(set(_expressions())))
-def test_expressions_cannot_run_away(expression: str) -> None:
-    # An unbounded repetition inside another is what makes matching take for ever; so is one of "anything".
-    outside = re.sub(r"\[\^?\]?[^\]]*\]", "C", expression)
-    assert not re.search(r"[*+]\)?[*+{]|\.[*+]|C[*+]", outside)
+def _seconds(expression: str) -> float:
+    """Return the longest time that one search takes."""
     names = re.findall(r"[a-zA-Z]{3,}", expression) or ["x"]
     contexts = [(word + " ") * (1200 // (len(word) + 1)) for word in names] + ["a" * 1200, "a.b-1 " * 200, "/" * 1200]
     begin = time.process_time()
     for context in contexts:
         re.search(expression, context, re.IGNORECASE)
-    assert time.process_time() - begin < 0.02 * len(contexts)
+    return (time.process_time() - begin) / len(contexts)
+
+
+def test_expressions_cannot_run_away() -> None:
+    expressions = sorted(set(_expressions()))
+    # An unbounded repetition inside another is what makes matching take for ever; so is one of "anything".
+    outside = {text: re.sub(r"\[\^?\]?[^\]]*\]", "C", text) for text in expressions}
+    assert [text for text, rest in outside.items() if re.search(r"[*+]\)?[*+{]|\.[*+]|C[*+]", rest)] == []
+    assert [text for text in expressions if _seconds(text) > 0.02] == []
 
 
 def _logs() -> dict[str, str]:
@@ -349,7 +362,7 @@ def _logs() -> dict[str, str]:
         "near misses": "out of range METAL tensorflow-metal SyntaxError dlopen libplaidml\n" * 70_000,
         "hits": (EXCERPTS["mps-oom"][1] + "\n") * 30_000,
         "escapes": "\x1b[" * 2_500_000,
-        "one letter": "a" * 10_000_000,
+        "one letter": "a" * 5_000_000,
     }
 
 
@@ -364,10 +377,10 @@ def test_a_log_of_megabytes_takes_seconds(kind: str) -> None:
     assert "metal-xla-compiler" in {finding.id for finding in findings}
 
 
-def test_fifty_megabytes_of_training_take_a_few_seconds() -> None:
+def test_a_long_training_is_read_in_seconds() -> None:
     line = "Epoch {0}/90 step {0} [=====>....] - ETA: 12s - loss: 0.{0} - accuracy: 0.9{0}\n"
-    log = "".join(line.format(step) for step in range(600_000)) + EXCERPTS["mps-oom"][1]
-    assert len(log) > 45_000_000
+    log = "".join(line.format(step) for step in range(150_000)) + EXCERPTS["mps-oom"][1]
+    assert len(log) > 11_000_000
     begin = time.process_time()
     assert [finding.id for finding in known_issues.explain(log)] == ["mps-oom"]
-    assert time.process_time() - begin < 8
+    assert time.process_time() - begin < 2

@@ -31,7 +31,7 @@ class Issue:
         excerpt: an example of a log, from the first of the backends if there is one.
         before: ids of issues that must not explain a line that this one explains. A line is explained once, so a
             special case comes before a more general one.
-        patterns: texts to search for, ignoring case; one of them must be in the log.
+        patterns: texts in lower case to search for, ignoring case; one of them must be in the log.
         context_pattern: a regular expression for the line of a text (400 characters before it, 800 after), if the
             text is not sufficient. ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
             ``{name|alternative}``.
@@ -97,7 +97,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
     findings: dict[str, Finding] = {}
-    for issue in _concerning(backend):
+    for issue in _concerning(backend, log):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
             findings[issue.id] = _finding(issue, log, *matches[0])
@@ -153,10 +153,12 @@ def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
     return tuple(sorted((by_id[name] for name in order.static_order()), key=lambda issue: issue.general))
 
 
-def _concerning(backend: str | None) -> list[Issue]:
+def _concerning(backend: str | None, log: LogText) -> list[Issue]:
+    present = log.present(pattern for issue in issues() for pattern in issue.patterns)
+    candidates = [issue for issue in issues() if not present.isdisjoint(issue.patterns)]
     if backend in (None, "cpu"):
-        return [issue for issue in issues() if not issue.vague]
-    return [issue for issue in issues() if backend in issue.backends or not issue.backends]
+        return [issue for issue in candidates if not issue.vague]
+    return [issue for issue in candidates if backend in issue.backends or not issue.backends]
 
 
 def _taken(issue: Issue, before: list[Issue]) -> bool:
@@ -170,7 +172,7 @@ def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, s
     """Yield the lines that show an issue, the positions in them, and the groups."""
     if (issue.requires and not any(map(log.has, issue.requires))) or any(map(log.has, issue.absent)):
         return
-    for pattern in issue.patterns:
+    for pattern in filter(log.has, issue.patterns):
         for place in log.places(pattern):
             values = _values(issue, log.around(place, len(pattern), issue.lines))
             if values is not None:
@@ -199,9 +201,7 @@ def _finding(issue: Issue, log: LogText, start: int, place: int, values: dict[st
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    filled = FIELD.sub(lambda field: _first(field[1].split(","), values) or field[2] or "", text)
-    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", filled)
+    def first(field: re.Match[str]) -> str:
+        return next((values[name] for name in field[1].split(",") if name in values), field[2] or "")
 
-
-def _first(names: list[str], values: dict[str, str]) -> str:
-    return next((values[name] for name in names if name in values), "")
+    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", FIELD.sub(first, text))

@@ -5,11 +5,12 @@ A pattern is searched for only if all its words occur in the log, so hundreds of
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 BEFORE, AFTER = 400, 800
 # Of thousands of matches, the first and last ones suffice.
 PLACES = 200
+SHORT = 10_000
 LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
@@ -36,22 +37,21 @@ class LogText:
         self.data = _clean(text.encode("utf-8", errors="replace"))
         self.low = self.data.lower()
         self.words = _words(self.low)
-        self.vocabulary = b" ".join(self.words)
-
-    def may_have(self, pattern: bytes) -> bool:
-        whole, cut = _pattern_words(pattern)
-        return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut)
+        self.vocabulary = b" ".join(word for word in self.words if len(word) < LONGEST)
 
     def has(self, pattern: str) -> bool:
         wanted = pattern.lower().encode()
-        return self.may_have(wanted) and wanted in self.low
+        whole, cut = _pattern_words(wanted)
+        return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut) and wanted in self.low
+
+    def present(self, patterns: Iterable[str]) -> set[str]:
+        """Return the patterns that occur; a short log is searched as text, which is faster than its words."""
+        short = self.low.decode("latin-1") if len(self.low) < SHORT else ""
+        return {pattern for pattern in patterns if (pattern in short if short else self.has(pattern))}
 
     def places(self, pattern: str) -> Iterator[int]:
         """Yield the positions of a pattern: the first ones and, of very many, the last."""
-        wanted = pattern.lower().encode()
-        if not self.may_have(wanted):
-            return
-        first = -1
+        wanted, first = pattern.lower().encode(), -1
         for _ in range(PLACES):
             first = self.low.find(wanted, first + 1)
             if first < 0:
