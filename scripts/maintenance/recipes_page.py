@@ -32,8 +32,8 @@ HEAD = """\
 Written by `python scripts/maintenance/recipes_page.py` from the files in this folder; changes by hand are lost.
 
 `MODEL/recipe.yaml` holds the settings of a model for all backends, `MODEL/BACKEND.yaml` what must be different on one
-of them. `MODEL/BACKEND.validated.json` holds the trainings that show it to work, `MODEL/range.json` those
-that prove a range of batch sizes and precisions, and `stacks/NAME/` a set of libraries with one lock file for each
+of them. `MODEL/BACKEND.validated.json` holds the trainings that show that it works. `MODEL/range.json` holds those
+that prove a range of batch sizes and precisions. `stacks/NAME/` holds a set of libraries with one lock file for each
 platform. What is known of a recipe on a backend has one of five grades:
 
 - **measured**: the zoo trained the whole recipe on that platform and that device;
