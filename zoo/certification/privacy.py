@@ -1,8 +1,7 @@
 """Remove what identifies a person or a machine from records: names, paths, addresses, serial numbers.
 
-Only the fields in :data:`FIELDS` are taken from a run record. In all texts taken, this machine's identifiers (user,
-full name, host, serial number, folders) are replaced, and so is whatever looks like a path, an address or an
-identifier.
+Only the fields in :data:`FIELDS` are taken from a run record. This machine's identifiers (user, full name, host,
+serial number, folders) are replaced in their texts. So is whatever looks like a path, an address or an identifier.
 """
 
 import getpass

@@ -3,7 +3,7 @@
 It is numpy's product of two matrices on the CPU, independent of the steps. Chips with CPU and GPU in one package
 throttle both.
 
-It runs in one thread in a separate process: threads of OpenBLAS wait for each other, on some machines for 16 ms when
+It runs in one thread in a separate process. Threads of OpenBLAS wait for each other, on some machines for 16 ms when
 the product takes 2.
 """
 

@@ -32,8 +32,8 @@ class Composed(Generic[S]):
     Attributes:
         settings: checked.
         tree: the same settings for OmegaConf.
-        set_by: by dotted key, what set a value that differs from the default: the file of the ``recipe``, ``data`` or
-            ``preset``, or a layer of the overrides such as ``user``.
+        set_by: by dotted key, what set a value that differs from the default. It is the file of the ``recipe``,
+            ``data`` or ``preset``, or a layer of the overrides such as ``user``.
     """
 
     command: Command[S]

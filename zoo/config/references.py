@@ -113,8 +113,8 @@ def chosen(given: Overrides) -> Reference | None:
 def expand(given: Overrides, reference: Reference | None = None) -> Overrides:
     """Replace ``reference=NAME`` with its settings, followed by the user's own.
 
-    If the user chooses another model, the reference's model settings are dropped; with another backend, its stack is
-    dropped; a data set or preset that the user chooses keeps the values of its file.
+    If the user chooses another model, the reference's model settings are dropped; with another backend, its stack. A
+    data set or preset that the user chooses keeps the values of its file.
 
     Args:
         reference: result of :func:`chosen`, if already known.

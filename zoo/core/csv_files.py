@@ -1,9 +1,9 @@
 r"""Write and read CSV files whose cells no spreadsheet runs as formulas.
 
 Class names, texts and file names come from users and third parties. A spreadsheet runs a cell that begins with ``=``,
-``+``, ``-``, ``@``, a tab or a carriage return, so such text gets a leading apostrophe (OWASP, CSV injection).
-Numbers are unchanged, and :func:`rows` removes the apostrophe. Characters that control a terminal, or reverse the
-direction of text, are written as escapes such as ``\x1b``.
+``+``, ``-``, ``@``, a tab or a carriage return. Such text gets a leading apostrophe (OWASP, CSV injection). Numbers
+are unchanged, and :func:`rows` removes the apostrophe. Characters that control a terminal, or reverse the direction
+of text, are written as escapes such as ``\x1b``.
 """
 
 import csv

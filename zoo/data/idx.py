@@ -1,8 +1,8 @@
 """Read IDX, the file format of MNIST: a big-endian header, then the bytes of one array.
 
-Header: two zero bytes, a type code (8 = unsigned bytes, the only one used here), the number of dimensions, then each
-dimension as 32 bits (http://yann.lecun.com/exdb/mnist/, "the IDX file format"). All numbers are checked before memory
-is allocated for them.
+Header: two zero bytes, a type code, the number of dimensions, then each dimension as 32 bits
+(http://yann.lecun.com/exdb/mnist/, "the IDX file format"). The only type used here is 8, unsigned bytes. All numbers
+are checked before memory is allocated for them.
 """
 
 import gzip

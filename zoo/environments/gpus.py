@@ -1,7 +1,7 @@
 """Read the GPUs of a machine from the output of its tools.
 
-Formats were taken from captured outputs (``tests/machines``): ``system_profiler`` prints JSON since macOS 10.15 and
-plain text before; 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``; Apple silicon
+Formats were taken from captured outputs (``tests/machines``). ``system_profiler`` prints JSON since macOS 10.15 and
+plain text before. 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``. Apple silicon
 reports no video memory, because it shares the machine's.
 """
 

@@ -3,7 +3,7 @@
 A worker gets only listed variables, because those of other projects can do harm; ``ZOO_WORKER_ENV=NAME,NAME`` adds
 some. The list excludes variables that change results (JAX_ENABLE_X64, XLA_FLAGS, TF_XLA_FLAGS), that abort a
 framework's import if invalid, and that a stack sets (KERAS_BACKEND). A script needs its own, such as keys and
-folders: it gets all variables except those that change which libraries are loaded or how they compute.
+folders. It gets all variables except those that change which libraries are loaded or how they compute.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Choose the fastest point in the range of a recipe by a few timed steps, before the first step of a training.
 
-The steps are taken by a separate process. So the training is the one that the same settings on the command line
-give, and a point at which the system kills the process for its memory is not taken, which is not a failure.
+The steps are taken by a separate process. So the training is the one that the same settings on the command line give.
+If the system kills the process for its memory, that point is not chosen and the run continues.
 """
 
 import dataclasses

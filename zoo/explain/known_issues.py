@@ -1,6 +1,6 @@
 """Explain a log: find known issues in its lines, their causes and remedies.
 
-The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for, and regular expressions only see a few
+The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for. Regular expressions only see a few
 hundred characters around a match, so the time is linear in the length of the log.
 """
 

@@ -31,8 +31,8 @@ def gains(texts, ratios, labels, parts=None):
     """Return the gain of each feature that separates the classes best.
 
     The logits of a text are the sum of ratio times gain over its features, and over the ``parts`` of its tokens.
-    L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) minimizes the mean cross-entropy plus half the
-    sum of squared gains, divided by ``STRENGTH`` times the number of texts.
+    L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) minimizes the mean cross-entropy plus a
+    penalty. The penalty is half the sum of squared gains, divided by ``STRENGTH`` times the number of texts.
 
     Args:
         texts: results of :func:`compact`, one per batch of texts.

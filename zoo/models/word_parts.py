@@ -22,8 +22,8 @@ def stems(words):
 class Parts:
     """The runs of three to six letters in words with marked ends, as in Bojanowski et al. 2017.
 
-    https://aclanthology.org/Q17-1010, section 3.2. Each run counts as often as it occurs in a word; only the first
-    fifty letters of a word are used, and an empty word has no parts.
+    https://aclanthology.org/Q17-1010, section 3.2. Each run counts as often as it occurs in a word. Only the first
+    fifty letters of a word are used. An empty word has no parts.
 
     Attributes:
         count: number of different parts.

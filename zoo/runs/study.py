@@ -1,8 +1,7 @@
 """The journal of a search, kept by Optuna in a folder that all machines share.
 
 A single process asks for trials and reports their ends, so that none is lost or drawn twice. A trial that is running
-in the journal while no process holds the folder's lock was left by a killed process, and is continued with its
-values.
+in the journal while no process holds the folder's lock was left by a killed process. It is continued with its values.
 """
 
 import contextlib

@@ -3,9 +3,9 @@
 A recipe counts passes. With few items these have too few optimizer steps to learn anything, so batches become smaller
 and passes more. The learning rates follow the batch size (Malladi et al. 2022, https://arxiv.org/abs/2205.10287).
 
-The moving averages of batch normalization start at a mean of 0 and a variance of 1. If a training has too few steps
-to forget these, each layer of a deep network shrinks its output, and all images get the same prediction, however well
-the network learned: Keras's momentum of 0.99 or 0.999 needs thousands of steps.
+The moving averages of batch normalization start at a mean of 0 and a variance of 1. Keras's momentum of 0.99 or 0.999
+needs thousands of steps to forget these. With fewer, each layer of a deep network shrinks its output, and all images
+get the same prediction, however well the network learned.
 """
 
 import dataclasses

@@ -169,9 +169,8 @@ def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
     """Yield the trainings of all recipes that this machine can run and that are not validated on it yet.
 
     Args:
-        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict the selection, and
-            ``data.root`` is a folder with a folder named as each data set, or with files that have the promised
-            checksums anywhere.
+        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict the selection. ``data.root``
+            has a folder named as each data set, or files with the promised checksums anywhere below it.
         machine: this machine.
     """
     named = {entry.key: [text.partition("=")[2] for text in entry.choices or (entry.text,)] for entry in given}

@@ -2,7 +2,7 @@
 
 Each trial is a separate training, executed by a launcher. It ends when its validation metric reaches the target, when
 it takes longer than the best so far, or when other trials are far ahead. The search minimizes the time in seconds
-from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included; the test
+from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included. The test
 part is never used.
 """
 
@@ -98,8 +98,8 @@ def run(search: Search) -> dict[str, Any]:
     An interrupted search continues where it stopped; after Ctrl-C all trials are in the journal.
 
     Returns:
-        The result: the trials, the importance of each setting, and under ``winner`` the settings with their evidence,
-        None if no trial reached the target from every seed.
+        The result: the trials, the importance of each setting, and under ``winner`` the settings with their evidence.
+        ``winner`` is None if no trial reached the target from every seed.
     """
     search.folder.mkdir(parents=True, exist_ok=True)
     handle = lock.take(search.folder, ["python", "-m", "zoo", "tune", f"study={search.folder}"])

@@ -1,7 +1,7 @@
 """Find the order in which the members of an HDF5 group were created.
 
 Keras 3 writes its layers in order, but HDF5 lists them by name. The group's local heap keeps the names in the order
-of their addition: HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1 object
+of their addition. See HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1 object
 headers) and IV.A.2.r (symbol table message).
 """
 

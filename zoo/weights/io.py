@@ -23,8 +23,8 @@ BROKEN = ("empty", "page", "unknown")
 def read(path: Path) -> Weights:
     """Read a file of weights; its content decides the format, not its name.
 
-    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``, the
-    folder of a ``manifest.json``, or the published files for style in one pass.
+    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz`` and ``.safetensors``.
+    Also the folder of a ``manifest.json``, or the published files for style in one pass.
     """
     with formats.readable(path):
         weights = _read(path)

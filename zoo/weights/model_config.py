@@ -89,7 +89,7 @@ def wanted_scale(rows: list[Layer], adapted: KerasConfig) -> tuple[str | None, s
         adapted: mean and variance of its Normalization, if they are not in its configuration.
 
     Returns:
-        ``none`` (pixels from 0 to 255) or ``0..1``; None if the network does not scale, with an empty name, or if the
+        ``none`` (pixels from 0 to 255) or ``0..1``. None if the network does not scale, with an empty name, or if the
         scaling of a layer is unknown, with its name.
     """
     missing = [row.kind == "normalization" and row.settings.get("mean") is None for row in rows]

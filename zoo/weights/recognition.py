@@ -1,8 +1,8 @@
 """Recognize the zoo's MobileNets in weights files of any origin, and rename their weights.
 
 A network is recognized by the kinds and shapes of its layers, in order, whatever their names. Equivalent
-constructions are converted exactly: biases before a batch normalization, other epsilons, a dense layer instead of a
-1x1 convolution, one output with a sigmoid instead of two with a softmax.
+constructions are converted exactly: biases before a batch normalization, other epsilons, and a dense layer instead of
+a 1x1 convolution. So is one output with a sigmoid instead of two with a softmax.
 """
 
 import re

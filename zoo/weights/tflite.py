@@ -2,7 +2,7 @@
 
 The file is a FlatBuffer: tables that refer to each other by offsets (https://flatbuffers.dev/internals/; the fields
 are those of tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package does not check that
-offsets are inside of the file, and needs generated code of the schema; this small reader of the four kinds of table
+offsets are inside of the file, and needs generated code of the schema. This small reader of the four kinds of table
 with weights checks every number.
 """
 

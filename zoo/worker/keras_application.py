@@ -58,7 +58,8 @@ def build(model, load):
 
     Args:
         model: ``name``, such as ``keras/EfficientNetB0``, and ``args``: ``input_shape``, ``classes``, ``weights`` and
-            ``bn_momentum``, the largest share that moving averages of batch normalization keep in a step, or None.
+            ``bn_momentum``. The last is the largest share that moving averages of batch normalization keep in a step,
+            or None.
         load: load the weights of weights=imagenet; or keep the random ones of the same network.
     """
     name, arguments = model.name[len(PREFIX) :], model.args

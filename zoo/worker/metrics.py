@@ -19,8 +19,8 @@ def likeliest(predicted, labels):
     A prediction with NaN or infinity counts as a wrong answer with probability 0.
 
     Returns:
-        Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, ``probability`` of
-        these, ``true`` (n,), the probability of the label, ``none`` (n,), whether the prediction was not finite.
+        Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, and ``probability`` of
+        these. ``true`` (n,) is the probability of the label, ``none`` (n,) whether the prediction was not finite.
     """
     # At most one fewer than the classes: the right one is always among all of them.
     count = max(1, min(BEST, predicted.shape[1] - 1))

@@ -20,10 +20,10 @@ def settle(wanted):
 def policy(wanted, device_kind, network=""):
     """Return Keras's name of the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` if faster.
 
-    It is faster with TensorFlow 2.21 and PyTorch 2.13 on CPUs that multiply bfloat16 matrices in hardware: a step of
+    It is faster with TensorFlow 2.21 and PyTorch 2.13 on CPUs that multiply bfloat16 matrices in hardware. A step of
     the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512 one of
-    MobileNet took three fifths, one of the language model four fifths, one of the text classifier three quarters;
-    with TensorFlow MobileNet was not faster, and texts were not measured. Other CPUs compute it in float32 with
+    MobileNet took three fifths, one of the language model four fifths, one of the text classifier three quarters.
+    With TensorFlow, MobileNet was not faster, and texts were not measured. Other CPUs compute it in float32 with
     conversions around it.
 
     Args:

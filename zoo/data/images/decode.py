@@ -86,7 +86,7 @@ def open_upright(path: Path, edge: int = 0) -> "Image.Image":
     """Open the first frame of a file in its original mode, rotated by its EXIF.
 
     Args:
-        edge: pixels down to which a JPEG may be decoded at a half, a quarter or an eighth, which is several times as
+        edge: pixels down to which a JPEG may be decoded at a half, a quarter or an eighth. This is several times as
             fast; 0 keeps its size.
 
     Raises:

@@ -1,7 +1,7 @@
 """Run processes that decode images into the rows of an array on disk.
 
-They are started by path and exchange lines of JSON, so that scripts without a main guard, notebooks and tests can use
-them, and a crash of a decoder loses one image instead of the run.
+They are started by path and exchange lines of JSON, so scripts without a main guard, notebooks and tests can use
+them. A crash of a decoder loses one image, not the run.
 """
 
 import errno

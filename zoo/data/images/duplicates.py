@@ -1,7 +1,7 @@
 """Find images that occur twice: in the test and the training part, or in two classes.
 
-Identical files are found by checksum. Decoded images are compared by a 64-bit difference hash (signs of the
-horizontal differences of 8 x 9 mean gray levels), which proposes pairs, and then by their pixels.
+Identical files are found by checksum. For decoded images, a 64-bit difference hash proposes pairs (signs of the
+horizontal differences of 8 x 9 mean gray levels). Their pixels are then compared.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Prepare ``data=folder``: users' images, one folder per class, decoded once into a cache of one size.
 
-The cache is one array on disk that is read a few rows at a time, so that memory use does not grow with the number of
-images. Its key is the content of all files: changing an image creates a new cache, touching it does not.
+The cache is one array on disk that is read a few rows at a time. Memory use does not grow with the number of images.
+Its key is the content of all files: changing an image creates a new cache, touching it does not.
 """
 
 import dataclasses

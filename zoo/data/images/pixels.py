@@ -125,8 +125,8 @@ def middle(size: tuple[int, int], wanted: tuple[int, int], share: float) -> tupl
 def drawn(gray: Any, how: Any) -> Any:
     """Draw white ink on black, fitted into a square and centered by its mass, like MNIST.
 
-    Source: http://yann.lecun.com/exdb/mnist/. There the center of mass is at row and column 14.0 (measured on the
-    first 20,000 images), and the longer side of the ink is 20 pixels in all but 3 of them.
+    Source: http://yann.lecun.com/exdb/mnist/. In its first 20,000 images, the center of mass is at row and column
+    14.0. The longer side of the ink is 20 pixels in all but 3.
     """
     ink, page = contrast(gray, how), np.zeros((how.height, how.width), np.uint8)
     rows, columns = (np.flatnonzero(ink.any(axis=axis)) for axis in (1, 0))

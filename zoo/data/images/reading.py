@@ -20,8 +20,8 @@ class Reading(NamedTuple):
             ``nearest``: unsmoothed, without its proportions; ``ink``: strokes, drawn white on black.
         filter: Pillow's filter, with antialiasing when it reduces.
         crop: share of the shorter side that ``crop`` keeps.
-        reduce: a JPEG is decoded at a fraction of its size, if that is at least this multiple of the network's size;
-            0: at its full size.
+        reduce: decode a JPEG at a fraction of its size, at least this multiple of the network's size; 0: at its full
+            size.
         orientation: ``exif``: rotated by its EXIF.
         background: color below transparent parts.
         ink_side: longer side of the strokes, in pixels; they are centered by their mass.

@@ -1,7 +1,7 @@
 """Read and write videos through ffmpeg, which the user installs.
 
 Frames pass as PPM images through pipes, one at a time. Because files come from third parties, the demuxer is chosen
-here by the first bytes: a playlist named film.mp4 cannot make ffmpeg read other files or the network.
+here by the first bytes. A playlist named film.mp4 cannot make ffmpeg read other files or the network.
 """
 
 import contextlib

@@ -62,8 +62,9 @@ class TextDataset:
 
     Attributes:
         folder: contains ``tokens.npy``, all texts in sequence. For labeled texts also ``offsets.npy``, the start of
-            each (one more than texts), ``labels.npy``, ``test.npy``, True for test texts, ``same.npy``, a number that
-            texts of the same words share, ``texts.bin``, the texts in UTF-8, and ``places.npy``, the start of each.
+            each (one more than texts), ``labels.npy``, and ``test.npy``, True for test texts. ``same.npy`` has a
+            number that texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start
+            of each.
         sha256: checksum over all sources.
         source: in the user's words.
     """

@@ -92,10 +92,10 @@ MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 def _faster_by_products(q, k):
     """Return whether products are faster than PyTorch's fused attention, as in bfloat16 on CPUs.
 
-    Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products,
-    forward and backward: 92.9 and 44.1 (64 x 2 heads of 16, length 512), 158 and 96 (64 x 1 of 32, 1024), 253 and
-    121 (8 x 8 of 64, 1024), 3.5 and 0.7 (12 x 4 of 32, 64); forward only 27.2 and 18.8, 62.5 and 37.6, 101 and 45,
-    0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
+    Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products.
+    Sizes: 64 x 2 heads of 16, length 512; 64 x 1 of 32, 1024; 8 x 8 of 64, 1024; 12 x 4 of 32, 64. Forward and
+    backward: 92.9 and 44.1, 158 and 96, 253 and 121, 3.5 and 0.7. Forward only: 27.2 and 18.8, 62.5 and 37.6, 101 and
+    45, 0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
     """
     pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # values that the products keep
     if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:

@@ -1,6 +1,6 @@
 """Depthwise convolutions with JAX on CPUs as sums of shifted maps.
 
-XLA computes grouped convolutions there, and especially their gradients, in plain loops: a depthwise convolution of
+XLA computes grouped convolutions there, and especially their gradients, in plain loops. A depthwise convolution of
 3x3 with its gradients took 5 to 30 times as long as nine products of shifted maps with a row of the kernel each. That
 was most of a step of MobileNet.
 """

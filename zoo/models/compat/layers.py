@@ -44,8 +44,8 @@ def dropout(rate, name):
     """Create a dropout layer whose random draws continue where they were when training is resumed.
 
     Models must use this one. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and PlaidML
-    keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of reach:
-    there each draw is computed from the seed, the layer's name and the number of the step.
+    keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of reach.
+    There, each draw is computed from the seed, the layer's name and the number of the step.
     """
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)
@@ -56,7 +56,7 @@ def prepare_for_foreign_code():
     """Number the automatic names of layers from the start, so that they are equal in every process.
 
     ``import keras`` then gives this Keras, even if only TensorFlow has it, or if TensorFlow 2.5 is installed with
-    another package ``keras``, whose layers and models do not work here.
+    another package ``keras``. Layers and models of that package do not work here.
     """
     sys.modules.setdefault("keras", keras)
     if MAJOR >= 3:
@@ -127,8 +127,8 @@ class TrainableConstant(keras.layers.Layer):
 def registered(name):
     """Return a decorator that registers a layer class, so that Keras can read its own model files.
 
-    Model files contain ``name``, and ``.keras`` files also derive the paths of weights from ``__name__``: neither may
-    change when the class is renamed in the code.
+    Model files contain ``name``, and ``.keras`` files also derive the paths of weights from ``__name__``. Neither may
+    change when the class is renamed.
     """
 
     def register(cls):

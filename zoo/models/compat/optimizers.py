@@ -66,7 +66,7 @@ def _module():
     """Return the module with this Keras's optimizers.
 
     TensorFlow 2.11 and 2.12 made new optimizers the default, which are slow on Metal or fail there
-    (https://github.com/tensorflow/tensorflow/issues/58988); the former ones are still available as ``legacy``.
+    (https://github.com/tensorflow/tensorflow/issues/58988). The former ones are still available as ``legacy``.
     """
     if MAJOR == 2 and hasattr(keras.optimizers, "legacy"):
         return keras.optimizers.legacy

@@ -1,7 +1,7 @@
 """Operations on tensors for custom layers and losses, the same on every Keras.
 
-Keras 2, Keras 3, PyTorch and PlaidML each have a module with the operations that differ, documented in the one of
-Keras 3; this one has the operations that are the same on all of them.
+Keras 2, Keras 3, PyTorch and PlaidML each have a module with the operations that differ; Keras 3's documents them.
+This one has the operations that are the same on all of them.
 """
 
 # ruff: noqa: F403, F405

@@ -64,8 +64,8 @@ def _choose_convolutions(nn):
 def _multiplies_fast(kind):
     """Return whether a product is as fast as the convolution: MKL, which multiplies float32, favors Intel CPUs.
 
-    On an AMD EPYC with AVX-512 the 1x1 convolutions of MobileNet, with their gradients, took 0.80 of the time of the
-    products (two threads, batch of 32).
+    On an AMD EPYC with AVX-512 1x1 convolutions of MobileNet, with gradients, took 0.80 of the time of products (two
+    threads, batch of 32).
     """
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ def normalize_by(function):
     """Replace the normalization of maps in training, for processes that share a batch.
 
     Args:
-        function: from maps (N, C, H, W), gamma, beta (C,) or None, and epsilon to normalized maps, and mean and
-            variance (C,) of the batch.
+        function: from maps (N, C, H, W), gamma, beta (C,) or None, and epsilon to normalized maps. It also returns
+            mean and variance (C,) of the batch.
     """
     _by["normalize"] = function

@@ -3,8 +3,8 @@
 Keras computes the loss from probabilities, a metric by a dozen small operations, and Adam by a dozen passes over the
 weights. Here the loss comes from the logits, as it does with TensorFlow, and one fused operation clips, shrinks and
 moves all weights. Weights and moments stay the variables of Keras, so that checkpoints, freezing and averages work as
-usual. Networks with only layers of the zoo, such as the language model, run without Keras's work around each layer,
-and by halves of the batch if the CPU has two threads.
+usual. Networks with only layers of the zoo, such as the language model, run without Keras's work around each layer.
+They run by halves of the batch if the CPU has two threads.
 """
 
 import functools
@@ -183,7 +183,7 @@ def _at_least_float32(tensor):
 class _Adam:
     """Adam on the CPU, in one pass over all weights.
 
-    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it: PyTorch's
+    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it. PyTorch's
     epsilon is Keras's divided by the root of the correction.
     """
 

@@ -19,9 +19,9 @@ def share_with(group):
     """Average metrics over whole batches, of which each process of a group has a share.
 
     Args:
-        group: has ``present``, (begin, total) of the current share; ``mean``, from metrics of the share to those of
-            the batch; ``engine``, whose ``mean_gradients`` does the same with gradients; and ``outputs``, which
-            predicts if this process alone cannot run a model, or None.
+        group: has ``present``, (begin, total) of the current share, and ``mean``, from metrics of the share to those
+            of the batch. The ``mean_gradients`` of its ``engine`` does the same with gradients. ``outputs`` predicts
+            if this process alone cannot run a model, or None.
     """
     _sharing["group"] = group
 
@@ -139,7 +139,7 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return loss and metrics.
 
     PyTorch, JAX and MLX skip Keras's work around a step, see ``torch_step`` and ``stateless_step``. On TensorFlow
-    ``train_on_batch`` of Keras 3.6 passes a new generator each time, which is traced again: a step of the small MNIST
+    ``train_on_batch`` of Keras 3.6 passes a new generator each time, which is traced again. A step of the small MNIST
     network took ten times as long as in ``fit``.
     """
     if MAJOR < 3:

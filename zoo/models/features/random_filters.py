@@ -1,11 +1,11 @@
 """Random filters of many sizes, one layer deep: features that need no training and no download.
 
-After Ustyuzhaninov et al. 2016, "Texture synthesis using shallow convolutional networks with random filters",
-https://arxiv.org/abs/1606.00021: one layer of random filters of eight sizes, whose Gram matrices capture texture
-about as well as those of a trained network. The filters of the paper reach 55x55; here the large ones are small
-filters on repeatedly halved images, at a fiftieth of the cost. Each filter uses one random color direction, has zero
-mean over the window, and its own threshold: with plain noise, the Gram matrices of images differ in little more than
-brightness, and results are full of colored grain. Filters of one pixel capture the palette.
+After Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021: one layer of random filters of eight sizes. Its
+Gram matrices capture texture about as well as those of a trained network. The filters of the paper reach 55x55; here
+the large ones are small filters on repeatedly halved images, at a fiftieth of the cost. Each filter uses one random
+color direction, has zero mean over the window, and its own threshold. With plain noise, the Gram matrices of images
+differ in little more than brightness, and results are full of colored grain. Filters of one pixel capture the
+palette.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Convolution, pooling and Gram matrices of large feature maps.
 
-Keras on PyTorch copies every map before and after each convolution and pooling, to put the channels first: at
-533 x 400 pixels that took more than half of a step of VGG19. PyTorch also computes maps whose channels come last,
-so these layers call it directly. On all other backends they are Keras's own.
+Keras on PyTorch copies every map before and after each convolution and pooling, to put the channels first. At 533 x
+400 pixels that took more than half of a step of VGG19. PyTorch also computes maps whose channels come last, so these
+layers call it directly. On all other backends they are Keras's own.
 """
 
 from zoo.models import compat

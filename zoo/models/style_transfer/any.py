@@ -1,6 +1,6 @@
 """Style transfer in one pass, for any painting: a predictor reads the painting, a transformer restyles the photo.
 
-Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for phones: the trunk of a
+Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for phones. The trunk of a
 MobileNetV2 turns a painting of 256 x 256 pixels into 100 numbers. These give the shift and scale of each instance
 normalization of a feed-forward network (conditional instance normalization, Dumoulin et al. 2016,
 https://arxiv.org/abs/1610.07629). The batch normalizations of the published network are folded into its kernels.

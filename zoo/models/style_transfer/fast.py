@@ -1,12 +1,12 @@
 """The feed-forward style network: it renders an image in the style of one painting.
 
-Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as its trained networks were published: instance instead
-of batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the image,
-residual blocks, two transposed convolutions, a last convolution; 1,674,854 weights at 32 filters and five blocks.
-Transposed convolutions leave checkerboard artifacts until long training removes them (Odena et al. 2016,
+Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as its trained networks were published: instance instead of
+batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the image,
+residual blocks, two transposed convolutions, a last convolution. It has 1,674,854 weights at 32 filters and five
+blocks. Transposed convolutions leave checkerboard artifacts until long training removes them (Odena et al. 2016,
 https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
-Zero padding shows the network where the edge of the image is, and it learns to paint a frame there in whatever color
-the painting has more of than the photo. ``"nearest"``, which no published network uses, pads by reflection instead.
+Zero padding shows the network where the edge of the image is. It learns to paint a frame there, in whatever color the
+painting has more of than the photo. ``"nearest"``, which no published network uses, pads by reflection instead.
 """
 
 from collections import namedtuple
@@ -179,7 +179,7 @@ def part(compat, model, chain, raw=False):
 
     Returns:
         A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalization on the
-        way, to the output of the last convolution before its normalization.
+        way. Its output is that of the last convolution, before its normalization.
     """
     layers = compat.keras.layers
     channels = _channels_in(model, chain[0])

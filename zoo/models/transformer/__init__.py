@@ -59,7 +59,7 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
 
     It computes the same as ``torch.nn.TransformerEncoder`` with the same weights; ``python -m zoo weights convert``
     converts them in both directions. If all positions that a position may attend to are padding, it attends to all
-    positions, later ones included, as if none were masked; PyTorch gives NaN there.
+    positions, also later ones. PyTorch gives NaN there.
 
     Args:
         d_model: width of the vectors, in and out; a multiple of heads.
@@ -108,9 +108,9 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
         x: (batch, length, width).
         keep: (batch, length), 1 for positions that count, 0 for padding; None if all count.
         final_norm: normalize the output of the last layer.
-        settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``; ``deviation``, the
-            standard deviation of the initial kernels, None for Glorot uniform; ``out_deviation``, the same for the
-            products before the sums, None for ``deviation``. ``DEFAULTS`` has their defaults.
+        settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``. ``deviation`` is
+            the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` is the same for
+            the products before the sums, None for ``deviation``. ``DEFAULTS`` has their defaults.
 
     Returns:
         (batch, length, width).

@@ -17,8 +17,8 @@ from zoo.models.transformer.layers import EncoderLayer, LayerNorm
 class StepLayer(EncoderLayer):
     """An encoder layer for the newest position: [x, keys, values, filled] to [y, key, value].
 
-    x, y, key and value are (batch, 1, width); keys and values (batch, length, width); filled (batch, length + 1) is 1
-    for occupied positions of the cache and for the last entry, which is the newest position, and 0 for the rest.
+    x, y, key and value are (batch, 1, width); keys and values (batch, length, width). filled (batch, length + 1) is 1
+    for occupied positions of the cache and for the last entry, the newest position; 0 for the rest.
     """
 
     def call(self, inputs, training=None):

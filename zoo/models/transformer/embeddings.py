@@ -109,12 +109,12 @@ class Pooling(ZooLayer):
 class WordPairLogits(ZooLayer):
     """Linear classifier of the tokens of a text and of combinations of them, added to an encoder.
 
-    Called with [tokens, keep], both (batch, length), it returns logits (batch, classes): the sum, over tokens and
-    combinations that count, of the feature's log-count ratio in each class times a learned gain, as in NBSVM (Wang
-    and Manning 2012, https://aclanthology.org/P12-2018). Combinations share ``buckets`` numbers by hashing, see
-    :func:`zoo.models.text_features.combinations`. The ratios are fixed; they are zero until a training has counted
-    its texts, see :func:`zoo.models.text_features.log_count_ratios`. The initial gains come from a logistic
-    regression, see :func:`zoo.models.logistic_regression.gains`.
+    Called with [tokens, keep], both (batch, length), it returns logits (batch, classes), as in NBSVM (Wang and
+    Manning 2012, https://aclanthology.org/P12-2018). They are the sum, over tokens and combinations that count, of
+    the feature's log-count ratio in each class times a learned gain. Combinations share ``buckets`` numbers by
+    hashing, see :func:`zoo.models.text_features.combinations`. The ratios are fixed; they are zero until a training
+    has counted its texts, see :func:`zoo.models.text_features.log_count_ratios`. The initial gains come from a
+    logistic regression, see :func:`zoo.models.logistic_regression.gains`.
 
     Args:
         buckets: number of hash buckets for combinations.

@@ -8,8 +8,8 @@ def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, fl
     """Return the size above which the challenger is faster at all sizes that both were timed at.
 
     Times between two sizes are interpolated linearly on logarithmic axes. Both arguments map sizes to times in the
-    same unit. None means that the challenger is not faster at the largest size, or that they share no size; 0.0 that
-    it is faster from the smallest size on.
+    same unit. None means that the challenger is not faster at the largest size, or that they share no size. 0.0 means
+    that it is faster from the smallest size on.
     """
     sizes = sorted(size for size in slower_start.keys() & challenger.keys() if size > 0)
     ratios = [math.log(challenger[size] / slower_start[size]) for size in sizes]  # below zero: the challenger wins

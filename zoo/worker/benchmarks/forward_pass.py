@@ -1,7 +1,7 @@
 """Run one forward pass through a network, on every framework, in each of its execution modes.
 
 ``of_keras`` and ``of_torch`` return a function without arguments that runs one pass, and ``wait`` blocks until the
-result of such a function is computed: GPUs continue to work after Python continues.
+result of such a function is computed. GPUs continue to work after Python continues.
 """
 
 import os

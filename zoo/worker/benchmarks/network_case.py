@@ -1,7 +1,7 @@
 """Prepare networks for timing: build them, draw their weights from a seed, and create a batch of inputs.
 
 The network's input determines whether these are images, tokens or vectors. Classifiers and language models train on
-one-hot labels, networks from images to images and from vectors to vectors on zeros: the targets do not affect the
+one-hot labels, networks from images to images and from vectors to vectors on zeros. The targets do not affect the
 time.
 """
 

@@ -1,8 +1,8 @@
 """One module per framework: start it on the requested device, prove where it computes, and list its capabilities.
 
-Each has ``start(device)``, called before Keras is imported, and ``proof(device)``, called after: a dictionary
-with ``name``, ``kind`` (``"cpu"`` or ``"gpu"``) and ``proof``, the operation that was run. ``place`` returns, for a
-Keras variable, the name and kind of the device that holds it. ``CAPABILITIES`` overrides names of :data:`USUAL`.
+Each has ``start(device)``, called before Keras is imported, and ``proof(device)``, called after. ``proof`` returns
+``name``, ``kind`` (``"cpu"`` or ``"gpu"``) and ``proof``, the operation that was run. ``place`` returns, for a Keras
+variable, the name and kind of the device that holds it. ``CAPABILITIES`` overrides names of :data:`USUAL`.
 """
 
 import importlib

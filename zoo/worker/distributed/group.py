@@ -1,7 +1,7 @@
 """The processes of one training: they stop and save together, and none waits for a lost one.
 
-They exchange values through the engine: small ones through its key-value store (PyTorch's TCPStore, the coordination
-service of JAX and TensorFlow), those that all need after a step through the sum that ends the step.
+They exchange values through the engine. Small ones go through its key-value store (PyTorch's TCPStore, the
+coordination service of JAX and TensorFlow). Those that all need after a step go through the sum that ends the step.
 """
 
 import base64

@@ -58,8 +58,8 @@ class Engine:
     def _replicate_without_asking(self):
         """Turn a value that all processes have into a replicated one without communication.
 
-        ``jax.device_put`` lets all processes compare it first: several exchanges per step, for the learning rate and
-        every metric, and a deadlock if only one process creates a variable, as in saving.
+        ``jax.device_put`` lets all processes compare it first. That costs several exchanges per step, for the
+        learning rate and every metric. It is a deadlock if only one process creates a variable, as in saving.
         """
         from keras.src.backend.jax import distribution_lib
 

@@ -1,7 +1,7 @@
 """Let Keras 3 compute over all items of a shared batch, on PyTorch and TensorFlow.
 
-Gradients are averaged before the optimizer sees them, batch normalization uses the statistics of the whole batch, and
-dropout draws for the whole batch and uses its own part. JAX does not need this: there all processes compute one
+Gradients are averaged before the optimizer sees them, and batch normalization uses the statistics of the whole batch.
+Dropout draws for the whole batch and uses its own part. JAX does not need this: there all processes compute one
 program on one batch.
 """
 

@@ -1,14 +1,14 @@
 """Save a trained model in one or several formats; each module of this package is one format.
 
-A module has ``KIND``, the kind of the ``artifact`` event; ``NAME``, the name of its file; ``NEEDS``, the modules that
-the stack must have; and ``export(model, path)``.
+A module has ``KIND``, the kind of the ``artifact`` event, and ``NAME``, the name of its file. ``NEEDS`` names the
+modules that the stack must have, and ``export(model, path)`` writes it.
 
 A format for another runtime, which stack ``export`` writes, also has ``QUANTIZATIONS``, its subset of none, float16,
-dynamic and int8, on a single line, which the host parses; ``RUNTIME``, the runtime's name, and ``PACKAGE``, its
-package; ``export(subject, path, quantize, calibration, facts)`` instead of the function above; and
-``opened(folder, about)``, which returns the function from inputs, arrays by name, to the list of outputs. Its source
-is copied into ``predict.py``: it uses only ``numpy``, ``os`` and what it imports itself. ``about`` is the content of
-``model.json``. ``NOT_RUN`` may say why the runtime is not available.
+dynamic and int8, on a single line, which the host parses. It has ``RUNTIME``, the runtime's name, and ``PACKAGE``,
+its package. Its ``export`` is ``export(subject, path, quantize, calibration, facts)``, and ``opened(folder, about)``
+returns the function from inputs, arrays by name, to the list of outputs. Its source is copied into ``predict.py``: it
+uses only ``numpy``, ``os`` and what it imports itself. ``about`` is the content of ``model.json``. ``NOT_RUN`` may
+say why the runtime is not available.
 """
 
 import importlib

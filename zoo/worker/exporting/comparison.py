@@ -19,8 +19,8 @@ def compare(kind, answers, source):
     """Compare answers with those of the source, for each question a list of arrays, one per output.
 
     Returns:
-        ``difference``: the largest, of probabilities, or of colors as a share of 255; ``changed``: answers, or pixels
-        of images, in a thousand, that changed; ``items``.
+        ``difference``: the largest, of probabilities, or of colors as a share of 255. ``changed``: answers, or pixels
+        of images, in a thousand, that changed. ``items``.
     """
     largest, changed, items = 0.0, 0, 0
     for ours, theirs in zip(answers, source):
@@ -41,7 +41,7 @@ def of_files(kind, answers, source):
 
     Returns:
         ``difference``, as :func:`compare`; ``changed``, the number of answers with another class or token, unless two
-        were equally likely; ``worst``, the number of the most different item; ``items``.
+        were equally likely. ``worst``, the number of the most different item; ``items``.
     """
     differences, changed = [], 0
     for ours, theirs in zip(answers, source):

@@ -31,8 +31,8 @@ class Fixed:
 class Comparison:
     """Answers the first images in float32 and in a lower precision, and the rest in the better one.
 
-    The lower one is chosen if it is faster and gave less than MOST_CHANGED of SAMPLE images another likeliest class;
-    the comparison ends as soon as there are too many. The answers for the compared images are float32's.
+    The lower one is chosen if it is faster and gave less than MOST_CHANGED of SAMPLE images another likeliest class.
+    The comparison ends as soon as there are too many. The answers for the compared images are float32's.
 
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.

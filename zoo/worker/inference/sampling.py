@@ -8,7 +8,7 @@ from zoo.worker.inference.outputs import finite
 def step(memory, seen):
     """Return the logits after ``seen``, whose last token is new to the memory.
 
-    A full memory is cleared and reads the later half of its text again: keys and values depend on their position, so
+    A full memory is cleared and reads the later half of its text again. Keys and values depend on their position, so
     the remaining text must start at the first one.
     """
     if memory.position < memory.length:

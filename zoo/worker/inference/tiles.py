@@ -1,9 +1,9 @@
 """Run the style network on images of any size in bounded memory, without seams.
 
-Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean
-and variance of every layer are gathered over all tiles before anything is computed from them: the result equals
-the whole image's, except for rounding. Cheap intermediate maps are computed twice, the rest are kept in unnamed
-files: 96 bytes for every pixel of the image.
+Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean and
+variance of every layer are gathered over all tiles before anything is computed from them. The result equals the whole
+image's, except for rounding. Cheap intermediate maps are computed twice, the rest are kept in unnamed files: 96 bytes
+for every pixel of the image.
 """
 
 import errno

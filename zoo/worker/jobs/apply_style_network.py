@@ -23,10 +23,10 @@ def run(request, events, stop, phases):
     """Restyle images until the host writes ``end``.
 
     The request's ``restyle`` has ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, their
-    expected number; ``strength``, from 0, the photo, to 1; ``colors``, ``style`` or ``content``; and for
-    ``style_transfer/any`` the settings of :class:`zoo.worker.style.painter.Painter`. A stop drops the current image.
-    Phases are ``wait_s`` for the host and ``restyle_s`` in the network. ``s_per_megapixel`` leaves out the first of
-    several images, since most frameworks compile while they compute it.
+    expected number; ``strength``, from 0, the photo, to 1; and ``colors``, ``style`` or ``content``. For
+    ``style_transfer/any``, it has the settings of :class:`zoo.worker.style.painter.Painter`. A stop drops the current
+    image. Phases are ``wait_s`` for the host and ``restyle_s`` in the network. ``s_per_megapixel`` leaves out the
+    first of several images, since most frameworks compile while they compute it.
     """
     settings, began = request.restyle, time.monotonic()
     device = devices.load(request.device.framework)

@@ -1,7 +1,7 @@
 """Keep a network ready in several precisions and modes, and time each when the host asks for it.
 
 The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and gets a ``batch`` event
-with the seconds of each call; it closes standard input when there are no more turns. Other stacks take turns in
+with the seconds of each call. It closes standard input when there are no more turns. Other stacks take turns in
 between, so that a temporary slowdown of the machine affects all of them.
 """
 

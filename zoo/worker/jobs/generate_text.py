@@ -12,7 +12,7 @@ from zoo.worker.inference.sampling import sample, step
 def run(request, events, stop, phases):
     """Draw token after token and send the text of each one.
 
-    The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed; ``pieces`` the
+    The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed. ``pieces`` has the
     text of each token, as bytes written as one character each.
     """
     began = time.monotonic()

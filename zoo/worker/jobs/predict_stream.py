@@ -1,8 +1,8 @@
 """Run a classifier on images that the host decodes at the same time; memory does not grow with their number.
 
 Pixels and probabilities are in two files that both sides map, each of a few slots for a batch. The host writes a line
-``{"slot": 0, "count": 32}`` to standard input for every filled slot, and closes it after the last; the worker answers
-each with a ``batch`` event, after which the host may fill the slot again.
+``{"slot": 0, "count": 32}`` to standard input for every filled slot, and closes it after the last. The worker answers
+each with a ``batch`` event; then the host may fill the slot again.
 """
 
 import importlib
@@ -21,9 +21,9 @@ def run(request, events, stop, phases):
     """Answer every slot; the ``done`` event has the speed of the network alone. A stop ends after the current slot.
 
     The request's ``stream`` names the files ``pixels`` (uint8) and ``probabilities`` (float32), their ``shape``
-    (slots, batch, height, width, channels) and ``classes``, the number of ``items`` (None if unknown), and the
-    ``precision``, or ``auto``. With a part ``features`` (``layer``, or None, and ``path``) the output of that layer
-    is written to a file instead, and there are no ``probabilities``.
+    (slots, batch, height, width, channels) and ``classes``. It also has the number of ``items`` (None if unknown),
+    and the ``precision``, or ``auto``. With a part ``features`` (``layer``, or None, and ``path``) the output of that
+    layer is written to a file instead, and there are no ``probabilities``.
     """
     asked, shape = request.stream, tuple(request.stream.shape)
     pixels = np.memmap(asked.pixels, np.uint8, "r", shape=shape)

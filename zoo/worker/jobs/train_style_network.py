@@ -1,8 +1,8 @@
 """Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
-The network learns to restyle random crops of photos so that a frozen feature network sees in them the content of the
-photo and the Gram matrices of the painting. Each term is divided by its own scale (of the painting's Gram
-matrices, or of the features of the first photos), so that weights mean about the same with every feature network.
+The network learns to restyle random crops of photos. A frozen feature network must see in them the content of the
+photo and the Gram matrices of the painting. Each term is divided by its own scale, of the painting's Gram matrices or
+of the features of the first photos. Weights then mean about the same with every feature network.
 """
 
 import math
@@ -64,7 +64,7 @@ def _start(model, request, settings):
     """Fill the network: with trained weights, or random ones whose first results have the colors of the painting.
 
     With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
-    has almost no gradient: skies stayed white for hundreds of steps.
+    has almost no gradient. Skies stayed white for hundreds of steps.
     """
     if request.weights:
         weights.load(model, request.weights)

@@ -70,9 +70,9 @@ def examine(tried, device, why_not=None):
         why_not: a reason to skip all of them.
 
     Returns:
-        One dictionary per probe: ``name``, ``ok`` (no error detected), ``largest_error`` (relative to the largest
-        value; the number of errors if the tolerance is 0), ``tolerance``, ``seconds``, ``skipped`` (why nothing was
-        compared, or None) and ``issue`` (the id of the known issue, or None).
+        One dictionary per probe: ``name``, ``ok`` (no error detected), ``tolerance`` and ``seconds``.
+        ``largest_error`` is relative to the largest value; it is the number of errors if the tolerance is 0.
+        ``skipped`` says why nothing was compared, or None. ``issue`` is the id of the known issue, or None.
     """
     return [_row(probe, tolerance, tried, device, why_not) for probe, tolerance in PROBES]
 

@@ -1,8 +1,8 @@
 """Build the objective of style transfer at one size: from an image to its losses and their gradient.
 
-Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its target: a style
-loss of 1 is as far from the style as an image without any features, for any network, layer and size. The targets are
-computed once; the image is the trainable weight of a layer before the frozen network.
+Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its target. A style loss of
+1 is as far from the style as an image without any features, for any network, layer and size. The targets are computed
+once; the image is the trainable weight of a layer before the frozen network.
 """
 
 import numpy as np

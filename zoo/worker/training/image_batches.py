@@ -18,7 +18,7 @@ SMALL = 64 << 20
 class Rows:
     """Some rows of a .npy file, by index, read on demand.
 
-    A file that is not read whole is mapped only during a read: its pages stay in the system's cache, but would count
+    A file that is not read whole is mapped only during a read. Its pages stay in the system's cache, but would count
     as this process's memory while they are mapped. ``whole`` is the content of a file from :func:`read_small`.
     """
 

@@ -1,12 +1,12 @@
 """The training loop, the same for every model and every stack.
 
-Its batches are an object that iterates over the data. ``steps(epoch)`` is the number of optimizer steps of an epoch;
+Its batches are an object that iterates over the data. ``steps(epoch)`` is the number of optimizer steps of an epoch.
 ``batches(epoch)`` iterates over (x, y), or (x, y, weights) unless all items count the same, as NumPy arrays for one
-step each; ``evaluate(model)`` returns metrics such as ``val_loss`` and ``val_accuracy``, or nothing without
+step each. ``evaluate(model)`` returns metrics such as ``val_loss`` and ``val_accuracy``, or nothing without
 validation data.
 
 An interrupted run resumes in the middle of an epoch as if nothing had happened. Therefore everything that ``batches``
-draws, such as order, crops or noise, must be a function of (seed, epoch, step) only: it yields the same batches at
+draws, such as order, crops or noise, must be a function of (seed, epoch, step) only. It yields the same batches at
 every call, and the loop may skip the first ones. It must not draw from a generator that outlives one call of
 ``batches``, whose result is consumed in a separate thread, one batch ahead.
 """

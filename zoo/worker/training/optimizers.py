@@ -46,8 +46,8 @@ def adam(function, x, steps, rate, after):
 def lbfgs(function, x, steps, rate, after):
     """Limited-memory BFGS with backtracking: Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 3.1.
 
-    Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only, a step is
-    one evaluation of the function, and ``after`` is called for every new best point.
+    Arguments, result and errors as for :func:`adam`; ``rate`` is the mean length of the first move only. A step is
+    one evaluation of the function. ``after`` is called for every new best point.
     """
     terms, gradient = _finite(function(x), 0)
     loss, history, step, length = sum(terms), [], 1, 1.0

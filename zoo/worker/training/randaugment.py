@@ -1,7 +1,7 @@
 """RandAugment: a few random operations for each image, all of one strength (Cubuk et al. 2019).
 
-https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3):
-shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
+https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3).
+Shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
 computed with NumPy, so that they are the same on every stack. Pixels from outside an image are mirrored.
 """
 

@@ -8,7 +8,7 @@ import numpy as np
 def learning_rate(settings, step, steps):
     """Return the learning rate at a step.
 
-    ``constant``; ``cosine``: from the given rate down to its ``final`` share, a hundredth; ``one_cycle``: from a 25th
+    ``constant``. ``cosine``: from the given rate down to its ``final`` share, a hundredth. ``one_cycle``: from a 25th
     up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum),
     both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly except for
     ``one_cycle``.
