@@ -179,7 +179,7 @@ def part(compat, model, chain, raw=False):
 
     Returns:
         A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalization on the
-        way. Its output is that of the last convolution, before its normalization.
+        way. Its output comes from the last convolution, before its normalization.
     """
     layers = compat.keras.layers
     channels = _channels_in(model, chain[0])

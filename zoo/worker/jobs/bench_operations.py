@@ -1,8 +1,8 @@
 """Time single operations, small to large, on the CPU and the accelerator.
 
 There are three. One is the product of a row and a column of n numbers, as in blog posts about
-https://developer.apple.com/metal/tensorflow-plugin/. The others are the product of two square matrices and a 3x3
-convolution of 8 images with 32 channels.
+https://developer.apple.com/metal/tensorflow-plugin/. The second is the product of two square matrices, the third a
+3x3 convolution of 8 images with 32 channels.
 """
 
 import importlib
