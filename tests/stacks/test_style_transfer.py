@@ -146,7 +146,7 @@ def test_a_disk_that_fills_up_costs_nothing_of_the_users(
     was = saved.read_bytes()
     folder = small_disk / "run"
     arguments = words(folder, 63, "every=1", "steps=300", f"content={mine}", f"save={saved}", "overwrite=true")
-    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 500_000))
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free - 200_000))
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert "No space left" in said
