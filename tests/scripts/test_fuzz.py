@@ -10,7 +10,7 @@ from tests.support import parsers
 from zoo.runs import event_log
 
 # Where a single case takes longer, fewer of them.
-SLOW = settings(max_examples=20, deadline=20_000, suppress_health_check=list(HealthCheck), derandomize=True)
+SLOW = settings(max_examples=8, deadline=20_000, suppress_health_check=list(HealthCheck), derandomize=True)
 FEW = settings(max_examples=60, deadline=3000, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
