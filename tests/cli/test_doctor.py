@@ -1,5 +1,6 @@
 """The doctor looks at everything, changes nothing, is quick, and names the command to type next."""
 
+import dataclasses
 import json
 import shutil
 import socket
@@ -11,7 +12,7 @@ import pytest
 from tests import machines
 from zoo.cli import doctor
 from zoo.cli import main as cli
-from zoo.environments import interpreters, machine, package_index, selection
+from zoo.environments import interpreters, machine, package_index, selection, store
 from zoo.environments.interpreters import Broken, Interpreter
 
 SECTIONS = ("Machine", "Python", "Backends", "Environments", "Data", "Disk", "Surroundings", "Network", "Advice")
@@ -43,6 +44,14 @@ def test_examining_this_machine(tmp_path: Path) -> None:
     assert "not checked" in text
     assert "none built yet" in text
     assert not (tmp_path / "cache").exists()
+
+
+def test_empty_folders_are_not_data_and_a_stack_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "zoo" / "downloads" / "mnist").mkdir(parents=True)
+    built = [store.EnvironmentInfo(Path("/envs", name), "tf-2.21", 0, "ready", "", "") for name in ("a", "b")]
+    text = doctor.render(dataclasses.replace(doctor.examine(), environments=built))
+    assert "  nothing downloaded yet" in text
+    assert "  tf-2.21: ready, /envs/a and /envs/b" in text
 
 
 @pytest.mark.parametrize("name", machines.NAMES)

@@ -82,7 +82,14 @@ def test_lines_fit_a_screen(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(("words", "said"), [(["epochz"], "did you mean"), (["train", "model=mnst"], "'mnist'")])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["epochz"], "did you mean 'epochs'"),
+        (["nonsense"], "`python -m zoo help` lists all"),
+        (["train", "model=mnst"], "'mnist'"),
+    ],
+)
 def test_an_unknown_topic_is_an_error(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", *words]) == 1
     assert said in capsys.readouterr().err

@@ -164,6 +164,23 @@ def test_progress_is_a_line_every_ten_seconds_where_there_is_no_terminal(
     ]  # fmt: skip
 
 
+def test_times_and_figures_stay_whole_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    with console.bar("epoch 10/12", 100) as bar:
+        bar.advance(30)
+        bar.note("loss 0.1234  accuracy 0.9876  12,345 items/s")
+    assert "loss 0.1234  accuracy 0.9876  12,345 items/s 0:00:00 -:--:--" in plain(screen)
+    screen.truncate(0)
+    with console.bar("Building the environment of tf-2.21 (about 1.9 GB, once only)") as bar:
+        bar.note("Downloading tensorflow-2.21.0-cp312-manylinux_2_17_x86_64.whl")
+    assert re.search(r"Downloa\S*… 0:00:00", plain(screen))
+
+
+def plain(screen: Screen) -> str:
+    """Return what a terminal shows, without its colors."""
+    return re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue())
+
+
 def test_a_bar_on_a_terminal_shows_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
     with console.bar("Fetching", 2000, "B") as bar:

@@ -30,6 +30,9 @@ def test_a_run_under_the_usual_folder_is_proposed(tmp_path: Path, monkeypatch: p
     with pytest.raises(ZooError, match="There is no run folder") as caught:
         records.read(tmp_path / "mine")
     assert "Did you mean runs/mine?" in caught.value.remedy
+    with pytest.raises(ZooError, match="There is no run folder") as caught:
+        records.read(tmp_path / "lst")
+    assert "Did you mean last?" in caught.value.remedy
 
 
 def test_json_is_replaced_as_a_whole(tmp_path: Path) -> None:

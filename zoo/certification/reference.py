@@ -1,7 +1,7 @@
 """A fixed computation between the steps whose time reveals that a machine has become slower.
 
-It is numpy's product of two matrices on the CPU, independent of the steps. Chips with CPU and GPU in one package
-throttle both.
+It is numpy's product of two matrices on the CPU, independent of the steps. CPU and GPU in one package throttle
+together.
 
 It runs in one thread in a separate process. Threads of OpenBLAS wait for each other, on some machines for 16 ms when
 the product takes 2.

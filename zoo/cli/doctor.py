@@ -145,8 +145,11 @@ def render(report: Report | Elsewhere) -> str:
         return _joined([*sections, ("Choice", report.choice)])
     sections[1:1] = [("Python", _python_lines(report))]
     sections += [
-        ("Environments", [_environment_line(row) for row in report.environments] or ["none built yet"]),
-        ("Data", [f"{name}: {_mb(size)}" for name, size in report.data.items()] or ["nothing downloaded yet"]),
+        ("Environments", _environment_lines(report.environments) or ["none built yet"]),
+        (
+            "Data",
+            [f"{name}: {_mb(size)}" for name, size in report.data.items() if size] or ["nothing downloaded yet"],
+        ),
         ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
         ("Surroundings", _check_lines(report.checks)),
         ("Network", [_network_line(report.network)]),
@@ -258,8 +261,11 @@ def _backend_line(row: BackendRow) -> str:
     return f"{row.name:<9} yes: {row.why}, with stack {row.stack} ({proof}){trains}{known}"
 
 
-def _environment_line(row: store.EnvironmentInfo) -> str:
-    return f"{row.stack}: {row.state}, {row.folder}"
+def _environment_lines(rows: list[store.EnvironmentInfo]) -> list[str]:
+    folders: dict[str, list[str]] = {}
+    for row in rows:  # a stack is built again for a new lock, another Python or another uv
+        folders.setdefault(f"{row.stack}: {row.state}", []).append(str(row.folder))
+    return [f"{state}, {' and '.join(several)}" for state, several in folders.items()]
 
 
 def _check_lines(checks: list[surroundings.Check]) -> list[str]:

@@ -13,7 +13,7 @@ from zoo.config.setting import Setting
 from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core import schema as row_files
-from zoo.core.errors import unknown
+from zoo.core.errors import ZooError, nearest, unknown
 from zoo.tasks import discovery, registry
 
 MORE = [
@@ -51,7 +51,8 @@ def lines(topic: str | None) -> list[str]:
         return sections[topic]
     described = [line for section in sections.values() for line in section if topic in line[2:26]]
     if not described:
-        raise unknown("group of settings", topic, list(sections))
+        near = nearest(topic, [*sections, *(key.rpartition(".")[2] for keys in _settings().values() for key in keys)])
+        raise ZooError(f"No group or setting is called {topic!r}{near}", "`python -m zoo help` lists all groups.")
     return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described)]
 
 

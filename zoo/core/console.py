@@ -207,17 +207,19 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
     if not is_terminal():
         yield _Plain(label, total, unit)
         return
-    from rich import progress as rich_progress
+    from rich import progress as rich
+    from rich.table import Column
 
-    columns: list[Any] = [rich_progress.SpinnerColumn(), rich_progress.TextColumn("{task.description}", markup=False)]
-    if total is not None:
-        columns += [rich_progress.BarColumn(), rich_progress.TaskProgressColumn()]
+    columns: list[Any] = [rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False)]
+    if total is not None:  # the bar shrinks if the line is longer than the screen, and figures stay whole
+        columns += [rich.BarColumn(None, table_column=Column(max_width=40)), rich.TaskProgressColumn()]
     if unit == "B":
-        columns += [rich_progress.DownloadColumn(), rich_progress.TransferSpeedColumn()]
-    columns += [rich_progress.TextColumn("{task.fields[note]}", markup=False), rich_progress.TimeElapsedColumn()]
+        columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
+    columns += [rich.TextColumn("{task.fields[note]}", markup=False, table_column=Column(ratio=1, no_wrap=True))]
+    columns += [rich.TimeElapsedColumn(Column(no_wrap=True))]
     if total is not None:
-        columns += [rich_progress.TimeRemainingColumn()]
-    with rich_progress.Progress(*columns, console=_console(), transient=True) as drawn:
+        columns += [rich.TimeRemainingColumn(table_column=Column(no_wrap=True))]
+    with rich.Progress(*columns, console=_console(), transient=True, expand=total is None) as drawn:
         yield _Drawn(drawn, drawn.add_task(escape_controls(label), total=total, note=""))
 
 

@@ -33,8 +33,7 @@ class _MirrorError(Exception):
 def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size: int | None = None) -> Path:
     """Return ``folder/name``, downloaded from the first of ``urls`` that serves it unless it already exists.
 
-    A broken transfer resumes where it stopped, also in a later call. The file gets its name only when its checksum
-    matches.
+    A broken transfer resumes where it stopped, also in a later call. A file is named when its checksum matches.
 
     Args:
         name: bare file name.

@@ -1,7 +1,7 @@
 """Find the Python interpreters of this machine in the folders where tools install them.
 
-The search path is not used, because it often has shims that start something else or abort. Each file is run once
-before it is accepted.
+The search path is not used, as it often has shims that start something else or abort. Each file is run once before
+use.
 """
 
 import os

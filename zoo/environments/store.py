@@ -141,8 +141,7 @@ def worker_command(python: Path, request: Path) -> list[str]:
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
     """Return the variables for a worker of this stack: passed on from the user, and the stack's own.
 
-    HOME is a folder of the zoo's, because old libraries read settings there (``~/.keras/keras.json``,
-    ``~/.plaidml``).
+    HOME is a folder of the zoo's, as old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
 
     Args:
         stack: its ``env`` overrides the user's, which override the zoo's choice of a memory allocator.

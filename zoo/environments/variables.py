@@ -53,7 +53,7 @@ def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the variables of a script: the user's, with harmful ones replaced by the stack's.
 
     Args:
-        own: the stack's, which win except for the verbosity of TensorFlow, glibc's tunables and names in
+        own: the stack's, which win except for TensorFlow's verbosity, glibc's tunables and names in
             ``ZOO_WORKER_ENV``.
 
     Returns:

@@ -1,8 +1,7 @@
 """The small convolutional network of the Keras "Simple MNIST convnet" example: 34,826 parameters.
 
-Architecture: https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), which reports 0.9922 test accuracy
-after 15 epochs of Adam at batch 128. Here pooling comes before ReLU, which gives the same result from a quarter of
-the values.
+Architecture: https://keras.io/examples/vision/mnist_convnet/ (Apache-2.0), which reports 0.9922 test accuracy after
+15 epochs of Adam at batch 128. Pooling comes before ReLU: the same result from a quarter of the values.
 """
 
 from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401

@@ -1,7 +1,6 @@
 """Define the request, the worker's whole input, written by the host as ``request.json``.
 
-A request has one part for each thing that its job needs. The classes of ``train``, ``data`` and ``bench`` depend on
-the job.
+A request has one part for each thing its job needs. The classes of ``train``, ``data`` and ``bench`` depend on it.
 """
 
 from typing import Any, Dict, List, Optional, Type

@@ -18,7 +18,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from zoo.config.schemas.common import Output
 from zoo.core import paths
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, closest
 from zoo.core.files import write_json
 from zoo.runs import lock
 
@@ -174,9 +174,9 @@ def as_written(folder: Path) -> Json:
     path = folder / RECORD
     if not folder.is_dir():
         usual = folder.parent / Output().root / folder.name
-        near = f"Did you mean {os.path.relpath(usual)}? " if usual.is_dir() else ""
-        remedy = f"{near}`run=last` takes the newest run under output.root."
-        raise ZooError(f"There is no run folder {folder}", remedy)
+        near = os.path.relpath(usual) if usual.is_dir() else closest(folder.name, ["last"])
+        remedy = f"Did you mean {near}? " if near else ""
+        raise ZooError(f"There is no run folder {folder}", remedy + "`last` is the newest run under output.root.")
     try:
         record = json.loads(_text(path))
     except FileNotFoundError as error:

@@ -183,7 +183,7 @@ class _Answer:
         """Send an error, unless an answer has begun.
 
         Args:
-            is_read: whether all of the request was read; if not, the connection may have to be closed.
+            is_read: whether the whole request was read; if not, the connection may have to close.
             more: headers.
         """
         if self._begun:

@@ -11,6 +11,11 @@ HEADINGS = (
     "result",
 )  # fmt: skip
 
+LEGEND = (
+    "Largest difference from the source: of a probability, or of a color (share of 255). Changed: answers.",
+    "From files: the same for image files or texts. Accuracy: source to export. ms, source ms: time per item.",
+)
+
 
 def cells(row: Json, compared: Json) -> list[str]:
     result = "kept" if row["kept"] else "not kept"
@@ -53,4 +58,4 @@ def summary(run: Run) -> list[str]:
     if not compared:
         return ["Interrupted; nothing is kept."]
     lines = [f"{run.record['model']}, compared with stack {compared['stack']} on {compared['items']:,} items"]
-    return [*lines, *run.record.get("results", [])]
+    return [*lines, *LEGEND, *run.record.get("results", [])]

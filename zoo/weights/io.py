@@ -57,8 +57,8 @@ def _read(path: Path) -> Weights:
 def write(path: Path, weights: Weights) -> None:
     """Write weights in the format of the suffix.
 
-    ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5`` (Keras 2). Keras reads the last two by the order
-    of the layers.
+    ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5`` (Keras 2). Keras reads the last two by layer
+    order.
     """
     write_to = writer_for(path)
     with atomic_file(path) as part:

@@ -201,8 +201,7 @@ def _open(request, events, phases, group=None):
 def _no_garbage_collection():
     """Import frameworks without garbage collection, which would scan objects that stay to the end again and again.
 
-    Imports of TensorFlow 2.21 and of PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2
-    without.
+    Imports of TensorFlow 2.21 and PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2 without.
     """
     gc.disable()
     try:

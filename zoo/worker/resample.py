@@ -25,8 +25,7 @@ def pad(picture, multiple, least, margin):
     """Mirror (height, width, channels) outwards: a margin on every side, then below and right up to a multiple.
 
     Networks see black beyond the edge; the margin keeps that out of the image. They halve their maps, and some stacks
-    compute odd sizes wrong: PlaidML 0.7 writes past the end of its memory. Both sides become at least ``least``
-    pixels.
+    compute odd sizes wrong: PlaidML 0.7 writes past its memory. Both sides become at least ``least`` pixels.
     """
     wanted = [max(least, -(-(edge + 2 * margin) // multiple) * multiple) for edge in picture.shape[:2]]
     for axis, edge in enumerate(wanted):

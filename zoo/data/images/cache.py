@@ -1,7 +1,6 @@
 """Decode many image files once, with several processes, into one array on disk.
 
-During decoding, a folder ``.NAME.part`` contains the array and the state of each image, so that an interrupted
-process can resume.
+During decoding, ``.NAME.part`` contains the array and the state of each image, so an interrupted process can resume.
 """
 
 import dataclasses

@@ -1,7 +1,6 @@
 """Read complete image files, with all frames and metadata, and write them in the format of the suffix.
 
-Colors with another profile are converted to sRGB, which networks are trained on and viewers assume for untagged
-images.
+Colors with another profile are converted to sRGB, which networks are trained on, and viewers assume if untagged.
 """
 
 import contextlib

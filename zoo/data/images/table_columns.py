@@ -147,7 +147,6 @@ def _different(columns: list[list[str]], places: list[int]) -> list[int]:
 
 
 def _is_counted(column: list[str]) -> bool:
-    """Return whether a column holds the numbers of its rows."""
     numbers = [int(cell) for cell in column if cell.isdecimal()]
     return len(numbers) == len(column) > 2 and all(one < other for one, other in itertools.pairwise(numbers))
 

@@ -132,8 +132,7 @@ def _synchronize_gradients(instance):
     """Change no weight before every gradient is computed, which tf.keras 1.8 does not ensure.
 
     There a layer's kernel may be updated before the gradient of the previous layer is computed from it. Seen in 2 of
-    400 steps of a network with two layers, and more often in the first step. TensorFlow's own optimizers are not
-    affected.
+    400 steps of a network with two layers, more often in the first step. TensorFlow's optimizers are not affected.
     """
     import tensorflow
 

@@ -1,8 +1,7 @@
 """One optimizer step of a model in JAX or MLX: Keras's own, without the extra work of ``train_on_batch``.
 
 Keras resets its metrics before each step and assigns every variable after it, an operation each. For a small network
-that takes longer than the step. Here the compiled step starts the metrics at zero, and variables take their new
-values directly.
+that takes longer than the step. So the compiled step starts metrics at zero, and variables take new values directly.
 """
 
 import numpy as np

@@ -64,8 +64,8 @@ def _choose_convolutions(nn):
 def _multiplies_fast(kind):
     """Return whether a product is as fast as the convolution: MKL, which multiplies float32, favors Intel CPUs.
 
-    On an AMD EPYC with AVX-512 1x1 convolutions of MobileNet, with gradients, took 0.80 of the time of products (two
-    threads, batch of 32).
+    On an AMD EPYC with AVX-512, MobileNet's 1x1 convolutions, with gradients, took 0.80 of products (two threads,
+    batch of 32).
     """
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")

@@ -61,8 +61,7 @@ class Step:
     def _in_halves(self, model, x, y, weights):
         """Compute two halves of a batch at once, one thread each: their operations do not wait for each other.
 
-        Return None if there are not two threads (other numbers were not measured), or if items of a batch affect each
-        other.
+        Return None without two threads (other numbers were not measured), or if items of a batch affect each other.
         """
         if not self._divides or torch.get_num_threads() != 2 or len(y) < 2:
             return None

@@ -4,8 +4,7 @@ After Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021: one layer of 
 Gram matrices capture texture about as well as those of a trained network. The filters of the paper reach 55x55; here
 the large ones are small filters on repeatedly halved images, at a fiftieth of the cost. Each filter uses one random
 color direction, has zero mean over the window, and its own threshold. With plain noise, the Gram matrices of images
-differ in little more than brightness, and results are full of colored grain. Filters of one pixel capture the
-palette.
+differ in little more than brightness, and results have colored grain. Filters of one pixel capture the palette.
 """
 
 import numpy as np

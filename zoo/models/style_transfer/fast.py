@@ -120,7 +120,7 @@ def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPS
 def range_of(painting):
     """Return the mean and standard deviation of each color of a painting before the tanh, (3,) float32.
 
-    As shift and scale of the last normalization, they give results the colors of the painting, (height, width, 3) RGB
+    As shift and scale of the last normalization, they give results the painting's colors, (height, width, 3) RGB
     0..255.
     """
     before = np.arctanh((painting.reshape(-1, 3) - 127.5) / 150.0)
@@ -147,8 +147,7 @@ def _convolution(compat, stage, initializer):
 def _convolve(compat, x, stage, layer):
     """Apply a stage's convolution with the padding of TensorFlow's "SAME" for images of even size.
 
-    Keras on PyTorch shifts the result of a padded transposed convolution by a pixel, so it is computed without
-    padding and cropped.
+    Keras on PyTorch shifts a padded transposed convolution by a pixel, so it is computed unpadded and cropped.
     """
     from zoo.models.layers.mirror_padding import MirrorPadding
 

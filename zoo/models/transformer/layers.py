@@ -36,8 +36,7 @@ class ZooLayer(compat.keras.layers.Layer):
 class EncoderLayer(ZooLayer):
     """One layer of an encoder: self-attention and feed-forward network with their residual sums.
 
-    Call it with x (batch, length, width), or with [x, keep], where keep (batch, length) is 1 for positions that
-    count and 0 for padding.
+    Call it with x (batch, length, width) or [x, keep]; keep (batch, length) is 0 for padding, 1 for the rest.
 
     Args:
         heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see

@@ -1,7 +1,6 @@
 """Decode images in threads while the network computes, into memory that host and worker share.
 
-Memory does not grow with the number of images. Only a few batches are in progress at any time, and results are passed
-on at once.
+Memory does not grow with the number of images: only a few batches are in progress, and results are passed on at once.
 """
 
 import contextlib

@@ -67,8 +67,7 @@ def infer(overrides: Overrides) -> Run:
 def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
     """Open the classifier of ``run=`` or ``model=`` for images that come one by one; ``input=`` is ignored.
 
-    Return the context, the network, and the style of gray images for :func:`zoo.data.images.grayscale.load`; None for
-    color.
+    Return context, network, and the style of gray images for :func:`zoo.data.images.grayscale.load`; None for color.
     """
     overrides = overrides.with_("command", {"input": "-"})
     origin = source.find(INFER, overrides)

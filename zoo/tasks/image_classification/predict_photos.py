@@ -74,7 +74,9 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
         return overrides
-    console.say("OpenVINO is the fastest on a CPU, and used here; backend=cpu selects TensorFlow")
+    console.say(
+        "OpenVINO predicts, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow"
+    )
     return overrides.with_("machine", {"backend": "openvino"})
 
 

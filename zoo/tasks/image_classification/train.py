@@ -10,6 +10,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
+from zoo.core.errors import counted
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
@@ -39,14 +40,16 @@ def train(overrides: Overrides) -> Run:
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
     calibration.settle(context, lambda trial: _train_request(trial, material, weights))
-    start_run(context, [str(context.settings.model["name"]), context.choice.backend.name])
+    settings, images = context.settings, counted(len(material.splits["train"]), "image")
+    console.say(f"Training {settings.model['name']} on {images} for {counted(settings.trainer.epochs, 'epoch')}")
+    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         set_data(context, material.record | {"reason": why_data})
         context.record.weights = weights.record if weights else None
         beside = _Beside(context, material)
         outcome = execute(context, _train_request(context, material, weights), beside.watch, started=plots.make_ready)
         beside.finish(outcome)
-        context.record.update(promises.judge(TRAIN, context.settings, context.record))
+        context.record.update(promises.judge(TRAIN, settings, context.record))
         if context.reference:
             compared = references.comparison(context.reference.published or [], context.record.to_json())
             context.record.reference = {"name": context.reference.name, "compared": compared}
@@ -64,7 +67,8 @@ def _resolve_data(context: RunContext[TrainConfig]) -> str:
         return ""
     name, why = array_datasets.resolve("auto", context.settings.data.root)
     context.overlay("machine", {"data": name})
-    (console.say if name == "mnist" else console.warn)(f"data=auto: {why}")
+    quick = "; data=digits is a small set that trains in seconds" if name == "mnist" else ""
+    (console.say if quick else console.warn)(f"data=auto: {why}{quick}")
     return why
 
 

@@ -23,8 +23,7 @@ TOKENS_AT_ONCE = 8192
 def run(request, events, stop, phases):
     """Train, and keep the weights that predicted the validation part best.
 
-    Uses the request's ``train`` and ``data`` parts. A stop ends the training after the current step and keeps the
-    result.
+    Uses the request's ``train`` and ``data`` parts. A stop ends the training after the current step, with its result.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)

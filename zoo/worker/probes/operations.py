@@ -2,7 +2,7 @@
 
 Each probe builds a tiny Keras model and runs it with Keras's compiled predict or train function, which fuses
 operations. It takes the operations to try (see ``zoo.worker.probes.layers.of``) and the request's device, and returns
-its largest error. It is relative to the largest value of the reference, or the number of wrong values if all must be
+its largest error. This is relative to the largest value of the reference, or the number of wrong ones if all must be
 equal.
 """
 

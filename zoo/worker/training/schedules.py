@@ -10,8 +10,7 @@ def learning_rate(settings, step, steps):
 
     ``constant``. ``cosine``: from the given rate down to its ``final`` share, a hundredth. ``one_cycle``: from a 25th
     up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum),
-    both along half a cosine. A ``warmup`` share of the steps climbs to the given rate first, linearly except for
-    ``one_cycle``.
+    both along half a cosine. A ``warmup`` share of the steps climbs to it first, linearly except for ``one_cycle``.
     """
     rate, schedule, warmup = settings.learning_rate, settings.schedule, settings.warmup
     cycle = schedule == "one_cycle"
