@@ -91,8 +91,19 @@ def _mistakes(run: Run) -> list[str]:
     shown = ", ".join(f"{name}: {share:.2f}" for name, share in worst)
     file = "mistakes.png" if (run.folder / "mistakes.png").is_file() else "mistakes.csv"
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
-    macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)" if "macro_f1" in analysis else ""
-    return [f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}", *_duplicates(run)]
+    macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)"
+    lowest = f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}"
+    return [lowest, *_no_better(analysis, run.record["data"].get("what", "images")), *_duplicates(run)]
+
+
+def _no_better(analysis: Json, what: str) -> list[str]:
+    """Warn if the network is right no more often than the answer with the largest class for all items."""
+    items, largest = analysis["items"], analysis["largest_class"]["items"]
+    if items - analysis["mistakes"] > largest or largest == items:
+        return []
+    answer = f"{analysis['largest_class']['name']!r} for all {what}, which is right for {largest / items:.4f}"
+    remedy = "; data.balance=true makes all classes count equally" if what == "images" else ""
+    return [f"The network is no better than the answer {answer}{remedy}"]
 
 
 def _linear_baseline(record: Json) -> list[str]:
