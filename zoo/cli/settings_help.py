@@ -53,7 +53,7 @@ def lines(topic: str | None) -> list[str]:
     if not described:
         near = nearest(topic, [*sections, *(key.rpartition(".")[2] for keys in _settings().values() for key in keys)])
         raise ZooError(f"No group or setting is called {topic!r}{near}", "`python -m zoo help` lists all groups.")
-    return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described)]
+    return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described), "", *MORE[:1]]
 
 
 def of_command(verb: str, words: list[str]) -> list[str]:
@@ -154,7 +154,7 @@ def _model(name: str) -> list[str]:
     declared = arguments.declared(row)
     described = [f"  {f'model.{key}':<24} {_default(each.default):<10} {each.meaning}; {_valid(each)}".rstrip("; ")
                  for key, each in declared.items()]  # fmt: skip
-    return [f"{name}: {row['about']}", *(described or ["  no settings"])]
+    return [f"{name}: {row['about']}", *(described or ["  no settings"]), "", *MORE[:1]]
 
 
 def _options(group: str, names: list[str]) -> list[str]:
