@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Render a picture in the style of another.
+"""Render a photo in the style of a painting.
 
     python3 scripts/style_transfer.py
     python3 scripts/style_transfer.py --content me.jpg --style painting.jpg --output out.png

@@ -194,7 +194,7 @@ def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     wanted = search(tmp_path, trials=2, confirm=1)
     result, _ = executed(monkeypatch, wanted, lambda values: 2.0 if values["seed"] == "1" else 1000.0)
     assert result["winner"] is None
-    assert "there is no winner" in "\n".join(search_settings.summary(wanted, result))
+    assert "No winner: none of" in "\n".join(search_settings.summary(wanted, result))
 
 
 @pytest.mark.parametrize(

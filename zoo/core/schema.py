@@ -30,10 +30,12 @@ def read_yaml(path: Path) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Such files are small; is it another?")
+            raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Check the path: settings files are small.")
         text = path.read_text(encoding="utf-8")
         if _depth(text) > DEEPEST:
-            raise ZooError(f"{path} nests brackets more than {DEEPEST} deep", "Such files are flat; is it another?")
+            raise ZooError(
+                f"{path} nests brackets more than {DEEPEST} deep", "Check the path: settings files are flat."
+            )
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it again.") from error

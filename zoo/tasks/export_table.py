@@ -12,8 +12,8 @@ HEADINGS = (
 )  # fmt: skip
 
 LEGEND = (
-    "Largest difference from the source: of a probability, or of a color (share of 255). Changed: answers.",
-    "From files: the same for image files or texts. Accuracy: source to export. ms, source ms: time per item.",
+    "largest difference: in a probability, or in a color as a share of 255; changed in 1000: different answers",
+    "from files: the same for image files or texts; accuracy: source to export; ms, source ms: time per item",
 )
 
 

@@ -207,7 +207,7 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Ite
     outcome: Outcome = execute(own, _request(own, subject, items, "answer", folder=saved), live=False)
     raise_if_failed(own, outcome)
     taken = outcome.done.metrics["milliseconds"] if outcome.done else None
-    console.say(f"Compared with what stack {choice.stack.name} answers itself")
+    console.say(f"Compared with the answers of stack {choice.stack.name}")
     files = {"answers": str(own.folder / "answers.npz"), "example_answers": str(own.folder / "examples.npz")}
     return {**files, "answers_ms": taken, "answers_from": choice.stack.name, "saved": saved}
 

@@ -110,7 +110,7 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
     if winner is None:
         aim = f"{search.space.metric} {search.target:g}"
         lines.append(
-            f"None of the fastest reaches {aim} from every new seed: there is no winner"
+            f"No winner: none of the fastest trials reaches {aim} with every new seed"
             if "complete" in states
             else f"No trial reached {aim}"
         )

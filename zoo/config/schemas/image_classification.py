@@ -141,7 +141,7 @@ class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
     def _epochs_check(self) -> str | None:
         if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
             return None
-        return "trainer.epochs must be at least 1 unless fine_tune.head_epochs come before them, got 0"
+        return "trainer.epochs must be at least 1, got 0; 0 is valid only with fine_tune.head_epochs and weights"
 
     def _size_check(self) -> str | None:
         wanted = self.model.get("input_size")

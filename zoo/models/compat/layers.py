@@ -214,7 +214,7 @@ def _shape(weight):
 def initial_deviations(model):
     """Return path -> standard deviation of randomly initialized weights, None for Glorot uniform.
 
-    Layers of the zoo list theirs in ``initial_deviations``; of Keras's layers, kernels with Keras's default count.
+    Layers of the zoo list theirs in ``initial_deviations``. Of Keras's layers, only Glorot uniform kernels count.
     """
     deviations = {}
     for layer in model.layers:

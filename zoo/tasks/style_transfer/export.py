@@ -20,7 +20,7 @@ from zoo.tasks.style_transfer import apply_network, images
 # Longer sides in pixels, in turn, of the images to compare exports on: more than one size.
 SIZES = (256, 192)
 GRAIN = 4
-# The shortest side that the networks take: they pad by reflection.
+# Minimum side of an image in pixels, because the networks pad by reflection.
 LEAST_EDGE = 16
 MOST = 10
 # Longer side in pixels of the image that the files of the README's check show, most of them enlarged.
