@@ -4,6 +4,7 @@ Names are those of hydra-joblib-launcher, hydra-submitit-launcher and hydra-ray-
 folder plugins).
 """
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,6 @@ from zoo.core import schema
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
 
-LAUNCHERS = {"basic": "local", "joblib": "local", "submitit_local": "local", "submitit_slurm": "slurm", "ray": "ray"}
-SETTINGS = {
-    "partition": "launcher.partition",
-    "timeout_min": "launcher.minutes",
-    "cpus_per_task": "launcher.cpus",
-    "gpus_per_node": "launcher.gpus",
-    "mem_gb": "launcher.memory_gb",
-    "array_parallelism": "launcher.jobs",
-    "n_jobs": "launcher.jobs",
-    "max_num_timeout": "launcher.retries",
-    "ray.init.address": "launcher.address",
-    "ray.remote.num_cpus": "launcher.cpus",
-    "ray.remote.num_gpus": "launcher.gpus",
-}
-PLACES = {"hydra.sweep.dir": "output.root", "hydra.sweep.subdir": "output.name", "hydra.run.dir": "output.root"}
 HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
@@ -78,6 +64,12 @@ def _experiment(file: Path, layer: str) -> Overrides:
         raise ZooError(f"{file} holds itself", "Remove the anchor (&) that leads to itself.") from error
 
 
+@functools.cache
+def _words(kind: str) -> dict[str, str]:
+    words: dict[str, str] = schema.read_yaml(Path(__file__).with_suffix(".yaml"))[kind]
+    return words
+
+
 def translated(overrides: list[str]) -> list[str]:
     return [_translated(text) for text in overrides]
 
@@ -95,16 +87,17 @@ def _translated(text: str) -> str:
         if value == "basic":
             return "launcher=local"
         raise ZooError(f"{text} is not supported", "Searches have their own command: python -m zoo tune --help")
-    if key in PLACES:
-        return f"{PLACES[key]}={value}"
+    if key in _words("places"):
+        return f"{_words('places')[key]}={value}"
     name = key.removeprefix("hydra.launcher.")
-    if name != key and name in SETTINGS:
-        return f"{SETTINGS[name]}={value}"
+    if name != key and name in _words("settings"):
+        return f"{_words('settings')[name]}={value}"
     raise ZooError(f"The zoo has no setting {key}: it uses Hydra to compose settings only", HELP)
 
 
 def _launcher(name: str) -> str:
-    if name in LAUNCHERS:
-        return LAUNCHERS[name]
-    known = ", ".join(f"{theirs} ({ours})" for theirs, ours in LAUNCHERS.items())
+    launchers = _words("launchers")
+    if name in launchers:
+        return launchers[name]
+    known = ", ".join(f"{theirs} ({ours})" for theirs, ours in launchers.items())
     raise ZooError(f"The zoo has no hydra/launcher={name}", f"It has {known}, and launcher=ssh. {HELP}")

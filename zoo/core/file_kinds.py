@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from zoo.core import formats
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _MOST_MEMBERS = 100_000
-_HEAD_BYTES = 64
 # The numbers of the fields of ModelProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 _ONNX_FIELDS = (1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26)
 _HEADS = {
@@ -24,24 +24,8 @@ _HEADS = {
     b"\x93numpy": "array", b"\x80": "pickle", b"\x1f\x8b": "gzip", b"\x08\x01\x12": "graph",
     b'{"class_name": "': "config", b'{"module": "keras': "config",
 }  # fmt: skip
-_ABOUT = {
-    "keras": "a Keras 3 model", "hdf5_model": "a Keras model in HDF5", "saved_model": "a SavedModel of TensorFlow",
-    "saved_model_keras2": "a SavedModel of TensorFlow, saved by Keras 2",
-    "saved_model_keras3": "a SavedModel of TensorFlow, exported by Keras 3",
-    "tflite": "a TensorFlow Lite model", "onnx": "an ONNX model",
-    "weights_keras2": "a weights file of Keras 2 (HDF5)",
-    "weights_keras3": "a weights file of Keras 3 (HDF5)", "hdf5": "an HDF5 file, but not of Keras",
-    "safetensors": "a weights file (safetensors)", "npz": "a weights file (NumPy archive)",
-    "array": "one NumPy array",
-    "torch": "a checkpoint of torch.save, a Python pickle, which could run anything and is never opened",
-    "pickle": "a Python pickle, which could run anything and is never opened",
-    "lfs": "a pointer to a file that git-lfs did not fetch", "page": "a web page", "xml": "an XML file",
-    "gzip": "a gzip archive", "graph": "the graph of a SavedModel, without its variables", "zip": "a zip archive",
-    "config": "the architecture of a Keras model, without weights", "frozen": "a frozen graph of TensorFlow 1",
-    "run": "a run folder", "export": "a folder of exported models", "tfjs": "a TensorFlow.js model",
-    "folder": "a folder", "empty": "empty",
-    "unknown": "neither HDF5, .keras, .npz, .safetensors, .tflite, .onnx nor a SavedModel",
-}  # fmt: skip
+# Smallest number of a field with a model in a file of Core ML.
+_CORE_ML = 200
 MODELS = ("keras", "hdf5_model")
 # Models without layers: a runtime runs them unchanged, and they are never trained.
 FROZEN = ("saved_model", "saved_model_keras2", "saved_model_keras3", "tflite", "onnx")
@@ -61,11 +45,14 @@ class FileKind:
     word: str
     inside: str = ""
     detail: str = ""
+    known: formats.Format | None = None
 
     @property
     def about(self) -> str:
+        if self.known:
+            return self.known.about
         inner = f" that contains {self.detail}" if self.detail and self.inside else self.detail
-        return _ABOUT[self.word] + inner
+        return formats.content()["models"][self.word]["about"] + inner
 
     def refusal(self, setting: str) -> ZooError:
         """Return the error for ``model=`` or ``weights=`` that names a file which the setting does not take."""
@@ -75,7 +62,7 @@ class FileKind:
         path, inside = shlex.quote(str(self.path)), shlex.quote(str(self.path / self.inside))
         if self.word == "run":
             return f"Give weights={inside}." if setting == "weights" else f"Give run={path} instead of model=."
-        if setting == "weights" and self.detail in [_ABOUT[word] for word in FROZEN]:
+        if setting == "weights" and self.detail in [formats.content()["models"][word]["about"] for word in FROZEN]:
             return "Give the Keras model that it was made from, .keras or .h5."
         if self.word == "zip" and self.inside:
             folder = shlex.quote(str(self.path.with_suffix("")))
@@ -88,24 +75,10 @@ class FileKind:
             return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
             return f"Name the network of these weights: model=NAME weights={path}"
-        return _REMEDIES.get(self.word, _FORMS).format(
+        own = self.known.remedies.get("models") if self.known else formats.content()["models"][self.word].get("do")
+        return (own or formats.content()["models"]["unknown"]["do"]).format(
             path=path, folder=shlex.quote(str(self.path.parent)), name=shlex.quote(self.path.name)
         )
-
-
-_FORMS = "Give a Keras model, a SavedModel, TensorFlow Lite, ONNX, .npz or .safetensors file."
-_SAVE = 'Save the weights where it was made: safetensors.torch.save_file(model.state_dict(), "weights.safetensors")'
-_REMEDIES = {
-    "torch": _SAVE, "pickle": _SAVE, "lfs": "Fetch it: git -C {folder} lfs pull --include={name}",
-    "page": "Download the file itself; a browser shows its address behind the page.",
-    "gzip": "Unpack it: tar -xzf {path}", "graph": "Give its folder, with the folder variables next to it: {folder}",
-    "config": "Join it with its weights where they were made: model = keras.models.model_from_json(text), "
-    "model.load_weights(FILE), model.save('model.keras')",
-    "frozen": "Convert it where it was made, to a SavedModel or to TensorFlow Lite.",
-    "folder": "Name the file in it; for a run of the zoo give run=FOLDER.",
-    "tfjs": "Convert it where it was made: tensorflowjs_converter --input_format=tfjs_layers_model "
-    "--output_format=keras {path} model.h5",
-}  # fmt: skip
 
 
 def of(path: Path) -> FileKind:
@@ -114,14 +87,19 @@ def of(path: Path) -> FileKind:
         if path.is_dir():
             return _of_folder(path)
         with path.open("rb") as stream:
-            head, size = stream.read(_HEAD_BYTES), path.stat().st_size
+            head, size = stream.read(formats.HEAD_BYTES), path.stat().st_size
             word = _of_head(head, size)
             if word == "hdf5":
                 return FileKind(path, _of_hdf5(stream))
-            if word == "unknown" and _is_onnx(stream, size):
+            fields = _fields(stream, size) if word in ("unknown", "graph") else set[int]()
+            if fields <= set(_ONNX_FIELDS) and fields >= {1, 7, 8}:
                 return FileKind(path, "onnx")
-        if word == "unknown":
-            return FileKind(path, word, detail="; it is text" if head.isascii() and b"\0" not in head else "")
+            word = "unknown" if max(fields, default=0) >= _CORE_ML else word
+        if word in ("unknown", "xml"):
+            text = "; it is text" if word == "unknown" and head.isascii() and b"\0" not in head else ""
+            return FileKind(
+                path, word, detail=text, known=formats.find(head=head) or formats.find(path.name, use="models")
+            )
         return _of_archive(path) if word == "zip" else FileKind(path, word)
     except OSError as error:
         raise storage_error("read", path, error) from error
@@ -132,14 +110,16 @@ def _of_folder(path: Path) -> FileKind:
         return FileKind(path, _of_saved_model(path))
     if (path / "run.json").is_file():
         return FileKind(path, "run", "weights.npz" if (path / "weights.npz").is_file() else "")
-    if (path / "model.json").is_file() and any(path.glob("*shard*")):
+    if (path / "model.json").is_file() and (any(path.glob("*shard*")) or (path / "weights.bin").is_file()):
         return FileKind(path / "model.json", "tfjs")
-    word = "export" if (path / "export.json").is_file() else "folder"
+    word, other = "export" if (path / "export.json").is_file() else "folder", None
     for member in sorted([*path.glob("*"), *path.glob("*/model*")])[:200]:
         kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None
         if kind and kind.word in MODELS + FROZEN:
             return FileKind(path, word, str(member.relative_to(path)), kind.about)
-    return FileKind(path, word)
+        if kind and (kind.word in (*WEIGHTS, "torch", "pickle") or (kind.known and "models" in kind.known.remedies)):
+            other = kind
+    return other or FileKind(path, word, known=formats.find(path.name, use="models"))
 
 
 def _of_saved_model(path: Path) -> str:
@@ -167,18 +147,18 @@ def _of_head(head: bytes, size: int) -> str:
     return next((word for magic, word in _HEADS.items() if text.startswith(magic)), "unknown")
 
 
-def _is_onnx(stream: IO[bytes], size: int) -> bool:
-    """Walk over the top-level fields of a protocol buffer, which must be those of ``onnx.ModelProto``."""
+def _fields(stream: IO[bytes], size: int) -> set[int]:
+    """Return the numbers of the top-level fields of a protocol buffer; empty if a file is not one."""
     place, numbers, steps = 0, set[int](), 0
     while place < size and steps < 1000:
         key, place = _varint(stream, place)
         length, place = _varint(stream, place)
-        if key >> 3 not in _ONNX_FIELDS or key & 7 not in (0, 2):
-            return False
+        if not key >> 3 or key & 7 not in (0, 2):
+            return set()
         numbers.add(key >> 3)
         place += length if key & 7 else 0
         steps += 1
-    return place == size and numbers >= {1, 7, 8}
+    return numbers if place == size else set()
 
 
 def _varint(stream: IO[bytes], place: int) -> tuple[int, int]:
@@ -226,10 +206,10 @@ def _inside_archive(path: Path, archive: zipfile.ZipFile, members: list[zipfile.
     for member in members:
         folder, _, name = member.filename.rpartition("/")
         if name == "saved_model.pb":
-            return FileKind(path, "zip", folder or ".", _ABOUT["saved_model"])
+            return FileKind(path, "zip", folder or ".", formats.content()["models"]["saved_model"]["about"])
     for member in (each for each in members[:200] if not each.is_dir()):
         with archive.open(member) as stream:
-            word = _of_head(stream.read(_HEAD_BYTES), member.file_size)
+            word = _of_head(stream.read(formats.HEAD_BYTES), member.file_size)
         suffix = member.filename.rpartition(".")[2].lower()
         if word in ("hdf5", "tflite", "safetensors") or suffix in ("keras", "onnx", "npz"):
             return FileKind(path, "zip", member.filename, member.filename)

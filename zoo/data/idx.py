@@ -86,7 +86,8 @@ def _header(stream: Stream, path: Path, shape: tuple[int, ...]) -> list[int]:
     rank = 1 + len(shape)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
         reason = f"it does not begin with the bytes 00 00 08 {rank:02x}"
-        raise _damaged(path, reason + _mistaken(magic))
+        likely = (f" (is it {what}?)" for start, what in MISTAKEN.items() if magic.startswith(start))
+        raise _damaged(path, reason + next(likely, ""))
     if magic[2] != 8:
         raise _damaged(path, f"it holds {TYPES[magic[2]]} numbers, not uint8")
     if magic[3] != rank:
@@ -100,10 +101,6 @@ def _header(stream: Stream, path: Path, shape: tuple[int, ...]) -> list[int]:
     if dimensions[0] == 0:
         raise _damaged(path, "it holds 0 items")
     return dimensions
-
-
-def _mistaken(magic: bytes) -> str:
-    return next((f" (is it {what}?)" for start, what in MISTAKEN.items() if magic.startswith(start)), "")
 
 
 def _by(sizes: tuple[int, ...] | list[int]) -> str:

@@ -23,7 +23,8 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
         return {}
     promised = settings.expect.get(record.data["name"]) or {}
     promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
-    because = _other_data(settings, record) or [*changes(command, settings), *_stopped(record)]
+    stopped = [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []
+    because = _other_data(settings, record) or [*changes(command, settings), *stopped]
     if because:
         return {"expected_not_applicable": {"expected": promise, "because": because}}
     metrics = record.metrics
@@ -79,7 +80,3 @@ def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list
     sha256 = settings.expect[name].get("sha256")
     same = sha256 in (None, record.data["sha256"])
     return [] if same else ["data.root holds other data than the promise was made for"]
-
-
-def _stopped(record: RunRecord) -> list[str]:
-    return [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []

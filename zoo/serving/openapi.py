@@ -1,24 +1,13 @@
 """The OpenAPI 3.1 description of the server: its models, their inputs and answers."""
 
+from pathlib import Path
+
+from zoo.core import schema
 from zoo.runs.lifecycle import version
 from zoo.runs.records import Json
 from zoo.serving.inputs import MOST_INSTANCES, MULTIPART
 
-STATUSES = {
-    "400": "the request is malformed",
-    "401": "the token is missing or wrong",
-    "403": "the request came from a page of another server",
-    "404": "there is no such model",
-    "405": "there is no such method",
-    "408": "the body arrived too slowly",
-    "413": "the body or a text is too large",
-    "415": "the type of the body is unknown",
-    "421": "the host name in the request is not a name of this server",
-    "422": "an image or a text cannot be used",
-    "429": "too many requests wait: try again after Retry-After seconds",
-    "503": "the worker is not ready: try again after Retry-After seconds",
-    "504": "the model did not answer in time",
-}
+STATUSES: dict[str, str] = schema.read_yaml(Path(__file__).with_name("statuses.yaml"))
 TEXT: Json = {"type": "string"}
 BINARY: Json = {"schema": {"type": "string", "format": "binary"}}
 BASE64: Json = {"type": "object", "required": ["b64"], "properties": {"b64": {"type": "string", "format": "byte"}}}

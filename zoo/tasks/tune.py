@@ -186,11 +186,8 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
         return
     journal.tell(trial, training.reached_s)
     outcome = "ended early" if training.reached_s is None else f"{training.reached_s:.2f} s"
-    console.say(f"[{_count(journal)}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
-
-
-def _count(journal: Study) -> int:
-    return sum(trial.state != "running" for trial in journal.trials)
+    count = sum(each.state != "running" for each in journal.trials)
+    console.say(f"[{count}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
 
 
 def _refuse_hopeless(journal: Study, words: str) -> None:

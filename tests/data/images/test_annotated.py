@@ -140,7 +140,7 @@ def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(root)
     assert f"Read the labels with `data=image_table data.root={tmp_path}/labels.csv`; or: " in caught.value.remedy
-    with pytest.raises(ZooError, match=r"labels.csv is a file") as caught:
+    with pytest.raises(ZooError, match=r"labels.csv is a table, not a folder") as caught:
         folder_scan.scan(f"{root}/labels.csv")
     assert caught.value.remedy == f"Read its labels with `data=image_table data.root={tmp_path / 'labels.csv'}`"
 

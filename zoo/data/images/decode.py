@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import logging
 import os
 import re
 import stat
@@ -155,6 +156,7 @@ def _prepare() -> None:
         import pillow_heif
 
         pillow_heif.register_heif_opener(thumbnails=False)
+    logging.getLogger("PIL").setLevel(logging.CRITICAL)  # its errors are raised too
     # Set globally, because warning filters are shared by the threads that decode images.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
@@ -183,4 +185,4 @@ def is_named(path: str | Path) -> bool:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in SUFFIXES or _SUFFIX.fullmatch(suffix):
         return suffix in SUFFIXES
-    return os.path.isfile(path) and unknown_kinds.begins_like_an_image(path)
+    return os.path.isfile(path) and unknown_kinds.begins_like(path, "an image")

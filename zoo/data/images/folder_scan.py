@@ -1,6 +1,7 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def scan(root: str | None, layout: str = "auto") -> FolderListing:
     if layout != "classes":
         annotated.refuse(path)
     parts = {} if layout == "classes" else part_folders(path, folders)
-    return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders])
+    return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders], layout=layout)
 
 
 def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[str, str]:
@@ -77,8 +78,11 @@ def subfolders(path: Path) -> list[str]:
     """List the folders in a folder, including links, without hidden and system folders."""
     try:
         if not path.is_dir():
-            what = "is a file" if path.exists() else f"does not exist{nearest(path.name, siblings(path))}"
-            raise ZooError(f"data.root={path} {what}", datasets.table_remedy(path) or f"Give a folder. {LAYOUT}")
+            what, remedy = f"does not exist{nearest(path.name, siblings(path))}", ""
+            if path.exists():
+                what, remedy = unknown_kinds.of_file(path)
+            remedy = datasets.table_remedy(path) or remedy or f"Give a folder. {LAYOUT}"
+            raise ZooError(f"data.root={path} {what}", remedy)
         return set_parts.subfolders(path)
     except OSError as error:
         raise ZooError(
@@ -115,7 +119,9 @@ def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
     return _listing(path, chosen, notes)
 
 
-def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str] = ()) -> FolderListing:
+def _listing(
+    path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str] = (), layout: str = "auto"
+) -> FolderListing:
     unreadable: list[tuple[str, str]] = []
     files_by_class = {
         (part, prefix, name): [
@@ -129,7 +135,7 @@ def _listing(path: Path, chosen: list[tuple[str, str, str]], notes: Sequence[str
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
-    listing.notes.extend(_unclear(path, files_by_class))
+    listing.notes.extend(_unclear(path, files_by_class, layout))
     return listing
 
 
@@ -156,20 +162,33 @@ def assembled(
     )
 
 
-def _unclear(path: Path, files_by_class: Files) -> Iterator[str]:
-    """Yield sentences on images next to class folders, and on folders within them."""
+def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
+    """Yield sentences on images and tables next to class folders, and on folders within them.
+
+    Raise an error if all images are in folders within class folders, several in each.
+    """
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
+    if tables := [each for each in sorted(path.glob("*.[ct]sv")) if not set_parts.PROSE.match(each.name)]:
+        yield f"Not used: {tables[0].name}. {datasets.table_remedy(tables[0])}"
     inner = {
-        key: {file.removeprefix(f"{key[1]}{key[2]}/").rpartition("/")[0].partition("/")[0] for file in files} - {""}
+        key: {file.removeprefix(f"{key[1]}{key[2]}/").rpartition("/")[0].partition("/")[0] for file in files}
         for key, files in files_by_class.items()
+        if files
     }
-    several = [(key[1] + key[2], sorted(names)) for key, names in inner.items() if len(names) > 1]
+    several = [(key[1] + key[2], sorted(names - {""})) for key, names in inner.items() if len(names - {""}) > 1]
     if several:
         folder, names = several[0]
+        nested = len(several) == len(inner) and not any("" in each for each in inner.values())
+        if nested and layout != "classes":
+            raise ZooError(
+                f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
+                f"The outer folders: add data.layout=classes. The inner ones: move all into one folder, such as with "
+                f"`mkdir FOLDER && cp -r {shlex.quote(str(path / folder))}/* FOLDER`, and give data.root=FOLDER.",
+            )
         yield (
             f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {folder}. If "
             "the inner folders are the classes, move them into one folder"

@@ -41,8 +41,9 @@ class _Reader:
     """Reads tables, and collects their rows by the number of the image among ``names``."""
 
     def __init__(self, data: DataSettings, table: Path, notes: list[str]) -> None:
-        self.data, self.table, self.notes = data, table, notes
-        self.root = existing_input(data.images or table.parent, _IMAGES)
+        self.data, self.table, self.source, self.notes = data, table, table, notes
+        root = existing_input(data.root or "", "")
+        self.root = existing_input(data.images or (root if root.is_dir() else table.parent), _IMAGES)
         self.skipped: list[tuple[str, str]] = []
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:
@@ -71,10 +72,12 @@ class _Reader:
         wanted = "/".join(["", *parts[:-1]])
         fitting = [number for number in candidates if _are_same(f"/{self.names[number]}".rpartition("/")[0], wanted)]
         exact = [number for number in fitting if f"/{self.names[number]}".startswith(f"{wanted}/{parts[-1]}")]
-        return exact if len(exact) == 1 else fitting
+        near = [number for number in fitting if (self.root / self.names[number]).is_relative_to(self.table.parent)]
+        return next((each for each in (exact, near) if len(each) == 1), fitting)
 
     def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
         """Read a table; return its columns, or None if it lacks the column of classes that an earlier one has."""
+        self.table = path
         text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
         if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks
             text = "\n".join(" ".join(line.split()) for line in files.lines(text))
@@ -114,8 +117,8 @@ class _Reader:
         if len(numbers) != 1:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
-        elif not row.label:
-            reason = "the label is empty"
+        elif tables.is_missing(row.label):
+            reason = f"the label is {row.label or 'empty'}"
         elif layout.part is not None and not part:
             reason = f"{cells[layout.part]!r} is not a part such as train, val or test"
         if reason:
@@ -150,7 +153,7 @@ class _Reader:
     def listing(self) -> FolderListing:
         unused = [name for number, name in enumerate(self.names) if number not in self.rows]
         if self.twice:
-            self.notes.append(f"{counted(self.twice, 'row')} of {self.table.name} repeat another")
+            self.notes.append(f"{counted(self.twice, 'row')} of {self.source.name} repeat another")
         self.notes.append(
             f"{counted(len(self.rows), 'image')} of {self.root} with a row, {len(unused):,} without"
             + f", not used: {listed(unused, most=3)}" * bool(unused)
@@ -165,11 +168,11 @@ class _Reader:
         classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
         listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
         groups = [group[name] for name in listing.names] if self.data.group else []
-        return dataclasses.replace(listing, table=self.table, groups=groups)
+        return dataclasses.replace(listing, table=self.source, groups=groups)
 
     def _class_names(self, labels: set[str]) -> dict[str, str]:
         """Return the name of each class: from a JSON file next to the table that names all class numbers, if any."""
-        for path in sorted(self.table.parent.glob("*.json")) if all(map(str.isdecimal, labels)) else ():
+        for path in sorted(self.source.parent.glob("*.json")) if all(map(str.isdecimal, labels)) else ():
             try:
                 content = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size < 1 << 20 else None
             except (OSError, ValueError, RecursionError):  # another kind of file
@@ -199,7 +202,12 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
     """Return part and path of each table, the training table first, and notes on unread tables."""
     if root.is_file():
         return [("", root)], []
-    present = sorted(path for path in root.iterdir() if path.is_file() and tables.suffix(path) in datasets.TABLES)
+    present = _in(root)
+    if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table
+        folders = [(part[0], root / name) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
+        inner = [(part, path) for part, folder in folders for path in _in(folder)]
+        if "train" in dict(inner) and len(inner) == len(dict(inner)):
+            return sorted(inner, key=lambda each: each[0] != "train"), []
     named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]
     chosen = [(part, path) for (part, rest), path in named if rest in _FILLERS]
     if "train" not in dict(chosen):
@@ -209,6 +217,10 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
         raise ZooError(f"{root} {text}", "Name one with image and class in each row: data.root=FILE")
     unused = [path.name for path in present if path not in [table for _, table in chosen]]
     return sorted(chosen, key=lambda each: each[0] != "train"), [f"Not read: {listed(unused)}"] * bool(unused)
+
+
+def _in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if tables.suffix(path) in datasets.TABLES and path.is_file())
 
 
 def _are_same(folder: str, wanted: str) -> bool:

@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import shlex
 from pathlib import Path
 
 from zoo.core import console
@@ -21,14 +22,8 @@ _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
 # Folders that operating systems and storage devices create next to the user's.
 OF_SYSTEMS = (
-    "__macosx",
-    "@eadir",
-    "$recycle.bin",
-    "system volume information",
-    "lost+found",
-    "#recycle",
-    "#snapshot",
-)
+    "__macosx", "@eadir", "$recycle.bin", "system volume information", "lost+found", "#recycle", "#snapshot",
+)  # fmt: skip
 # Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
@@ -152,7 +147,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             "data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as data.root={path / folders[0]}. Parts: rename them to "
-            "train and test (or val). Classes: add data.layout=classes.",
+            "train and test (or val). Patients: write a table of images and classes (data=image_table, with "
+            "data.group). Classes: add data.layout=classes.",
         )
 
 
@@ -189,8 +185,10 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
     likely = [file for file in files if not PROSE.match(file.name)]
-    likely.sort(key=lambda file: (_TABLES.index(file.suffix.lower()), file.name.lower().startswith("test")))
+    likely.sort(key=lambda file: (_TABLES.index(file.suffix.lower()), "test" in str(file.relative_to(path)).lower()))
     if likely and (command := datasets.table_remedy(likely[0])):
+        if likely[0].parent != path and part_of(likely[0].parent.name):  # each part has its table
+            command = command.replace(shlex.quote(str(likely[0])), shlex.quote(str(path)))
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     return f"{begin} are not read from {likely[0].relative_to(path).as_posix()}{end}" if likely else ""
 

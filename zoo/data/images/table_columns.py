@@ -10,11 +10,11 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
+from zoo.data.text import tables
 
 _LABELS = re.compile(r"labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y")
 _PARTS = ("split", "dataset", "subset", "part")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
-_LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
@@ -84,7 +84,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
             f"Columns: {listed(first)}; a row: {listed(column[0] for column in columns)}",
-            "Give the folder of the images with data.images=DIR, or set data.image_column=NAME.",
+            "Give the folder that directly contains these files with data.images=DIR, or set data.image_column=NAME.",
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
     if any(layout[place] != layout[same[0]] for place in same):
@@ -171,22 +171,12 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
                 f"{row}",
                 f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
             )
-    several = "" if asked else _several(set(cells))
+    several = "" if asked else tables.several_labels(set(cells))
     if several:
         raise ZooError(
             f"{path}: column {name} holds several labels for an image, such as {several!r}; a row: {row}",
             f"{NOT_YET} Each combination as a class: data.label_column={shlex.quote(name)}",
         )
-
-
-def _several(cells: set[str]) -> str:
-    """Return a cell with several labels, or an empty text: a list, or words that are labels or recur."""
-    for split in (re.compile(r"\s*,\s*").split, str.split):
-        joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
-        pieces = {piece for cell in cells for piece in split(cell)}
-        if joined and (len(cells) > 2 * len(pieces) or all(cells.issuperset(each) for each in joined.values())):
-            return next(iter(joined))
-    return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
 
 
 def _ambiguous(path: Path, key: str, names: list[str], what: str) -> ZooError:

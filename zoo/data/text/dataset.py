@@ -20,7 +20,7 @@ from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tokenization
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 4
+CACHE_VERSION = 5
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -100,7 +100,8 @@ def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
         return _cached(row, source.sha256, source.text, lambda _: _labelled(row, read(), vocabulary), vocabulary)
     path = files.data_root(row.root, "a text file")
     if not path.is_file():
-        raise ZooError(f"data.root={row.root} is a folder", "data=text_file takes one text file.")
+        remedy = f"data=text_file takes one text file. Join several: cat {path}/*.txt > all.txt"
+        raise ZooError(f"data.root={row.root} is a folder", remedy)
     return _cached(
         row, file_sha256(path), str(row.root), lambda part: _one_text(row, path, vocabulary, part), vocabulary
     )
@@ -193,10 +194,7 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
     first = next(iter(read()))
-    if foreign_formats.is_json_lines(first) or foreign_formats.is_markup(first):
-        what = (
-            "XML or HTML: its tags" if foreign_formats.is_markup(first) else "JSON lines: names and quotation marks"
-        )
+    if what := foreign_formats.markup(first):
         notes.append(f"{path} is {what} are learned as text")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from zoo.core import formats
 from zoo.core.errors import ZooError
 from zoo.core.files import files_below, storage_error
 from zoo.core.paths import existing_input
@@ -136,17 +137,20 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
                     raise ZooError(
                         f"{archive} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones."
                     )
-                content = opened.extractfile(member) if member.isfile() else None
-                if content is not None and member.name.lower().endswith(suffix) and not _hidden(parts):
+                hidden = any(part.startswith(".") for part in parts)
+                content = opened.extractfile(member) if member.isfile() and not hidden else None
+                if content is not None and member.name.lower().endswith(suffix):
                     yield parts, content.read()
     except _DAMAGE as error:
-        raise ZooError(f"The archive {archive} is damaged or is none: {error}", "Download it again.") from error
+        with archive.open("rb") as stream:
+            head = stream.read(formats.HEAD_BYTES)
+        if (kind := formats.find(head=head, use="texts")) and not kind.about.startswith("an archive"):
+            foreign_formats.refuse_content(head, str(archive), "a folder or a tar archive")
+        remedy = "Download it again. A table is read by data=text_table."
+        message = f"The archive {archive} is damaged or is none: {str(error).splitlines()[0]}"
+        raise ZooError(message, remedy) from error
     except OSError as error:
         raise storage_error("read", archive, error) from error
-
-
-def _hidden(parts: tuple[str, ...]) -> bool:
-    return any(part.startswith(".") for part in parts)
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> tuple[str, ...]:

@@ -1,41 +1,33 @@
 """Recognize files that are not text tables by their first bytes, and explain how to convert them."""
 
 import json
+import re
 from pathlib import Path
 
+from zoo.core import formats
 from zoo.core.errors import ZooError
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
-_SHEET = "Save the sheet as CSV (UTF-8) in the program that wrote it."
-_PICTURE = ("an image", "Give texts; data=folder trains with images.")
-_BEGINNINGS = {
-    b"PK\x03\x04": ("a workbook, a document or a zip archive", f"Unpack it, or save it as text. {_SHEET}"),
-    b"\xd0\xcf\x11\xe0": ("a workbook or document of Microsoft Office", f"Save it as text. {_SHEET}"),
-    b"\x1f\x8b": ("an archive or a file packed by gzip", "Unpack it. The name of one packed text ends in .gz."),
-    b"PAR1": ("a Parquet file", _PANDAS.format(call="read_parquet('FILE')")),
-    b"ARROW1": ("an Arrow file", _PANDAS.format(call="read_feather('FILE')")),
-    b"SQLite format 3": ("an SQLite data base", "Export the table as CSV."),
-    b"%PDF": ("a PDF", "Convert it to text, such as with pdftotext."),
-    b"{\\rtf": ("an RTF document", "Save it as text."),
-    b"\x89PNG": _PICTURE,
-    b"\xff\xd8\xff": _PICTURE,
-    b"GIF8": _PICTURE,
-    b"II*\0": _PICTURE,
-    b"MM\0*": _PICTURE,
-}
+# The last column of a file with a label for each word (CoNLL).
+_OF_WORDS = re.compile(r"\S+(?:[ \t]+\S+)*[ \t]+(?:O|[BIES]-\w+)")
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:
-    for mark, (kind, remedy) in _BEGINNINGS.items():
-        if content.startswith(mark):
-            raise ZooError(f"{name} is {kind}, not {wanted}", remedy)
+    if kind := formats.find(head=content[: formats.HEAD_BYTES], use="texts"):
+        raise ZooError(f"{name} is {kind.about}, not {wanted}", kind.remedies["texts"])
 
 
 def refuse_markup(path: Path, text: str) -> None:
     """Raise an error if a text is JSON, JSON lines, XML or HTML."""
     start = text[: 1 << 16].lstrip()
-    if is_markup(start):
-        raise ZooError(f"{path} is XML or HTML, not a table", "Write its texts and labels into a CSV file.")
+    csv_file = "Write its texts and labels into a CSV file."
+    if is_markup(start) or (re.match(r"<[A-Za-z]", start) and text.rstrip().endswith(">")):
+        raise ZooError(f"{path} is XML or HTML, not a table", csv_file)
+    if (kind := formats.find(path.name)) and kind.about == "YAML":
+        raise ZooError(f"{path} is YAML, not a table", csv_file)
+    words = [line for line in start.splitlines()[:-1] if line.strip()]
+    if len(words) > 9 and sum(map(bool, map(_OF_WORDS.fullmatch, words))) > 0.9 * len(words):
+        raise ZooError(f"{path} has a label for each word (CoNLL): words are not classified, only texts", csv_file)
     if start[:1] not in ("{", "["):
         return
     by_line = is_json_lines(start)
@@ -47,6 +39,14 @@ def refuse_markup(path: Path, text: str) -> None:
 
 def is_markup(text: str) -> bool:
     return text.lstrip()[:5].lower() in ("<?xml", "<!doc", "<html")
+
+
+def markup(text: str) -> str:
+    """Return what would be learned of a text that is XML, HTML or JSON, to precede "are"; empty for plain text."""
+    if is_markup(text):
+        return "XML or HTML: its tags"
+    is_json = is_json_lines(text) or re.match(r'\s*[\[{]\s*"', text)
+    return "JSON: names and quotation marks" if is_json else ""
 
 
 def is_json_lines(text: str) -> bool:

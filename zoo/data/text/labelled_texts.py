@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.core.paths import refuse_unspellable
-from zoo.data.text import tokenization
+from zoo.data.text import tables, tokenization
 
 PARTS = ("train", "test")
 MOST_CLASSES = 1000
@@ -71,6 +71,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     class_names = sorted(set(names))
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
+    if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
+        remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
     numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(
         [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
@@ -80,10 +82,10 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
 
 def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
     for part, name, text, where in rows:
-        if name.strip():
+        if row.name != "text_table" or not tables.is_missing(name):
             yield part, name.strip(), text, where
         else:
-            remarks.skipped.append((where, "the label is empty"))
+            remarks.skipped.append((where, f"the label is {name.strip() or 'empty'}"))
         if row.strict and remarks.skipped:
             return
 

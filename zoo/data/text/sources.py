@@ -11,15 +11,12 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256
+from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
-from zoo.data.text import labelled_texts, tables
+from zoo.data.text import foreign_formats, labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
 SUFFIX = ".txt"
-# Names of files about a data set.
-_PROSE = re.compile(r"read.?me|licen[sc]e|copying|changelog", re.IGNORECASE)
-# Names of a third part that some sets have.
-_THIRD = ("dev", "val", "valid", "validation")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,26 +68,39 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
-    count, others = 0, Counter[str]()
+    count, others, unread, places = 0, Counter[str](), set[str](), dict[str, set[str]]()
     wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
-        part = _part(parts[-3]) if len(parts) > 2 else ""
-        if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
+        part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
+        if part == "validation":
+            unread.add("/".join(parts[:-2]))
+        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1
+            places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
+            if count == 1 and (what := foreign_formats.markup(text)):
+                remarks.notes.append(f"{where} is {what} are learned as text")
             yield part, parts[-2], text, where
+    if unread and not any("" in each for each in places.values()):
+        raise ZooError(f"{root} has {listed(sorted(unread))}, but no folder train", "Add the texts to train with.")
+    if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
+        raise ZooError(
+            f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
+            "Move the texts of all shares of a class into one folder: CLASS/NAME.txt.",
+        )
+    remarks.notes += [
+        f"Not read: {name}; data.validation is taken from the training texts" for name in sorted(unread)
+    ]
+    deep = [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]
+    if deep:
+        remarks.notes.append(f"Folders of one name are one class: {listed(deep, '; ', most=3)}")
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
         if row.encoding == "auto":
             remarks.notes.append(f"{others[name]:,} of {count:,} files are not UTF-8 and were read as {name}")
-
-
-def _part(folder: str) -> str:
-    folder = folder.lower()
-    return next((part for part in PARTS if folder == part or folder.endswith((f"-{part}", f"_{part}"))), "")
 
 
 def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Row]], notes: list[str]) -> TextSource:
@@ -108,16 +118,21 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
     if not root.is_dir():
         return [("", "", root)], []
-    stems = sorted((path.name.partition(".")[0].lower(), path) for path in root.iterdir() if path.is_file())
-    parts = [(part, "", path) for part in PARTS for stem, path in stems if stem == part]
-    if [part for part, _, _ in parts] != list(PARTS):
-        names = listed(path.name for _, path in stems) or "no file"
+    files = sorted(path for path in root.iterdir() if path.is_file())
+    named = [(part[0], path) for path in files if (part := set_parts.part_of(path.name.partition(".")[0]))]
+    exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
+    for some in (exact, named):
+        parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
+        if [part for part, _, _ in parts] == list(PARTS):
+            break
+    else:
+        names = listed(path.name for path in files) or "no file"
         raise ZooError(
             f"{root} does not hold one train and one test table, but {names}",
             "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels. "
             "Join tables of one class each into one, with a column of the class.",
         )
-    left = [path.name for stem, path in stems if stem in _THIRD]
+    left = [path.name for part, path in named if part == "validation"]
     return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []
 
 
@@ -164,7 +179,7 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
 def _likely_class_files(root: Path) -> list[str]:
     """List the files ending in .txt or, without any, those that differ only after their first dot."""
     names = sorted(path.name for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
-    texts = [name for name in names if name.endswith(SUFFIX) and not _PROSE.match(name)]
+    texts = [name for name in names if name.endswith(SUFFIX) and not set_parts.PROSE.match(name)]
     stems = [stem for stem, count in Counter(name.partition(".")[0] for name in names).items() if count > 1]
     return texts or ([name for name in names if name.partition(".")[0] == stems[0]] if len(stems) == 1 else [])
 

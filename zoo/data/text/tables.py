@@ -20,6 +20,8 @@ _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 # Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
+# Cells that are lists of labels.
+_LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
 # A setting, and the name or number of the column in it.
 Column = tuple[str, str]
 
@@ -177,3 +179,17 @@ def _trimmed(cells: list[str], width: int) -> list[str]:
         return cells
     used = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
     return cells[: max(used, width)]
+
+
+def several_labels(cells: set[str]) -> str:
+    """Return a cell with several labels, or an empty text: a list, or words that are labels or recur."""
+    for split in (re.compile(r"\s*,\s*").split, str.split):
+        joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
+        pieces = {piece for cell in cells for piece in split(cell)}
+        if joined and (len(cells) > 2 * len(pieces) or all(cells.issuperset(each) for each in joined.values())):
+            return next(iter(joined))
+    return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
+
+
+def is_missing(label: str) -> bool:
+    return label.strip().lower() in ("", "nan", "<na>", "#n/a", "null")

@@ -107,12 +107,12 @@ def _row(what: str, taken: list[float]) -> Row:
 
 def sentences(rows: list[Row]) -> Iterator[str]:
     for row in rows:
-        promise = "" if row["limit_s"] is None else f", promised {row['limit_s']} s: {_verdict(row)}"
+        promise = (
+            ""
+            if row["limit_s"] is None
+            else f", promised {row['limit_s']} s: {'kept' if row['kept'] else 'NOT KEPT'}"
+        )
         yield f"{row['what']}: {row['median_s']:.3f} s ({row['q1_s']:.3f} to {row['q3_s']:.3f}){promise}"
-
-
-def _verdict(row: Row) -> str:
-    return "kept" if row["kept"] else "NOT KEPT"
 
 
 BENCH = Command("bench", "startup", "bench_startup", StartupConfig, bench)

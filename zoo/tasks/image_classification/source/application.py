@@ -121,7 +121,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         chosen = pretrained.choose(settings.weights, settings.model, checksum=settings.weights_checksum)
     if chosen is None:
         arguments["weights"] = settings.weights
-    count = list(_shapes(chosen.npz).values())[-1][-1] if chosen else 1000
+    count = _classes(chosen.npz) if chosen else 1000
     names = class_names.choose(settings.classes, chosen.path if chosen else Path(), count, chosen is None)
     scaling = predict_photos.SCALES.get(str(settings.scale))
     model = {"name": name, "args": arguments | {"classes": count} | ({"normalise": scaling} if scaling else {})}
@@ -134,6 +134,6 @@ def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> 
     raise published.in_color(str(context.settings.model["name"]), dataset)
 
 
-def _shapes(npz: Path) -> dict[str, tuple[int, ...]]:
+def _classes(npz: Path) -> int:
     with np.load(npz, allow_pickle=False) as stored:
-        return {name: stored[name].shape for name in stored.files}
+        return int(stored[stored.files[-1]].shape[-1])

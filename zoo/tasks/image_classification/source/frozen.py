@@ -56,7 +56,12 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         "classes": len(names) or None, "channels": channels, "normalise": (mean, scale), "frozen": True,
         "output": settings.model["output"],
     }  # fmt: skip
-    record = {"source": str(path), "file": str(path), "sha256": file_sha256(_content(path)), "kind": kind.word}
+    record = {
+        "source": str(path),
+        "file": str(path),
+        "sha256": file_sha256(path / "saved_model.pb" if path.is_dir() else path),
+        "kind": kind.word,
+    }
     what = "features" if settings.wants_features else f"{len(names)} classes"
     console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
     request = {"name": path.name, "args": arguments, "saved": str(path)}
@@ -66,10 +71,6 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
     """Return the network, which accepts images of one size."""
     return classifier(context)
-
-
-def _content(path: Path) -> Path:
-    return path / "saved_model.pb" if path.is_dir() else path
 
 
 def _facts(path: Path) -> Json:

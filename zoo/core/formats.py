@@ -1,0 +1,52 @@
+"""Name the format of a file that a command cannot use, and what to do with it: the rows of ``formats.yaml``."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zoo.core import schema
+
+# Length of the first bytes that show every format.
+HEAD_BYTES = 512
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Format:
+    """A format: what a file is, remedies by ``images``, ``texts`` and ``models``, and what names and heads it has."""
+
+    about: str
+    remedies: Mapping[str, str]
+    name: "re.Pattern[str] | None"
+    head: "re.Pattern[bytes] | None"
+
+
+@functools.cache
+def content() -> Any:
+    """Return ``formats.yaml``."""
+    return schema.read_yaml(Path(__file__).with_suffix(".yaml"))
+
+
+@functools.cache
+def rows() -> tuple[Format, ...]:
+    """Return all formats, the most telling first."""
+    return tuple(
+        Format(
+            row["about"],
+            content()["groups"][row["do"]],
+            re.compile(row["name"]) if "name" in row else None,
+            re.compile(row["head"].encode("latin-1"), re.DOTALL) if "head" in row else None,
+        )
+        for row in content()["formats"]
+    )
+
+
+def find(name: str = "", head: bytes = b"", use: str = "") -> Format | None:
+    """Return the first format of a name or of first bytes, with a remedy for ``use`` if one is named."""
+    for row in rows():
+        fits = (name and row.name and row.name.search(name.lower())) or (head and row.head and row.head.match(head))
+        if fits and (not use or use in row.remedies):
+            return row
+    return None
