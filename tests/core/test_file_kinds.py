@@ -128,3 +128,31 @@ def test_the_content_of_an_unknown_file_is_not_shown(tmp_path: Path) -> None:
 def test_a_numpy_array_is_not_weights(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(3))
     assert file_kinds.of(tmp_path / "x.npy").word == "array"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.gguf", b"GGUF\x03\0\0\0", "a GGUF file of llama.cpp"),
+        ("a", b"\x08\x01\x12\x02\x0a\x00\xa2\x1f\x00", "neither HDF5"),  # Core ML
+        ("a.mlmodel", b"\x08\x01\x12\x02\x0a\x00\xa2\x1f\x00", "a Core ML model"),
+        ("saved_model.pb", b"\x08\x01\x12\x02\x0a\x00", "the graph of a SavedModel"),
+        ("yolo.weights", b"\0\0\0\0\2\0", "a Darknet model"),
+        ("m.xml", b'<?xml version="1.0"?>\n<net name="m">', "an OpenVINO model"),
+        ("m.ckpt-1.index", b"\0\1", "a checkpoint of TensorFlow"),
+        ("m.tar", bytes(257) + b"ustar", "an archive"),
+        ("m.h5", b"\x89PNG\r\n\x1a\n", "an image"),
+    ],
+)
+def test_models_of_other_programs_are_named(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert file_kinds.of(tmp_path / name).refusal("model").message.startswith(f"{tmp_path / name} is {words}")
+    assert file_kinds.of(tmp_path / name).refusal("model").remedy
+
+
+def test_a_folder_of_another_program_is_named_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps({}))
+    error = file_kinds.of(tmp_path).refusal("model")
+    assert error.message.startswith(f"{tmp_path}/pytorch_model.bin is a Python pickle")
+    assert "safetensors" in error.remedy

@@ -49,10 +49,8 @@ class FileKind:
 
     @property
     def about(self) -> str:
-        if self.known:
-            return self.known.about
         inner = f" that contains {self.detail}" if self.detail and self.inside else self.detail
-        return formats.content()["models"][self.word]["about"] + inner
+        return self.known.about if self.known else f"{formats.content()['models'][self.word]['about']}{inner}"
 
     def refusal(self, setting: str) -> ZooError:
         """Return the error for ``model=`` or ``weights=`` that names a file which the setting does not take."""
@@ -97,9 +95,8 @@ def of(path: Path) -> FileKind:
             word = "unknown" if max(fields, default=0) >= _CORE_ML else word
         if word in ("unknown", "xml"):
             text = "; it is text" if word == "unknown" and head.isascii() and b"\0" not in head else ""
-            return FileKind(
-                path, word, detail=text, known=formats.find(head=head) or formats.find(path.name, use="models")
-            )
+            known = formats.find(head=head) or formats.find(path.name, use="models")
+            return FileKind(path, word, detail=text, known=known)
         return _of_archive(path) if word == "zip" else FileKind(path, word)
     except OSError as error:
         raise storage_error("read", path, error) from error

@@ -10,19 +10,13 @@ from dataclasses import replace
 from zoo.weights.formats import Arrays, Weights, natural
 
 _OURS = {
-    "self_attn.in_proj_weight": "attention_kernel",
-    "self_attn.in_proj_bias": "attention_bias",
-    "self_attn.out_proj.weight": "output_kernel",
-    "self_attn.out_proj.bias": "output_bias",
-    "norm1.weight": "norm1_gamma",
-    "norm1.bias": "norm1_beta",
-    "linear1.weight": "inner_kernel",
-    "linear1.bias": "inner_bias",
-    "linear2.weight": "outer_kernel",
-    "linear2.bias": "outer_bias",
-    "norm2.weight": "norm2_gamma",
-    "norm2.bias": "norm2_beta",
-}
+    "self_attn.in_proj_weight": "attention_kernel", "self_attn.in_proj_bias": "attention_bias",
+    "self_attn.out_proj.weight": "output_kernel", "self_attn.out_proj.bias": "output_bias",
+    "norm1.weight": "norm1_gamma", "norm1.bias": "norm1_beta",
+    "linear1.weight": "inner_kernel", "linear1.bias": "inner_bias",
+    "linear2.weight": "outer_kernel", "linear2.bias": "outer_bias",
+    "norm2.weight": "norm2_gamma", "norm2.bias": "norm2_beta",
+}  # fmt: skip
 _THEIRS = {ours: theirs for theirs, ours in _OURS.items()}
 _LAST = {"weight": "gamma", "bias": "beta"}
 _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_weight")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
-from zoo.data.images import folder_dataset, image_table
+from zoo.data.images import folder_dataset, folder_scan, image_table
 from zoo.data.images.folder_scan import FolderListing
 
 
@@ -390,3 +390,19 @@ def test_linked_images_are_used_as_in_folders(tmp_path: Path) -> None:
         os.symlink(tmp_path / "store" / f"{number}.png", tmp_path / "images" / f"{number}.png")
     listing = scan(write(tmp_path / "images" / "t.csv", "image,label", *rows("{}.png,a", "{}.png,b", count=4)))
     assert listing.names == ["0.png", "2.png", "1.png", "3.png"]
+
+
+def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
+    """Folders of Hugging Face and Roboflow, which repeat names of images."""
+    for part in ("train", "valid", "test"):
+        lay(tmp_path / part, *(f"{number}.jpg" for number in range(6)))
+        write(tmp_path / part / "metadata.csv", "file_name,label", *rows("{}.jpg,cat", "{}.jpg,dog"))
+    write(tmp_path / "README.roboflow.txt", "About.")
+    listing = scan(tmp_path)
+    assert parts(listing)["train/1.jpg"] == "train"
+    assert parts(listing)["valid/1.jpg"] == "validation"
+    assert classes(listing)["test/1.jpg"] == "dog"
+    assert len(listing.names) == 18
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy

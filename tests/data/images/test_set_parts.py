@@ -279,3 +279,35 @@ def test_parts_of_unsorted_images_further_down_are_not_recommended(tmp_path: Pat
         folder_scan.scan(str(tmp_path))
     assert "Read the labels with `data=image_table data.root=" in caught.value.remedy
     assert "label_train.csv" in caught.value.remedy
+
+
+def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -> None:
+    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "b/bank/1.png")
+    with pytest.raises(ZooError, match="such as a/abbey: either may be the classes") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "data.layout=classes" in caught.value.remedy
+    assert f"cp -r {tmp_path}/a/* FOLDER" in caught.value.remedy
+    assert folder_scan.scan(str(tmp_path), "classes").class_names == ["a", "b"]
+    assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
+
+
+def test_a_table_next_to_the_classes_is_named(tmp_path: Path) -> None:
+    lay(tmp_path, "p1/1.png", "p2/1.png")
+    (tmp_path / "clinical.csv").write_text("patient,diagnosis\np1,well\n")
+    note = f"Not used: clinical.csv. Read its labels with `data=image_table data.root={tmp_path}/clinical.csv`"
+    assert note in folder_scan.scan(str(tmp_path)).notes
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    for name, words in (
+        ("set.zip", "an archive, not a folder\nUnpack it"),
+        ("x.NII.gz", "a medical image"),
+        ("a.mp3", "a sound"),
+    ):
+        (tmp_path / name).write_bytes(b"content")
+        with pytest.raises(ZooError) as caught:
+            folder_scan.scan(str(tmp_path / name))
+        assert f"data.root={tmp_path / name} is {words}" in str(caught.value)
+    lay(tmp_path, "1.png")
+    with pytest.raises(ZooError, match=r"1.png is an image, not a folder"):
+        folder_scan.scan(str(tmp_path / "1.png"))

@@ -70,7 +70,7 @@ def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict
     assert words in caught.value.message
 
 
-@pytest.mark.parametrize(("content", "kind"), [(b"%PDF-1.4 plain", "a PDF"), (b"{\\rtf1 text}", "an RTF document")])
+@pytest.mark.parametrize(("content", "kind"), [(b"%PDF-1.4 plain", "a PDF document"), (b"{\\rtf1 text}", "an RTF document")])
 def test_documents_are_not_read_as_texts(tmp_path: Path, content: bytes, kind: str) -> None:
     root = folder(tmp_path, {"a/1.doc": "x", "b/1.doc": "y"})
     (root / "b/1.doc").write_bytes(content)
@@ -249,3 +249,53 @@ def test_files_of_one_stem_are_classes_where_none_ends_in_txt(tmp_path: Path) ->
     root = folder(tmp_path, {"rt-polarity.pos": "fine\n", "rt-polarity.neg": "dull\n", "README": "about"})
     texts = sources.source_of(row("text_lines", root)).read()
     assert (texts.texts, texts.class_names, len(texts.notes)) == (["dull", "fine"], ["neg", "pos"], 2)
+
+
+def test_parts_have_many_names_and_a_validation_part_is_not_read(tmp_path: Path) -> None:
+    texts = {f"{part}/{name}/{number}.txt": f"{name} {part} {number}" for part in ("Training", "validation", "Test")
+             for name in ("pos", "neg") for number in range(2)}  # fmt: skip
+    result = sources.source_of(row("text_folder", folder(tmp_path / "a", texts))).read()
+    assert result.parts == ["test"] * 4 + ["train"] * 4
+    assert result.notes == ["Not read: validation; data.validation is taken from the training texts"]
+    with pytest.raises(ZooError, match="has dev, but no folder train"):
+        sources.source_of(row("text_folder", folder(tmp_path / "b", {"dev/pos/1.txt": "fine"}))).read()
+
+
+def test_shares_are_not_classes_and_folders_of_one_name_are_one_class(tmp_path: Path) -> None:
+    shares = {f"{name}/fold{fold}/{number}.txt": "fine" for name in ("true", "fake") for fold in (1, 2)
+              for number in range(3)}  # fmt: skip
+    with pytest.raises(ZooError, match="fold1, fold2, are shares of a set and not classes"):
+        sources.source_of(row("text_folder", folder(tmp_path / "a", shares))).read()
+    moved = {f"fold{fold}/{name}/1.html": "<html>fine" for name in ("true", "fake") for fold in (1, 2)}
+    notes = sources.source_of(row("text_folder", folder(tmp_path / "b", moved))).read().notes
+    assert "1.html is XML or HTML: its tags are learned as text" in notes[0]
+    assert notes[1].startswith("Folders of one name are one class: fake: fold1/fake, fold2/fake")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.txt", "EU NNP B-ORG\nrejects VBZ O\n\n" * 9, "has a label for each word"),
+        ("nlu.yml", 'version: "3.1"\nnlu:\n', "is YAML"),
+        ("a.csv", "<texts>\n<text>fine</text></texts>\n", "is XML"),
+        ("a.csv", "text,label\n" + "fine,NaN\nbad,1\n" * 9, "9 times the label is NaN"),
+    ],
+)
+def test_what_is_not_a_table_of_texts_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ZooError, match=words):
+        sources.source_of(row("text_table", tmp_path / name)).read()
+
+
+def test_lists_of_labels_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n" + "fine,['a']\nbad,['b']\n" * 9)
+    notes = sources.source_of(row("text_table", tmp_path / "a.csv")).read().notes
+    assert "A label such as \"['a']\" may be several: each combination is a class" in notes
+
+
+def test_tables_of_parts_have_longer_names(tmp_path: Path) -> None:
+    for name in ("train_data.csv", "test_data.csv"):
+        (tmp_path / name).write_text("text,label\n" + "fine,1\nbad,0\n" * 9)
+    result = sources.source_of(row("text_table", tmp_path)).read()
+    assert result.parts is not None
+    assert result.parts.count("train") == 18

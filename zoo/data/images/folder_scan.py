@@ -163,10 +163,7 @@ def assembled(
 
 
 def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
-    """Yield sentences on images and tables next to class folders, and on folders within them.
-
-    Raise an error if all images are in folders within class folders, several in each.
-    """
+    """Yield sentences on what is next to class folders and in them; raise an error if only folders are in them."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:

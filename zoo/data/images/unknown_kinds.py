@@ -13,7 +13,6 @@ _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
 # What users write for a camera, or for a stream of images.
 _CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
-USE = "images"
 
 
 def frames_of(name: str) -> str:
@@ -38,9 +37,11 @@ def instead(folder: Path) -> tuple[str, str] | None:
     names = list(itertools.islice(files_below(folder, lambda *_: None), 200))
     if not names:
         return None
-    known = {kind: name for name in reversed(names) if (kind := formats.find(name, use=USE))}
+    known = {kind: name for name in reversed(names) if (kind := formats.find(name, use="images"))}
     kind = next((row for row in formats.rows() if row in known), None)
-    about, remedy = (kind.about, kind.remedies[USE]) if kind else ("not an image", "Write each image as a PNG file.")
+    about, remedy = (
+        (kind.about, kind.remedies["images"]) if kind else ("not an image", "Write each image as a PNG file.")
+    )
     return f", but files such as {known[kind] if kind else names[0]}, which is {about}", remedy
 
 
@@ -48,8 +49,8 @@ def of_file(path: Path) -> tuple[str, str]:
     """Return what a file is that was named in place of a folder of images, and what to do."""
     if begins_like(path, "an image"):
         return "is an image, not a folder", "Give the folder that contains the folders of the classes."
-    kind = formats.find(path.name, use=USE)
-    return (f"is {kind.about}, not a folder", kind.remedies[USE]) if kind else ("is a file", "")
+    kind = formats.find(path.name, use="images")
+    return (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
 
 
 def begins_like(path: str | Path, about: str) -> bool:

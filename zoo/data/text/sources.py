@@ -92,11 +92,9 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
             "Move the texts of all shares of a class into one folder: CLASS/NAME.txt.",
         )
-    remarks.notes += [
-        f"Not read: {name}; data.validation is taken from the training texts" for name in sorted(unread)
-    ]
-    deep = [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]
-    if deep:
+    if unread:
+        remarks.notes.append(f"Not read: {listed(sorted(unread))}; data.validation is taken from the training texts")
+    if deep := [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]:
         remarks.notes.append(f"Folders of one name are one class: {listed(deep, '; ', most=3)}")
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
         if row.encoding == "auto":
@@ -121,11 +119,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     files = sorted(path for path in root.iterdir() if path.is_file())
     named = [(part[0], path) for path in files if (part := set_parts.part_of(path.name.partition(".")[0]))]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
-    for some in (exact, named):
-        parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
-        if [part for part, _, _ in parts] == list(PARTS):
-            break
-    else:
+    some = exact if {part for part, _ in exact} >= set(PARTS) else named
+    parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
+    if [part for part, _, _ in parts] != list(PARTS):
         names = listed(path.name for path in files) or "no file"
         raise ZooError(
             f"{root} does not hold one train and one test table, but {names}",
