@@ -70,7 +70,9 @@ def test_folders_that_make_no_classifier_are_refused(tmp_path: Path, files: dict
     assert words in caught.value.message
 
 
-@pytest.mark.parametrize(("content", "kind"), [(b"%PDF-1.4 plain", "a PDF document"), (b"{\\rtf1 text}", "an RTF document")])
+@pytest.mark.parametrize(
+    ("content", "kind"), [(b"%PDF-1.4 plain", "a PDF document"), (b"{\\rtf1 text}", "an RTF document")]
+)
 def test_documents_are_not_read_as_texts(tmp_path: Path, content: bytes, kind: str) -> None:
     root = folder(tmp_path, {"a/1.doc": "x", "b/1.doc": "y"})
     (root / "b/1.doc").write_bytes(content)

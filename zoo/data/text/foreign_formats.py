@@ -45,8 +45,8 @@ def markup(text: str) -> str:
     """Return what would be learned of a text that is XML, HTML or JSON, to precede "are"; empty for plain text."""
     if is_markup(text):
         return "XML or HTML: its tags"
-    is_json = is_json_lines(text) or re.match(r'\s*[\[{]\s*"', text)
-    return "JSON: names and quotation marks" if is_json else ""
+    kind = "JSON lines" if is_json_lines(text) else "JSON" if re.match(r'\s*[\[{]\s*"', text) else ""
+    return f"{kind}: names and quotation marks" if kind else ""
 
 
 def is_json_lines(text: str) -> bool:
