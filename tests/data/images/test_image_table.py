@@ -406,3 +406,10 @@ def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
+
+
+def test_classes_of_several_words_after_a_blank(tmp_path: Path) -> None:
+    """FGVC-Aircraft."""
+    lay(tmp_path, *(f"00{number}.jpg" for number in range(6)))
+    table = write(tmp_path / "images_family_train.txt", *rows("00{} A300", "00{} Boeing 707"))
+    assert scan(table).class_names == ["A300", "Boeing 707"]

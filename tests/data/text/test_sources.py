@@ -278,6 +278,8 @@ def test_shares_are_not_classes_and_folders_of_one_name_are_one_class(tmp_path: 
     ("name", "text", "words"),
     [
         ("a.txt", "EU NNP B-ORG\nrejects VBZ O\n\n" * 9, "has a label for each word"),
+        ("a.conllu", ("# sent_id = 1\n1\tThe" + "\t_" * 8 + "\n\n") * 9, "has a label for each word"),
+        ("a.json", '{"train": [["what", "greet"]],\n"val": []}\n', "is JSON"),
         ("nlu.yml", 'version: "3.1"\nnlu:\n', "is YAML"),
         ("a.csv", "<texts>\n<text>fine</text></texts>\n", "is XML"),
         ("a.csv", "text,label\n" + "fine,NaN\nbad,1\n" * 9, "9 times the label is NaN"),

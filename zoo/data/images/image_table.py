@@ -83,6 +83,8 @@ class _Reader:
             text = "\n".join(" ".join(line.split()) for line in files.lines(text))
             chosen = dialect.Dialect(" ", "none")
             shape = dialect.shape_of(chosen, text)
+            if shape.share < 1:  # the class is the rest of a line
+                chosen, shape = dialect.Dialect("space", "none"), dialect.Shape()
         width = max(shape.width, len(chosen.first(text)))
 
         def rows(header: bool) -> Iterator[tuple[int, list[str], str]]:

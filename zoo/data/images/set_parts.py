@@ -185,7 +185,9 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
     likely = [file for file in files if not PROSE.match(file.name)]
-    likely.sort(key=lambda file: (_TABLES.index(file.suffix.lower()), "test" in str(file.relative_to(path)).lower()))
+    likely.sort(
+        key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
+    )
     if likely and (command := datasets.table_remedy(likely[0])):
         if likely[0].parent != path and part_of(likely[0].parent.name):  # each part has its table
             command = command.replace(shlex.quote(str(likely[0])), shlex.quote(str(path)))

@@ -19,12 +19,9 @@ _WORDS = {
     "double": "quotes around texts",
     "backslash": "quotes around texts, backslashes before quotes within",
     "none": "quotes are plain signs",
-    "comma": "commas",
-    "tab": "tabs",
-    "semicolon": "semicolons",
-    "pipe": "pipes",
+    "comma": "commas", "tab": "tabs", "semicolon": "semicolons", "pipe": "pipes",
     "space": "the first blank of a line",
-}
+}  # fmt: skip
 _SAMPLE = 1 << 20
 # A delimiter gives at least this share of rows the same number of columns.
 _REGULAR = 0.5

@@ -9,7 +9,7 @@ from zoo.core.errors import ZooError
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 # The last column of a file with a label for each word (CoNLL).
-_OF_WORDS = re.compile(r"\S+(?:[ \t]+\S+)*[ \t]+(?:O|[BIES]-\w+)")
+_OF_WORDS = re.compile(r"\S+(?:[ \t]+\S+)*[ \t]+(?:O|[BIES]-\w+)|# .*|[\d.-]+(?:\t[^\t]+){9}")
 
 
 def refuse_content(content: bytes, name: str, wanted: str) -> None:
@@ -31,7 +31,7 @@ def refuse_markup(path: Path, text: str) -> None:
     if start[:1] not in ("{", "["):
         return
     by_line = is_json_lines(start)
-    if not by_line and (start[:1] == "{" or not start[1:].lstrip().startswith("{")):
+    if not by_line and not re.match(r'\{\s*"|\[\s*\{', start):
         return
     call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
     raise ZooError(f"{path} is JSON, not a table", _PANDAS.format(call=call))

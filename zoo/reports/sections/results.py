@@ -20,14 +20,10 @@ MOST_CLASSES = 40
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
-    "contact": "Input images with their predictions",
-    "sheet": "Content, style and result",
-    "losses": "Losses by step",
-    "content": "Content image",
-    "style": "Style image",
-    "result": "Result",
+    "contact": "Input images with their predictions", "sheet": "Content, style and result",
+    "losses": "Losses by step", "content": "Content image", "style": "Style image", "result": "Result",
     "progress": "Progress of the optimization",
-}
+}  # fmt: skip
 TEXTS = (".txt",)
 TITLES = {"train_s": "training time", "infer_s": "inference time", "total_s": "total time", "seconds": "total time"}
 Row = dict[str, str]
