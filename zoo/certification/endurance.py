@@ -62,15 +62,11 @@ def _killed_in_epoch(folder: Path, command: list[str]) -> int:
             raise ZooError(f"The training that was to be killed ended by itself: {said.strip()}")
         os.killpg(process.pid, signal.SIGKILL)  # without notice
         process.wait()
-    _wait_for_worker(log)
-    return _epochs(log)
-
-
-def _wait_for_worker(log: Path) -> None:
     size = -1
     while log.stat().st_size != size:
         size = log.stat().st_size
         time.sleep(1.0)
+    return _epochs(log)
 
 
 def _epochs(log: Path) -> int:

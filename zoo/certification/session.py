@@ -15,7 +15,7 @@ from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, STATE, C
 from zoo.certification.work import Findings, Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.core.files import locked, storage_error
+from zoo.core.files import locked, storage_errors
 from zoo.environments import machine, power
 from zoo.runs import folder as run_folder
 from zoo.runs import lifecycle, records
@@ -194,12 +194,10 @@ def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
 
 
 def _made(root: Path, name: str) -> Path:
-    try:
+    with storage_errors("write", root / name):
         root.mkdir(parents=True, exist_ok=True)
         folder = run_folder.first_free(root, name)
         (folder / "runs").mkdir()
-    except OSError as error:
-        raise storage_error("write", root / name, error) from error
     return folder
 
 

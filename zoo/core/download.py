@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from zoo.core import console, planning
 from zoo.core.errors import ZooError
-from zoo.core.files import FULL, file_digest, locked, remove, storage_error
+from zoo.core.files import FULL, file_digest, locked, remove, storage_error, storage_errors
 
 if TYPE_CHECKING:
     import requests
@@ -44,7 +44,13 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
         folder: created if missing.
         size: in bytes, if known; a mirror that announces or sends another size is skipped.
     """
-    _check_request(name, urls)
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise ZooError(f"{name!r} is not a bare file name", "Name the file without a folder.")
+    if not urls:
+        raise ZooError(f"No mirror is named for {name}", "Add at least one https address.")
+    for url in urls:
+        if not _permitted(url):
+            raise ZooError(f"The mirror {url!r} is not fetched from", "Mirrors must begin with https:// and a host.")
     target = folder / name
     if _intact(target, sha256):
         return target
@@ -69,22 +75,20 @@ def unreachable(url: str) -> str:
     return ""
 
 
+def noted(note: Path) -> str | None:
+    """Return the checksum in a file, or None if it does not exist."""
+    try:
+        return note.read_text(encoding="ascii").strip() if note.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise storage_error("read", note, error) from error
+
+
 def _kind(checksum: str) -> str:
     return "md5" if len(checksum) == 32 else "sha256"
 
 
 def _checksum(path: Path, like: str) -> str:
     return file_digest(path, _kind(like))
-
-
-def _check_request(name: str, urls: Sequence[str]) -> None:
-    if Path(name).name != name or name in ("", ".", ".."):
-        raise ZooError(f"{name!r} is not a bare file name", "Name the file without a folder.")
-    if not urls:
-        raise ZooError(f"No mirror is named for {name}", "Add at least one https address.")
-    for url in urls:
-        if not _permitted(url):
-            raise ZooError(f"The mirror {url!r} is not fetched from", "Mirrors must begin with https:// and a host.")
 
 
 def _permitted(url: str) -> bool:
@@ -97,12 +101,10 @@ def _permitted(url: str) -> bool:
 
 
 def _intact(path: Path, sha256: str | None) -> bool:
-    try:
+    with storage_errors("read", path):
         if path.is_dir():
             raise ZooError(f"{path} is a folder where a file belongs", "Move it away and repeat.")
         return path.exists() and (sha256 is None or _checksum(path, sha256) == sha256)
-    except OSError as error:
-        raise storage_error("read", path, error) from error
 
 
 def _from_mirrors(target: Path, urls: Sequence[str], sha256: str | None, size: int | None) -> Path:

@@ -13,7 +13,7 @@ from typing import IO
 
 from zoo.core import formats
 from zoo.core.errors import ZooError
-from zoo.core.files import storage_error
+from zoo.core.files import storage_errors
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _MOST_MEMBERS = 100_000
@@ -81,7 +81,7 @@ class FileKind:
 
 def of(path: Path) -> FileKind:
     """Return what an existing file or folder is."""
-    try:
+    with storage_errors("read", path):
         if path.is_dir():
             return _of_folder(path)
         with path.open("rb") as stream:
@@ -98,8 +98,6 @@ def of(path: Path) -> FileKind:
             known = formats.find(head=head) or formats.find(path.name, use="models")
             return FileKind(path, word, detail=text, known=known)
         return _of_archive(path) if word == "zip" else FileKind(path, word)
-    except OSError as error:
-        raise storage_error("read", path, error) from error
 
 
 def _of_folder(path: Path) -> FileKind:

@@ -103,12 +103,10 @@ def remove(path: Path) -> None:
 
 def check_writable(path: Path, remedy: str = "") -> None:
     """Raise an error now for a file that could not be written later; ``remedy`` replaces the usual advice."""
-    try:
+    with storage_errors("write", path, remedy):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         try_folder(path.parent)
-    except OSError as error:
-        raise storage_error("write", path, error, remedy) from error
 
 
 def try_folder(folder: Path) -> None:
@@ -149,11 +147,8 @@ def file_sha256(path: Path) -> str:
 
 def file_digest(path: Path, algorithm: str) -> str:
     """Compute the hexadecimal checksum of a file with an algorithm of :mod:`hashlib`."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, algorithm).hexdigest()
-    except OSError as error:
-        raise storage_error("read", path, error) from error
+    with storage_errors("read", path), path.open("rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
 def files_below(
@@ -231,16 +226,23 @@ def locked(path: Path, purpose: str) -> Iterator[None]:
         purpose: completes "Another process", such as ``"fetches mnist.npz"``.
     """
     with contextlib.ExitStack() as opened:
-        try:
+        with storage_errors("write", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = file_locks.open_file(path)
             opened.callback(os.close, handle)
             if not file_locks.acquire(handle):
                 console.say(f"Another process {purpose}; waiting for it to finish.")
                 file_locks.acquire(handle, wait=True)
-        except OSError as error:
-            raise storage_error("write", path.parent, error) from error
         yield
+
+
+@contextlib.contextmanager
+def storage_errors(verb: str, path: Path, remedy: str = "") -> Iterator[None]:
+    """Raise :func:`storage_error` for an OSError of the block."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(verb, path, error, remedy) from error
 
 
 def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> StorageError:

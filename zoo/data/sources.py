@@ -10,7 +10,7 @@ from zoo.core import paths
 from zoo.core.arrays import Arrays, Image, NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256, storage_error
+from zoo.core.files import file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data import datasets, idx
 from zoo.data.datasets import DataRow
@@ -68,14 +68,12 @@ def _own(row: DataRow) -> ArraySource:
 def in_root(row: DataRow) -> dict[str, Path]:
     """Return the file of each role in the user's folder, under any of its usual names."""
     root = user_path(row.root or "")
-    try:
+    with storage_errors("read", root):
         if not root.is_dir():
             what = "is a file, not a folder" if root.exists() else "does not exist"
             remedy = datasets.table_remedy(root) or f"Name the folder that holds the files of {row.name}."
             raise ZooError(f"data.root={row.root} {what}", remedy)
         present = sorted(entry.name + "/" * entry.is_dir() for entry in root.iterdir())
-    except OSError as error:
-        raise storage_error("read", root, error) from error
     files = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
     missing = [file.name for role, file in row.files.items() if files[role] is None]
     if missing:

@@ -8,7 +8,7 @@ from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
-from zoo.core.files import storage_error
+from zoo.core.files import storage_errors
 from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
 from zoo.data.images.folder_scan import FolderListing
@@ -190,11 +190,9 @@ def save(material: TrainingSet, folder: Path) -> dict[str, str]:
     """Write split, labels and the list of skipped files into a run folder; return its part of a request."""
     split = array_datasets.save_split(folder / "split.npz", **material.splits)
     files = dict(material.files)
-    try:
+    with storage_errors("write", folder):
         if material.labels is not None:
             np.save(folder / "labels.npy", material.labels, allow_pickle=False)
             files |= {"y_train": folder / "labels.npy", "y_test": folder / "labels.npy"}
         csv_files.write_skipped(folder / "skipped.csv", material.skipped)
-    except OSError as error:
-        raise storage_error("write", folder, error) from error
     return {name: str(path) for name, path in (files | {"split": split}).items()}

@@ -97,7 +97,9 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
         mlflow_tracking.check(settings.tracking.mlflow)
     if resumes is None:
         run_folder.check_root(user_path(settings.output.root))
-    _announce(choice)
+    console.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")
+    for reason in choice.reasons:
+        console.say(f"  {reason}")
     return RunContext(command, composed, choice, here, reference, resumes=resumes)
 
 
@@ -134,12 +136,6 @@ def composed_text(command: Command[Any], overrides: Overrides) -> str:
     """
     quiet = command if command.verb == "train" else replace(command, add_defaults=None)
     return compose.composed_text(command, _complete(quiet, overrides, machine.probe())[0])
-
-
-def _announce(choice: selection.Selection) -> None:
-    console.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")
-    for reason in choice.reasons:
-        console.say(f"  {reason}")
 
 
 def _complete(

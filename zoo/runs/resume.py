@@ -77,16 +77,12 @@ def expand(overrides: Overrides) -> Overrides:
         raise ZooError(f"{folder} is not a training, so it cannot be resumed", "Give a folder that `train` created.")
     records.require(folder, content, NEEDED)
     record = RunRecord.from_json(content)
-    _refuse_complete(record, folder, overrides)
-    given = overrides.get("model")
-    model_files.require_same(record.config.get("model"), given, folder, f"train {shlex.quote(f'{KEY}={folder}')}")
-    return _first_overrides(record, folder, overrides) | overrides.with_(USER, {KEY: str(folder)})
-
-
-def _refuse_complete(record: RunRecord, folder: Path, overrides: Overrides) -> None:
     if record.exit == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
         more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
         raise ZooError(f"{folder} is complete: nothing to resume", more)
+    given = overrides.get("model")
+    model_files.require_same(record.config.get("model"), given, folder, f"train {shlex.quote(f'{KEY}={folder}')}")
+    return _first_overrides(record, folder, overrides) | overrides.with_(USER, {KEY: str(folder)})
 
 
 def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:

@@ -123,7 +123,10 @@ async def _started(path: Path) -> asyncio.subprocess.Process:
 def child(path: str) -> None:
     """Answer questions until the server closes standard input; ``path`` is the file of the current image."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory()
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not supported on macOS
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while line := source.readline():
@@ -131,13 +134,6 @@ def child(path: str) -> None:
         answer, more = _answered(question, source.read(question["bytes"]), Path(path))
         sink.write(json.dumps({**answer, "bytes": len(more)}).encode() + b"\n" + more)
         sink.flush()
-
-
-def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not supported on macOS
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
 def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:

@@ -97,13 +97,10 @@ class Guard:
         if headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE:
             raise RequestError(403, "Pages of other servers may not use this one")
         if self._token is not None and scope["path"] not in (*OPEN, *PAGE):
-            self._check_token(headers.get(b"authorization", ""))
-
-    def _check_token(self, given: str) -> None:
-        kind, _, token = given.partition(" ")
-        wanted = (self._token or "").encode()
-        if kind.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("utf-8", "replace"), wanted):
-            raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
+            kind, _, token = headers.get(b"authorization", "").partition(" ")
+            wanted = (self._token or "").encode()
+            if kind.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("utf-8", "replace"), wanted):
+                raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
 
     def _looks_own(self, host: str) -> bool:
         """Return True if a Host header names this server, to block DNS rebinding by other sites' pages."""

@@ -16,7 +16,7 @@ from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, bulleted
-from zoo.core.files import FULL, atomic_write, check_writable, storage_error, write_json
+from zoo.core.files import FULL, atomic_write, check_writable, storage_error, storage_errors, write_json
 from zoo.core.paths import user_path
 from zoo.environments import selection, store
 from zoo.environments.machine import Machine
@@ -110,8 +110,14 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     # Resolve a link: it cannot be replaced by a folder.
     target = Path(os.path.realpath(user_path(settings.output.folder))) if settings.output.folder else None
     if target:
-        _refuse_taken(target)
-    _refuse_uncalibrated(settings, subject)
+        check_writable(target.absolute().parent / f".{target.name}.part", ELSEWHERE)
+        if target.is_file() or (target.is_dir() and any(target.iterdir())):
+            raise ZooError(f"{target} already exists; it was not changed", ELSEWHERE)
+    if "int8" in settings.quantize and subject.calibration is None:
+        raise ZooError(
+            "quantize=int8 needs items for calibration, and this model has no record of its training data",
+            "Give calibrate=FOLDER, a folder of images like its training data, or another quantize=.",
+        )
     start_run(context, ["export", name])
     target = target or context.folder / "export"
     with record_outcome(context):
@@ -133,29 +139,13 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     return context.result
 
 
-def _refuse_taken(target: Path) -> None:
-    check_writable(target.absolute().parent / f".{target.name}.part", ELSEWHERE)
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise ZooError(f"{target} already exists; it was not changed", ELSEWHERE)
-
-
-def _refuse_uncalibrated(settings: ExportConfig, subject: Subject) -> None:
-    if "int8" in settings.quantize and subject.calibration is None:
-        raise ZooError(
-            "quantize=int8 needs items for calibration, and this model has no record of its training data",
-            "Give calibrate=FOLDER, a folder of images like its training data, or another quantize=.",
-        )
-
-
 def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> list[Json]:
     settings = context.settings
-    try:
+    with storage_errors("write", context.folder):
         data = subject.items(context.folder, settings.items)
         items = Items(data, *subject.examples(context.folder))
         wanted = subject.calibration if "int8" in settings.quantize else None
         calibration = wanted(_folder(context, "calibration"), settings.calibration_items) if wanted else None
-    except OSError as error:
-        raise storage_error("write", context.folder, error) from error
     own = _own_answers(context, subject, items)
     if subject.own_stack:
         arguments = subject.model["args"] | {"frozen": True, "output": None}

@@ -26,7 +26,8 @@ def training(run: Run) -> list[str]:
     """Summarize a training of a classifier or a language model."""
     record, data = run.record, run.record["data"]
     if run.exit == "interrupted":
-        return _interrupted(run)
+        kept = [f"The best weights so far are in {run.folder / 'weights.npz'}"] if run.history else []
+        return [f"Interrupted: {where(run.record)}", *kept, f"To resume: {_resume(run)}"]
     fallback = data["reason"] and data["name"] != "mnist"
     seconds = ", ".join(f"{name.removesuffix('_s')} {value:.1f} s" for name, value in record["phases"].items())
     return [
@@ -40,11 +41,6 @@ def training(run: Run) -> list[str]:
         *([f"Stopped by trainer.{record['stopped']}; to resume: {_resume(run)}"] if record.get("stopped") else []),
         f"Time: {seconds}",
     ]
-
-
-def _interrupted(run: Run) -> list[str]:
-    kept = [f"The best weights so far are in {run.folder / 'weights.npz'}"] if run.history else []
-    return [f"Interrupted: {where(run.record)}", *kept, f"To resume: {_resume(run)}"]
 
 
 def _resume(run: Run) -> str:

@@ -51,10 +51,16 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     A row that passes goes to the user's own evidence, :func:`zoo.runs.evidence.own_file`, or with ``write`` to the
     checkout's ``recipes/MODEL/BACKEND.validated.json``. One that fails goes to ``validated.json`` in the run folder.
     """
-    _check_identity()
+    # Before an hour of training.
+    if not _identity(records.git_commit(), lifecycle.version()):
+        message = "The version of the zoo is unknown: it is neither a git checkout nor installed"
+        raise ZooError(message, "Clone it with git, or install it, and validate again.")
     if write:
         check_writable()
-    _check_task(overrides)
+    task = discovery.task_of("train", overrides)
+    known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
+    if not {"data", "preset"} <= known:
+        raise ZooError(f"Evidence is a figure on data; models of task {task!r} have none", "Use `train`.")
     load = _load()
     run = registry.dispatch("train", Overrides.parse([OWN_POINT], "validate") | overrides)
     if run.exit != "completed":
@@ -71,13 +77,6 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
         remarks.append("The recipe's own evidence was left as it is.")
     evidence.add(target, row)
     return Verdict(overrides, f"{model}/{backend}", row, problems, remarks, run.folder, target)
-
-
-def _check_task(overrides: Overrides) -> None:
-    task = discovery.task_of("train", overrides)
-    known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
-    if not {"data", "preset"} <= known:
-        raise ZooError(f"Evidence is a figure on data; models of task {task!r} have none", "Use `train`.")
 
 
 def lines(verdict: Verdict) -> list[str]:
@@ -102,7 +101,8 @@ def row_of(record: Json) -> evidence.Row:
     metric = metric_of(record)
     expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
     direction = next((way for way in bounds.DIRECTIONS if way in expected), "")
-    here = _machine(record["machine"])
+    recorded = record["machine"]
+    here = machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
     row = {
         "grade": "stand-in" if stack.get("stand_in_for") else "measured",
         "stack": stack["name"],
@@ -155,10 +155,6 @@ def metric_of(record: Json) -> str:
     promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
     names = [*promised, "test_accuracy", *record["metrics"]]
     return str(next(name for name in names if name in record["metrics"]))
-
-
-def _machine(recorded: Json) -> machine.Machine:
-    return machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
 
 
 def _device(record: Json, here: machine.Machine) -> Json:
@@ -276,10 +272,3 @@ def _load() -> float:
 def _busy(before: float, after: float, cores: int) -> bool:
     """Return whether the machine did other work: a training alone keeps about one process per core ready."""
     return before > 0.5 * cores or after > 1.5 * cores
-
-
-def _check_identity() -> None:
-    """Check, before an hour of training, that the evidence can name its version of the zoo."""
-    if not _identity(records.git_commit(), lifecycle.version()):
-        message = "The version of the zoo is unknown: it is neither a git checkout nor installed"
-        raise ZooError(message, "Clone it with git, or install it, and validate again.")

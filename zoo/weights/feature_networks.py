@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.core import console, paths, schema
-from zoo.core.download import fetch
+from zoo.core.download import fetch, noted
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_write, file_sha256, storage_error
+from zoo.core.files import atomic_write, file_sha256
 from zoo.core.paths import user_path
 from zoo.weights import feature_weights
 from zoo.weights.formats import Arrays
@@ -148,7 +148,7 @@ def _check_unchanged(path: Path, row: PublishedFile) -> None:
     If only an MD5 is published, which can be forged, the SHA-256 of the first download is stored next to the file.
     """
     note, sha256 = path.with_name(path.name + ".sha256"), file_sha256(path)
-    expected = row.checksum.get("sha256") or _noted(note)
+    expected = row.checksum.get("sha256") or noted(note)
     if expected is None:
         atomic_write(note, sha256 + "\n")
         console.say(f"{path.name} has the md5 that Keras publishes. Its sha256, {sha256}, is checked from now on")
@@ -157,10 +157,3 @@ def _check_unchanged(path: Path, row: PublishedFile) -> None:
             f"{path} is no longer the file that was downloaded: its sha256 was {expected} and is {sha256}",
             f"Remove it and {note.name} to download it again.",
         )
-
-
-def _noted(note: Path) -> str | None:
-    try:
-        return note.read_text(encoding="ascii").strip() if note.exists() else None
-    except (OSError, UnicodeDecodeError) as error:
-        raise storage_error("read", note, error) from error

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zoo.core import console, paths, schema
+from zoo.core import console, download, paths, schema
 from zoo.core.arrays import Image, NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import atomic_write, file_sha256, remove, storage_error
+from zoo.core.files import atomic_write, file_sha256, remove
 from zoo.weights import plain_networks
 from zoo.weights.formats import Arrays
 
@@ -105,11 +105,7 @@ def _note(file: str) -> Path:
 
 def noted(file: str) -> str | None:
     """Return the stored SHA-256 of a published file's first download, or None."""
-    note = _note(file)
-    try:
-        return note.read_text(encoding="ascii").strip() if note.exists() else None
-    except (OSError, UnicodeDecodeError) as error:
-        raise storage_error("read", note, error) from error
+    return download.noted(_note(file))
 
 
 def reject(path: Path) -> None:

@@ -162,7 +162,13 @@ def as_run(overrides: Overrides) -> Overrides:
         _refuse_model_alone(model, overrides)
         return overrides
     assert source is not None  # noqa: S101  (is_named requires a name)
-    _refuse_contradictions(source, model, overrides)
+    if not model:
+        known = dict.fromkeys(row.card.model for row in load_all())
+        raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
+    for entry in overrides:
+        if entry.key == "run" or entry.key.startswith("model."):
+            words = f"{entry.text} has no effect with weights={source}"
+            raise ZooError(words, f"Leave {entry.key} out.")
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
     return Overrides.of({"run": network.folder}) | overrides.without("model", "weights")
@@ -173,16 +179,6 @@ def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
     if model and of_texts and not overrides.get("run"):
         known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
         raise ZooError(f"weights is missing for model={model}", f"Give {known}, or run=RUN_FOLDER instead of model=.")
-
-
-def _refuse_contradictions(source: str, model: str | None, overrides: Overrides) -> None:
-    if not model:
-        known = dict.fromkeys(row.card.model for row in load_all())
-        raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
-    for entry in overrides:
-        if entry.key == "run" or entry.key.startswith("model."):
-            words = f"{entry.text} has no effect with weights={source}"
-            raise ZooError(words, f"Leave {entry.key} out.")
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:

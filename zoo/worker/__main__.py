@@ -182,7 +182,10 @@ def _open(request, events, phases, group=None):
 
         versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
     phases["probes_s"] = time.monotonic() - began
-    variables = _variables(request.device.framework)
+    from zoo.worker import devices
+
+    names = devices.capabilities(request.device.framework)["variables"]
+    variables = {name: os.environ[name] for name in names if name in os.environ}
     more = _prove_together(group, versions, proof) if group else {}
     events.emit(
         "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables,
@@ -228,13 +231,6 @@ def _prove_together(group, versions, proof):
     return {"processes": {"engine": group.engine.describe, "all": rows}}
 
 
-def _variables(framework):
-    from zoo.worker import devices
-
-    names = devices.capabilities(framework)["variables"]
-    return {name: os.environ[name] for name in names if name in os.environ}
-
-
 def _import_keras(request):
     """Import the stack's Keras, if any; a stack without Keras can only be compared for speed."""
     if request.stack.keras != "none":
@@ -255,7 +251,13 @@ def _refuse_another_device(device, proof):
 
 
 def _do(request, events, stop, phases):
-    job = _job(request.job)
+    from zoo.worker import jobs
+    from zoo.worker.errors import UserError
+
+    known = sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
+    if request.job not in known:
+        raise UserError("there is no job %r; known are %s" % (request.job, ", ".join(known)))
+    job = importlib.import_module("zoo.worker.jobs." + request.job)
     if request.calibration:
         from zoo.worker.training import calibration
 
@@ -272,30 +274,15 @@ def _do(request, events, stop, phases):
     return result
 
 
-def _job(name):
-    """Find the module of a job, only in ``zoo/worker/jobs``."""
-    from zoo.worker import jobs
-    from zoo.worker.errors import UserError
-
-    known = sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
-    if name not in known:
-        raise UserError("there is no job %r; known are %s" % (name, ", ".join(known)))
-    return importlib.import_module("zoo.worker.jobs." + name)
-
-
 def leave(code):
     """Exit at once: the usual cleanup of frameworks takes most of a second."""
-    _remove_generated()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def _remove_generated():
-    """Remove the sources that TensorFlow writes to the temporary folder; it does so only at a normal exit."""
+    # TensorFlow removes the sources that it writes to the temporary folder only at a normal exit.
     for name, module in list(sys.modules.items()):
         if name.startswith("__autograph_generated_file"):
             with contextlib.suppress(OSError):  # it may be gone already
                 os.remove(module.__file__)
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -27,15 +27,11 @@ def atomic_write(path, durable=True):
         remove(aside)
         raise
     if durable:
-        _sync_folder(os.path.dirname(path))
-
-
-def _sync_folder(folder):
-    handle = os.open(folder or ".", os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        handle = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def remove(path):

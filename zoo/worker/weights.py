@@ -29,14 +29,10 @@ def initialise(model, seed):
 
 def _draw(random, shape, deviation):
     if deviation is None:
-        return _glorot_uniform(random, shape)
+        receptive = int(np.prod(shape[:-2])) if len(shape) > 2 else 1
+        limit = np.sqrt(6.0 / (receptive * (shape[-2] + shape[-1])))
+        return random.uniform(-limit, limit, shape).astype(np.float32)
     return (random.standard_normal(shape) * deviation).astype(np.float32)
-
-
-def _glorot_uniform(random, shape):
-    receptive = int(np.prod(shape[:-2])) if len(shape) > 2 else 1
-    limit = np.sqrt(6.0 / (receptive * (shape[-2] + shape[-1])))
-    return random.uniform(-limit, limit, shape).astype(np.float32)
 
 
 def save(model, path, arrays=None):

@@ -18,7 +18,7 @@ from typing import IO
 from zoo.core import console
 from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_file, storage_error
+from zoo.core.files import atomic_file, storage_errors
 from zoo.data.images.decode import MOST_PIXELS, UnreadableError
 
 # Suffix -> ffmpeg's name of the format.
@@ -88,11 +88,8 @@ def opened(path: Path) -> Video:
 def _demuxer(path: Path) -> str:
     if not path.is_file():
         raise ZooError(f"{path} is not a regular file", "Give a video file.")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(16)
-    except OSError as error:
-        raise storage_error("read", path, error) from error
+    with storage_errors("read", path), path.open("rb") as stream:
+        head = stream.read(16)
     for name, (offset, magic) in DEMUXERS.items():
         if head[offset : offset + len(magic)] == magic:
             return name
@@ -180,10 +177,8 @@ class Writer:
             self._process.stdin.close()
         if self._process.wait():
             raise self._failed()
-        try:
+        with storage_errors("write", self._path):
             self._stack.close()
-        except OSError as error:
-            raise storage_error("write", self._path, error) from error
 
     def _failed(self) -> ZooError:
         self._process.kill()

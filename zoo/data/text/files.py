@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from zoo.core import formats
 from zoo.core.errors import ZooError
-from zoo.core.files import files_below, storage_error
+from zoo.core.files import files_below, storage_error, storage_errors
 from zoo.core.paths import existing_input
 from zoo.data.text import encodings, foreign_formats
 
@@ -118,10 +118,8 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
         path = folder.joinpath(*parts)
         # Inaccessible files are reported when read; pipes and devices never end.
         if parts[-1].lower().endswith(suffix) and (os.path.isfile(path) or not os.path.exists(path)):
-            try:
+            with storage_errors("read", path):
                 yield parts, path.read_bytes()
-            except OSError as error:
-                raise storage_error("read", path, error) from error
 
 
 def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], bytes]]:

@@ -71,15 +71,6 @@ class RayExecutor:
 
     def submit(self, command: Command, place: str | None = None) -> Job:
         """Submit a command; Ray queues it until the cores are free."""
-        self._refuse_too_much()
-        options: dict[str, Any] = {"num_cpus": self._settings.cpus, "num_gpus": self._settings.gpus}
-        if place is not None:
-            kind = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-            options["scheduling_strategy"] = kind(self._nodes[place], soft=False)
-        task = self._task.options(name=f"zoo-{command.name}", max_retries=0, **options)
-        return RayJob(self._ray, task.remote(command), place or "")
-
-    def _refuse_too_much(self) -> None:
         for name, wanted in (("CPU", self._settings.cpus), ("GPU", self._settings.gpus)):
             most = max((node["Resources"].get(name, 0) for node in self._ray.nodes() if node["Alive"]), default=0)
             if wanted > most:
@@ -87,6 +78,12 @@ class RayExecutor:
                 raise ZooError(
                     f"No node of the Ray cluster has {wanted} {name}s; the most is {most:g}", f"Lower {key}."
                 )
+        options: dict[str, Any] = {"num_cpus": self._settings.cpus, "num_gpus": self._settings.gpus}
+        if place is not None:
+            kind = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+            options["scheduling_strategy"] = kind(self._nodes[place], soft=False)
+        task = self._task.options(name=f"zoo-{command.name}", max_retries=0, **options)
+        return RayJob(self._ray, task.remote(command), place or "")
 
     def find(self, ticket: str) -> Job | None:
         """Return None: Ray ends the tasks of a process that has ended."""

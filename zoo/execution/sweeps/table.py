@@ -104,13 +104,10 @@ class Shown:
         if self._draw is not None:
             self._draw(table)
         else:
-            self._say(table)
-
-    def _say(self, table: list[list[str]]) -> None:
-        ended = sum(row[2] == "completed" for row in table)
-        for name, settings, state, place, result, spent in table:
-            shown = state.partition(",")[0]
-            if self._states.get(name) != state and shown in ("running", "completed"):
-                words = [f"[{ended}/{len(table)}]", name, settings, state, f"on {place}" if place else "", result]
-                console.say(" ".join(word for word in [*words, f"{spent} s" if spent else ""] if word))
-            self._states[name] = state
+            ended = sum(row[2] == "completed" for row in table)
+            for name, settings, state, place, result, spent in table:
+                shown = state.partition(",")[0]
+                if self._states.get(name) != state and shown in ("running", "completed"):
+                    words = [f"[{ended}/{len(table)}]", name, settings, state, f"on {place}" if place else "", result]
+                    console.say(" ".join(word for word in [*words, f"{spent} s" if spent else ""] if word))
+                self._states[name] = state

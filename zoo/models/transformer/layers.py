@@ -100,22 +100,23 @@ class EncoderLayer(ZooLayer):
         x, keep = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
 
         def attend(y):
-            return self._attention(y, keep, training)
+            q, k, v = tensors.split(tensors.linear(y, self.attention_kernel, self.attention_bias), 3)
+            drop = self._attention_dropout(training)
+            attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
+            return self._project(attended, training)
 
         def feed_forward(y):
-            return self._feed_forward(y, training)
+            inner = tensors.linear(y, self.inner_kernel, self.inner_bias)
+            inner = tensors.activation(inner, self.settings["activation"])
+            inner = self._drop(inner, self.settings["dropout"], training, "inner")
+            outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
+            return self._drop(outer, self.settings["dropout"], training, "outer")
 
         if self.settings["norm_first"]:
             x = x + attend(self._normalize(x, "norm1"))
             return x + feed_forward(self._normalize(x, "norm2"))
         x = self._normalize(x + attend(x), "norm1")
         return self._normalize(x + feed_forward(x), "norm2")
-
-    def _attention(self, x, keep, training):
-        q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
-        drop = self._attention_dropout(training)
-        attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
-        return self._project(attended, training)
 
     def _project(self, attended, training):
         projected = tensors.linear(attended, self.output_kernel, self.output_bias)
@@ -127,13 +128,6 @@ class EncoderLayer(ZooLayer):
         if not rate or tensors.is_inference(training):
             return None
         return lambda weights: self._drop(weights, rate, training, "weights")
-
-    def _feed_forward(self, x, training):
-        inner = tensors.linear(x, self.inner_kernel, self.inner_bias)
-        inner = tensors.activation(inner, self.settings["activation"])
-        inner = self._drop(inner, self.settings["dropout"], training, "inner")
-        outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
-        return self._drop(outer, self.settings["dropout"], training, "outer")
 
     def _normalize(self, x, name):
         gamma, beta = getattr(self, name + "_gamma"), getattr(self, name + "_beta")

@@ -12,7 +12,7 @@ from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.arrays import Bytes, np
 from zoo.core.errors import ZooError, nearest
-from zoo.core.files import check_writable, storage_error
+from zoo.core.files import check_writable, storage_errors
 from zoo.core.paths import siblings, user_path
 from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -185,10 +185,8 @@ def _restyle(
     styles: "list[Bytes]",
 ) -> None:
     settings = context.settings
-    try:
+    with storage_errors("write", context.folder):
         folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=context.folder))
-    except OSError as error:
-        raise storage_error("write", context.folder, error) from error
     try:
         pictures = pipeline.ImagePipeline(plan, folder, settings.size)
         with pictures.queue:
@@ -217,10 +215,8 @@ def _restyle(
 def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
     places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
     for place, painting in zip(places, styles, strict=True):
-        try:
+        with storage_errors("write", place):
             np.save(place, painting, allow_pickle=False)
-        except OSError as error:
-            raise storage_error("write", place, error) from error
     return [str(place) for place in places]
 
 

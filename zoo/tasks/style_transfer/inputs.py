@@ -8,7 +8,7 @@ from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.core import console, paths
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
-from zoo.core.files import check_writable, file_sha256, storage_error
+from zoo.core.files import check_writable, file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.data.sources import bundled_photos
@@ -69,13 +69,11 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     path = user_path(settings.save)
     files.output_format(path)
     elsewhere = "Choose a place you can write: save=FILE"
-    try:
+    with storage_errors("write", path, elsewhere):  # no permission for a parent folder
         if not path.parent.is_dir():
             raise ZooError(f"No folder {path.parent.absolute()} to save {path.name} in", "Create it first.")
         if path.is_dir():
             raise ZooError(f"{path} is a folder", "Name a file to save the image in: save=out.png")
-    except OSError as error:  # no permission for a parent folder
-        raise storage_error("write", path, error, elsewhere) from error
     check_writable(path, elsewhere)
     for picture in used:
         if path.exists() and path.samefile(picture):

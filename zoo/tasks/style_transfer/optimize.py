@@ -8,7 +8,7 @@ from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.arrays import Bytes, np
-from zoo.core.files import file_sha256, storage_error
+from zoo.core.files import file_sha256, storage_errors
 from zoo.data.images import files
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -79,10 +79,8 @@ def _request(
 def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float) -> StyleSize:
     def keep(name: str, pixels: "Bytes") -> str:
         path = folder / f"{name}_{long_side}.npy"
-        try:
+        with storage_errors("write", path):
             np.save(path, pixels, allow_pickle=False)
-        except OSError as error:
-            raise storage_error("write", path, error) from error
         return str(path)
 
     content = images.fitted(job.content.pixels, long_side)

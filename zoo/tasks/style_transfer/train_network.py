@@ -15,7 +15,7 @@ from zoo.config.tasks import Command, Task
 from zoo.core import console, paths
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256, storage_error
+from zoo.core.files import file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data.images import decode
 from zoo.data.images import files as image_files
@@ -142,10 +142,8 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
 
 
 def _store(path: Path, array: Any) -> None:
-    try:
+    with storage_errors("write", path):
         np.save(path, array, allow_pickle=False)
-    except OSError as error:
-        raise storage_error("write", path, error) from error
 
 
 def _work(

@@ -58,7 +58,11 @@ def train(overrides: Overrides) -> Run:
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
         known = dataset.duplicates(texts, parts)
-        context.record.data["duplicates"] = _tell_duplicates(known)
+        count = int(known.sum())
+        if count:
+            share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
+            console.warn(f"{share} are also used for training: memorized texts count as correct")
+        context.record.data["duplicates"] = count
         context.record.weights = start.record
         training.train_and_judge(context, requested(context))
         context.record.judgement = _judgement(context, texts, parts, known)
@@ -104,14 +108,6 @@ def _tell_of_pairs(model: Arguments) -> None:
             f"model.pair_buckets={buckets} can be divided by 3 or 5, by which their numbers are computed: many pairs "
             "share one bucket. 1048576 serves"
         )
-
-
-def _tell_duplicates(known: Any) -> int:
-    count = int(known.sum())
-    if count:
-        share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
-        console.warn(f"{share} are also used for training: memorized texts count as correct")
-    return count
 
 
 def _save_split(path: Path, parts: dict[str, Any]) -> None:

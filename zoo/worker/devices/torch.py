@@ -61,7 +61,8 @@ def proof(device):
 
     ones = torch.ones((64, 64), device=os.environ["KERAS_TORCH_DEVICE"])
     product = torch.matmul(ones, ones)
-    _wait(torch, product.device.type)
+    if product.device.type in ("cuda", "mps"):
+        getattr(torch, product.device.type).synchronize()
     if float(product[0, 0]) != 64.0:
         raise RuntimeError(
             "PyTorch multiplied two matrices of ones on %s and got %r" % (product.device, product[0, 0])
@@ -108,11 +109,6 @@ def take(kept, places):
     if kept.device.type == "cpu":
         return torch.from_numpy(kept.numpy()[np.asarray(places)])
     return kept[torch.as_tensor(places, dtype=torch.int64, device=kept.device)]
-
-
-def _wait(torch, kind):
-    if kind in ("cuda", "mps"):
-        getattr(torch, kind).synchronize()
 
 
 def versions():

@@ -34,7 +34,13 @@ def export(subject, path, quantize, calibration, facts):
     elif quantize != "none":
         _to_8_bits(subject, path, calibration)
     finished = onnx.load(path)
-    _name_dimensions(subject, finished.graph)
+    # Name the dimensions of any size, instead of the converter's numbers; intermediate ones lose their names.
+    del finished.graph.value_info[:]
+    names = ("batch", "height", "width") if subject.kind == "pictures" else ("batch", "length")
+    for value in (*finished.graph.input, *finished.graph.output):
+        for place, size in enumerate(value.type.tensor_type.shape.dim):
+            if not size.HasField("dim_value"):
+                size.dim_param = names[place]
     finished.doc_string = facts["description"]
     onnx.helper.set_model_props(finished, facts)
     onnx.save(finished, path)
@@ -47,16 +53,6 @@ def convert(subject):
     with tracing.gelu_by_erf():
         traced = tracing.function(subject)
         return tf2onnx.convert.from_function(traced, input_signature=tracing.signature(subject), opset=OPSET)[0]
-
-
-def _name_dimensions(subject, graph):
-    """Name the dimensions of any size, instead of the converter's numbers; intermediate ones lose their names."""
-    del graph.value_info[:]
-    names = ("batch", "height", "width") if subject.kind == "pictures" else ("batch", "length")
-    for value in (*graph.input, *graph.output):
-        for place, size in enumerate(value.type.tensor_type.shape.dim):
-            if not size.HasField("dim_value"):
-                size.dim_param = names[place]
 
 
 def _to_8_bits(subject, path, calibration):

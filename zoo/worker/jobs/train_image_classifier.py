@@ -42,7 +42,11 @@ def run(request, events, stop, phases):
         epochs += stages.train_rest(frozen, leaving, epochs)
 
     def evaluate():
-        return _evaluate_part(training, model, preprocess, parts)
+        name = "test" if len(parts["test"]) else "validation"
+        if not len(parts[name]):
+            return {}
+        kept = evaluation.evaluate(model, preprocess, parts[name], training.settings.batch_size, training.group)
+        return evaluation.keep(kept, name, training)
 
     metrics = evaluate_best(model, checkpointer, training, evaluate)
     metrics.update(epochs=epochs, precision=settings.precision)
@@ -178,12 +182,3 @@ def compile_model(model, settings):
 
 def _as_they_are(rows):
     return rows
-
-
-def _evaluate_part(training, model, preprocess, parts):
-    """Return the metrics of the test part or, without one, of validation; write its mistakes into a file."""
-    name = "test" if len(parts["test"]) else "validation"
-    if not len(parts[name]):
-        return {}
-    kept = evaluation.evaluate(model, preprocess, parts[name], training.settings.batch_size, training.group)
-    return evaluation.keep(kept, name, training)

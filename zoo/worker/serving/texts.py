@@ -23,16 +23,12 @@ def answerer(request):
     sizes = sizes_of(settings.shape[1], False)
 
     def predict(rows):
-        batch = _narrowed(rows, arguments["length"], arguments["fixed"])
+        lengths = np.maximum(1, (rows != 0).sum(axis=1))
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = np.concatenate([row[:size] for row, size in zip(rows, lengths)])
+        batch = TokenizedTexts(tokens, offsets, arguments["length"], arguments["fixed"]).batch(np.arange(len(rows)))
         return compat.predict(model, filled(batch, sizes))[: len(rows)]
 
     for size in sizes:
         predict(np.ones((size, settings.shape[2]), np.int32))
     return Slots(settings, np.int32, predict)
-
-
-def _narrowed(rows, length, fixed):
-    lengths = np.maximum(1, (rows != 0).sum(axis=1))
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    tokens = np.concatenate([row[:size] for row, size in zip(rows, lengths)])
-    return TokenizedTexts(tokens, offsets, length, fixed).batch(np.arange(len(rows)))

@@ -47,7 +47,9 @@ class Checkpoints:
         content = io.BytesIO()
         np.savez(content, **{name.replace("/", "."): value for name, value in arrays.items()})
         data = content.getvalue()
-        self._leave_reserve(len(data))
+        free = shutil.disk_usage(self._folder).free
+        if free - len(data) < self._reserve:
+            raise OSError("%d MB are free, of which %d MB are to stay free" % (free >> 20, self._reserve >> 20))
         name = "%010d" % number
         write(os.path.join(self._folder, name + ".npz"), data)
         about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -57,11 +59,6 @@ class Checkpoints:
             json.dumps(about, sort_keys=True, indent=1, default=lambda value: value.item()).encode("utf-8"),
         )
         self._remove_surplus(number)
-
-    def _leave_reserve(self, size):
-        free = shutil.disk_usage(self._folder).free
-        if free - size < self._reserve:
-            raise OSError("%d MB are free, of which %d MB are to stay free" % (free >> 20, self._reserve >> 20))
 
     def _remove_surplus(self, newest):
         """Remove all but the newest few, and those of a later step: a rollback made them obsolete."""
@@ -89,16 +86,13 @@ class Checkpoints:
             except DAMAGE as error:
                 warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
                 continue
-            self._refuse_another_run(path, about)
+            run_id = about.get("run_id")
+            if run_id != self._run_id:
+                words = "the checkpoint %s.npz belongs to another run (run_id %s; this run is %s): restore this run's"
+                words += " checkpoints, or start a new run"
+                raise UserError(words % (path, run_id or "unknown", self._run_id or "unknown"))
             return arrays, state
         return None
-
-    def _refuse_another_run(self, path, about):
-        run_id = about.get("run_id")
-        if run_id != self._run_id:
-            words = "the checkpoint %s.npz belongs to another run (run_id %s; this run is %s): restore this run's"
-            words += " checkpoints, or start a new run"
-            raise UserError(words % (path, run_id or "unknown", self._run_id or "unknown"))
 
 
 def resumed(request):

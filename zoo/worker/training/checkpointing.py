@@ -77,17 +77,14 @@ class Checkpointer:
                 self._restore(state, *self._loaded)
             self._run.events.emit("resume", epoch=state.epoch, step=state.step, done=self._steps + state.done)
             self._loaded = None
-            self._refuse_another_place(state)
+            places = self._run.group.gather_values(self._steps + state.done)
+            if len(set(places)) > 1:
+                raise UserError(
+                    "the processes read different checkpoints, of the steps %s: %s is not one folder on all machines"
+                    % (", ".join(str(place) for place in places), self._run.folder)
+                )
         elif self._settings.on_nan == "rollback" or self._run.group.size > 1:
             self.save(state)
-
-    def _refuse_another_place(self, state):
-        places = self._run.group.gather_values(self._steps + state.done)
-        if len(set(places)) > 1:
-            raise UserError(
-                "the processes read different checkpoints, of the steps %s: %s is not one folder on all machines"
-                % (", ".join(str(place) for place in places), self._run.folder)
-            )
 
     def _restore(self, state, arrays, saved):
         here = _stack()
@@ -133,7 +130,9 @@ class Checkpointer:
         saved.update(stack=_stack(), course=state.capture(), precision=self._settings.precision)
         try:
             self._files.save(self._steps + state.done, arrays, saved)
-            self._write_best()
+            if not self._written:
+                weights.save(self._model, self._path, self._arrays)
+                self._written = True
             self._complained = False
         except OSError as error:
             self._complain(error)
@@ -145,11 +144,6 @@ class Checkpointer:
         if self._arrays is not None:
             arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
         return arrays
-
-    def _write_best(self):
-        if not self._written:
-            weights.save(self._model, self._path, self._arrays)
-            self._written = True
 
     def _complain(self, error):
         if not self._complained:

@@ -24,7 +24,9 @@ def build_and_compile(run):
         except ValueError as error:
             raise UserError(str(error)) from error
         if request.weights:
-            _start_from(model, request.weights, run)
+            last = feature_extraction.name_of(model)
+            if weights.load_but_head(model, request.weights, last):
+                run.warn("The last layer, %s, is new: the weights tell other classes apart" % last)
     return model
 
 
@@ -38,13 +40,6 @@ def settled_precision(run):
     if wanted == "auto":
         wanted = precision_before(run) or wanted
     return precision.policy(wanted, run.request.device.device_kind, network)
-
-
-def _start_from(model, path, run):
-    """Fill a model with the initial weights; a last layer for other classes stays new."""
-    last = feature_extraction.name_of(model)
-    if weights.load_but_head(model, path, last):
-        run.warn("The last layer, %s, is new: the weights tell other classes apart" % last)
 
 
 def build_for_texts(request):
