@@ -3,13 +3,11 @@
 import json
 from pathlib import Path
 
-from zoo.certification.results import Place
 from zoo.certification.work import Do, Findings, Work, bench, environment_of, has_operations, rows_of, train
 from zoo.config import search_space
 from zoo.config.overrides import Overrides
-from zoo.core import paths
+from zoo.core import paths, schema
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.runs.records import Json
 from zoo.tasks import search_settings, tune, validate
 
 FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
@@ -50,12 +48,7 @@ def device(work: Work) -> Findings:
              f"{sum(bool(row['ok']) for row in probes)} of {len(probes)} probes right"
              + (f" (probed on {record['probes_from']})" if record.get("probes_from") else "")]  # fmt: skip
     figures = {"probes": len(probes), **({"device_gflop_per_s": max(speeds)} if speeds else {})}
-    return Findings(words, figures, _wrong_device(work.place, record), "", run)
-
-
-def _wrong_device(place: Place, record: Json) -> str:
-    problems = validate.problems_of({**record, "expected": {}})
-    return "; ".join(problems)
+    return Findings(words, figures, "; ".join(validate.problems_of({**record, "expected": {}})), "", run)
 
 
 def first_epoch(model: str) -> Do:
@@ -77,42 +70,10 @@ def first_epoch(model: str) -> Do:
 
 
 def first_epoch_settings(model: str, samples: Path) -> list[str]:
-    """Return the settings of the short epoch of a model, without any random draw by the framework.
-
-    All settings of recipes are replaced by ones that every stack supports, so that all backends take the same steps.
-    """
-    digits = {"data": "digits", "data.train_limit": 512, "model.dropout": 0}
-    texts = {"model.dropout": 0, "model.length": 32, "trainer.clip": "null", "trainer.weight_decay": 0}
-    own: dict[str, dict[str, object]] = {
-        "mnist_dense": digits,
-        "mnist": {**digits, "freeze.before": "null", "freeze.after": 0.25},
-        "mobilenet": {
-            # The drawn images are as flat as masks: without a layout, they are refused.
-            "data": "folder", "data.root": samples / "shapes", "data.layout": "classes", "model.input_size": 64,
-            "model.alpha": 0.25, "model.dropout": 0, "model.bn_momentum": 0.99, "augment.flip": "false",
-            "augment.crop": 0, "fine_tune.head_epochs": 0, "fine_tune.unfreeze_from": "null",
-            "trainer.learning_rate": 0.0001, "trainer.label_smoothing": 0.1,
-        },
-        # Adam of Keras 3 on TensorFlow updates only the rows of a table in the batch, Adam of the other backends
-        # all rows.
-        "transformer/classifier": {
-            **texts, "data": "text_lines", "data.root": samples / "texts", "data.validation": 0.1,
-            "model.heads": 2, "model.pooled_dropout": 0, "model.pair_buckets": 0, "model.spelling": False,
-            "trainer.word_dropout": 0, "trainer.optimizer": "sgd", "trainer.best_by": "accuracy",
-            "trainer.learning_rate": 0.01,
-        },
-        "transformer/lm": {
-            **texts, "data": "text_file", "data.root": samples / "sentences.txt", "data.tokenizer": "characters",
-            "data.test_limit": 2000, "data.train_limit": 40000, "model.layers": 2, "model.d_model": 64,
-            "model.d_ff": 128, "trainer.steps": 20, "trainer.final_lr_ratio": 0.01,
-        },
-    }  # fmt: skip
-    common = {
-        "trainer.epochs": 1, "trainer.batch_size": 32, "trainer.precision": "float32", "trainer.optimizer": "adam",
-        "trainer.learning_rate": 0.001, "trainer.beta_2": 0.999, "trainer.label_smoothing": 0,
-        "trainer.schedule": "constant", "trainer.warmup": 0, "seed": 1,
-    }  # fmt: skip
-    return [f"{name}={value}" for name, value in {"model": model, **common, **own[model]}.items()]
+    """Return the settings of the short epoch of a model, from ``first_epoch.yaml``."""
+    settings = schema.read_yaml(FIRST_EPOCHS.with_suffix(".yaml"))[model]
+    words = [f"{name}={value}" for name, value in {"model": model, **settings}.items()]
+    return [word.replace("=SAMPLES/", f"={samples}/") for word in words]
 
 
 def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do:
