@@ -100,6 +100,8 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
     console.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")
     for reason in choice.reasons:
         console.say(f"  {reason}")
+    if command.verb in ("infer", "evaluate") and choice.stack.keras == "none":
+        raise ZooError(f"Stack {choice.stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
     return RunContext(command, composed, choice, here, reference, resumes=resumes)
 
 
@@ -110,12 +112,6 @@ def create_training_context(command: Command[S], overrides: Overrides) -> RunCon
         name = f"Stack {stack.name}" if backend.trains else f"Backend {backend.name}"
         raise ZooError(f"{name} cannot train: {stack.about}", "`python -m zoo doctor` lists the stacks that can.")
     return context
-
-
-def refuse_without_keras(context: RunContext[Settings]) -> None:
-    stack = context.choice.stack
-    if stack.keras == "none":
-        raise ZooError(f"Stack {stack.name} has no Keras", "Choose another: `python -m zoo list stacks`.")
 
 
 def resolve(

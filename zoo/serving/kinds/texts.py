@@ -13,7 +13,7 @@ from zoo.serving.classifier import Classifier
 from zoo.serving.decoders import Decoders
 from zoo.serving.errors import RequestError
 from zoo.serving.slots import RowSlots
-from zoo.tasks.text import predict
+from zoo.tasks.text import predict, trained_text
 
 
 class Kind(Classifier):
@@ -23,7 +23,8 @@ class Kind(Classifier):
     instance = {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}  # noqa: RUF012
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
-        context, source, trained, self._tokenizer = predict.opened(overrides.with_("command", {"input": "-"}))
+        overrides = overrides.with_("command", {"input": "-"})
+        context, source, trained, self._tokenizer = trained_text.opened(predict.INFER, overrides, predict.NEEDED)
         classes = [str(each) for each in source.record["data"]["class_names"]]
         weights, shape = source.folder.absolute() / "weights.npz", (trained["args"]["length"],)
         super().__init__(name, place, limits, context, trained, weights, shape, classes, "float32")

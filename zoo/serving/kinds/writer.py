@@ -19,7 +19,7 @@ from zoo.serving.errors import RequestError
 from zoo.serving.metrics import Metrics
 from zoo.serving.served import Served, encoded
 from zoo.serving.writer import Writer
-from zoo.tasks.text import language_model
+from zoo.tasks.text import language_model, trained_text
 
 LONGEST_TEXT = 2000
 DEFAULTS: Json = {"length": 200, "temperature": 0.8, "top_k": None, "top_p": None, "seed": 1}
@@ -43,7 +43,7 @@ class Kind(Served):
     engine: Writer
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
-        context, source, trained, self._tokenizer = language_model.opened(overrides)
+        context, source, trained, self._tokenizer = trained_text.opened(language_model.INFER, overrides)
         weights = source.folder.absolute() / "weights.npz"
         super().__init__(name, place, limits, context, trained, weights, [])
         self.model.request.pieces = self._tokenizer.token_bytes()

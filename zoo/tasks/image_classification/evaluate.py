@@ -16,7 +16,7 @@ from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import InferPart, ItemData
 from zoo.runs import tables
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -44,7 +44,6 @@ def evaluate(overrides: Overrides) -> Run:
     predict.refuse_video(overrides.get("data.root"))
     origin = source.find(EVALUATE, overrides)
     context = create_context(EVALUATE, overrides)
-    refuse_without_keras(context)
     settings = context.settings
     if isinstance(origin, TrainedRun) and settings.uses_own_data:
         inputs = predict.test_set(origin.run, TestData(test_limit=settings.data.test_limit))

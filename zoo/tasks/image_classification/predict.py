@@ -23,7 +23,7 @@ from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import DoneEvent
 from zoo.protocol.request import InferPart, ItemData, Request
 from zoo.runs import records, tables
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -44,12 +44,12 @@ def infer(overrides: Overrides) -> Run:
     refuse_video(overrides.get("input"))
     origin = source.find(INFER, overrides)
     if not isinstance(origin, TrainedRun) or _sees_photos(origin, overrides.get("input")):
-        context = _create_context(overrides)
+        context = create_context(INFER, overrides)
         context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
         return predict_photos.predict(context, origin.classifier(context))
     run = origin.run
     records.require(run.folder, run.record, NEEDED_FOR_ARRAYS)
-    context = _create_context(overrides)
+    context = create_context(INFER, overrides)
     refuse_for_arrays(context)
     if context.settings.input != "test":
         context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
@@ -71,7 +71,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
     """
     overrides = overrides.with_("command", {"input": "-"})
     origin = source.find(INFER, overrides)
-    context = _create_context(overrides)
+    context = create_context(INFER, overrides)
     is_gray = isinstance(origin, TrainedRun) and origin.shape[2] == 1
     style = origin.style if isinstance(origin, TrainedRun) and is_gray else None
     classifier = origin.classifier(context)
@@ -88,12 +88,6 @@ def refuse_video(source: str | None) -> None:
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
     """Add the fastest backend for photos, or backend, stack and resizing of the run that ``run=`` names."""
     return source.add_defaults(INFER, overrides, here, lambda run: _sees_photos(run, overrides.get("input")))
-
-
-def _create_context(overrides: Overrides) -> RunContext[InferConfig]:
-    context = create_context(INFER, overrides)
-    refuse_without_keras(context)
-    return context
 
 
 @dataclass

@@ -17,7 +17,7 @@ from zoo.core.paths import siblings, user_path
 from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import RestylePart
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -35,7 +35,6 @@ def infer(overrides: Overrides) -> Run:
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
     settings = context.settings
-    refuse_without_keras(context)
     weights, size = _network(settings, source)
     given = user_path(str(settings.input))
     items = _planned(given, _names(given), settings)
@@ -55,7 +54,6 @@ def opened(overrides: Overrides) -> tuple[RunContext[RestyleConfig], Weights, Ar
     overrides = overrides.with_("command", {"input": "-"})
     source = source_of(INFER, overrides)
     context = create_context(INFER, overrides)
-    refuse_without_keras(context)
     if context.settings.takes_any:
         raise ZooError(f"{context.settings.model['name']} is not served", f"Serve a network of model={MODEL}.")
     return context, *_network(context.settings, source)

@@ -12,10 +12,8 @@ from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data.text import cutting, dataset, tokenization
 from zoo.protocol.request import ItemData
-from zoo.runs.context import create_context
-from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import export_examples, exporting, trained_run
+from zoo.tasks import export_examples, exporting
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, trained_text
 
@@ -44,10 +42,9 @@ def _export(
     part: str,
 ) -> Run:
     """Export a model of a run, compared on a part of its texts and calibrated on its training texts."""
-    source, tokenizer = _opened(command, overrides, needed)
-    context = create_context(command, overrides)
+    context, source, model, tokenizer = trained_text.opened(command, overrides, needed)
     _refuse_other_items(context.settings)
-    data, model = context.settings.data, _model(source)
+    data = context.settings.data
     subject = exporting.Subject(
         kind=kind,
         model=model,
@@ -64,13 +61,6 @@ def _export(
     return exporting.export(context, subject)
 
 
-def _opened(
-    command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type]
-) -> tuple[Run, tokenization.Tokenizer]:
-    source = trained_run.open_run(command, overrides, needed)
-    return source, tokenization.load(source.folder / dataset.VOCABULARY)
-
-
 def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tuple[list[str], ItemData]:
     """Choose texts of many kinds, from the tokens of the items."""
     added = [each.encode("latin-1") for each in tokenizer.token_bytes()]
@@ -85,11 +75,6 @@ def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tup
     (folder / "examples").mkdir()
     read = text_inputs.Inputs([], texts, tokenizer.encode_all(texts), None, {})
     return texts, predict.save(folder / "examples", read)
-
-
-def _model(source: Run) -> Json:
-    row = trained_run.model(source, whole_numbers=("length",), verb="export")
-    return {"name": row["name"], "args": row["args"]}
 
 
 def _refuse_other_items(settings: ExportConfig) -> None:

@@ -11,12 +11,11 @@ from zoo.execution import calibration, worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import GeneratePart, Request, TokenData
 from zoo.runs import records
-from zoo.runs.context import RunContext, create_context, create_training_context, refuse_without_keras
+from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
-from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, summaries, trained_run
-from zoo.tasks.text import export, pretrained_text, scored_text, training
+from zoo.tasks.text import export, pretrained_text, scored_text, trained_text, training
 
 GENERATED = "generated.txt"
 
@@ -56,7 +55,7 @@ def train(overrides: Overrides) -> Run:
 
 def infer(overrides: Overrides) -> Run:
     """Continue a prompt with a trained language model, printing each token, or evaluate it on a text."""
-    context, source, trained, tokenizer = opened(overrides)
+    context, source, trained, tokenizer = trained_text.opened(INFER, overrides)
     settings = context.settings
     if settings.input:
         records.require(source.folder, source.record, scored_text.NEEDED)
@@ -84,15 +83,6 @@ def infer(overrides: Overrides) -> Run:
         )
         _keep(context, execute(context, request), settings.prompt)
     return context.result
-
-
-def opened(overrides: Overrides) -> tuple[RunContext[GenerateConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
-    source = trained_run.open_run(INFER, overrides)
-    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
-    context = create_context(INFER, overrides)
-    refuse_without_keras(context)
-    return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
 
 
 def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:

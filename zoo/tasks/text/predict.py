@@ -9,16 +9,16 @@ from zoo.config.schemas.text import TextInferConfig
 from zoo.config.tasks import Command
 from zoo.core import console, csv_files
 from zoo.core.arrays import np
-from zoo.data.text import dataset, tokenization
+from zoo.data.text import tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import InferPart, ItemData
 from zoo.runs import tables
-from zoo.runs.context import RunContext, create_context, refuse_without_keras
+from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
-from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, trained_run
 from zoo.tasks.text import inputs as text_inputs
+from zoo.tasks.text import trained_text
 from zoo.tasks.text.inputs import Inputs
 
 # Characters of a text in predictions.csv: a run's page can read tables of a few megabytes.
@@ -28,7 +28,7 @@ NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list
 
 
 def infer(overrides: Overrides) -> Run:
-    context, source, trained, tokenizer = opened(overrides)
+    context, source, trained, tokenizer = trained_text.opened(INFER, overrides, NEEDED)
     settings = context.settings
     is_test = settings.input == "test"
     context.refuse_needless(f"with input={text_inputs.shortened(str(settings.input))}",
@@ -53,15 +53,6 @@ def infer(overrides: Overrides) -> Run:
         raise_if_failed(context, outcome)
         _keep(context, inputs, source.record["data"]["class_names"])
     return context.result
-
-
-def opened(overrides: Overrides) -> tuple[RunContext[TextInferConfig], Run, Json, tokenization.Tokenizer]:
-    """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
-    source = trained_run.open_run(INFER, overrides, NEEDED)
-    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
-    context = create_context(INFER, overrides)
-    refuse_without_keras(context)
-    return context, source, trained_run.model(source, whole_numbers=("length",)), tokenizer
 
 
 def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:

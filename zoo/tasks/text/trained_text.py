@@ -1,20 +1,37 @@
 """The texts of a training run: the settings of its data, and the tokens of a language model's text."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TypeVar
 
 from zoo.config import setting
-from zoo.config.schemas.common import TestData
+from zoo.config.overrides import Overrides
+from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import TextData
+from zoo.config.tasks import Command
 from zoo.core import schema
 from zoo.core.arrays import NDArray, np
-from zoo.data.text import dataset
+from zoo.data.text import dataset, tokenization
+from zoo.runs.context import RunContext, create_context
+from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
 from zoo.tasks.text import pretrained_text
 
+S = TypeVar("S", bound=Settings)
 T = TypeVar("T", bound=TextData)
+
+
+def opened(
+    command: Command[S], overrides: Overrides, needed: Mapping[str, type] | None = None
+) -> tuple[RunContext[S], Run, Json, tokenization.Tokenizer]:
+    """Open the run of ``run=``: the context, the run, its model and its vocabulary."""
+    source = trained_run.open_run(command, overrides, needed)
+    tokenizer = tokenization.load(source.folder / dataset.VOCABULARY)
+    context = create_context(command, overrides)
+    model = trained_run.model(source, whole_numbers=("length",), verb=command.verb)
+    return context, source, model, tokenizer
 
 
 def settings_of(source: Run, kind: type[T]) -> T:
