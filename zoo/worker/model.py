@@ -4,7 +4,9 @@ import numpy as np
 
 from zoo.models import compat, module_of
 from zoo.models.preprocessing import to_unit
+from zoo.worker import weights
 from zoo.worker.errors import UserError
+from zoo.worker.inference import features
 from zoo.worker.training import checkpoint_files
 
 
@@ -16,6 +18,14 @@ def build(request):
     """
     load = not request.weights and checkpoint_files.resumed(request) is None
     return build_model(request.model, load)
+
+
+def build_trained(request):
+    """Build the request's model with its weights, cut off after the layer of its ``features``, if any."""
+    model, preprocess = build(request)
+    if request.weights:
+        weights.load_for(request, model)
+    return features.cut(request, model) if request.features else model, preprocess
 
 
 def build_model(model, load=True):

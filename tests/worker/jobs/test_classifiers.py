@@ -94,8 +94,9 @@ def run(job: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, **given: Any) -
     """Let a job do a request; returns the fields of the ``done`` event and what was reported."""
     model, events, stop = Model(), Events(), types.SimpleNamespace(asked=False, reason="interrupted")
     for module in (job, getattr(job, "setup", None)):
-        if hasattr(module, "build"):
-            monkeypatch.setattr(module, "build", lambda _request: (model, lambda x: np.asarray(x, np.float32)))
+        for name in ("build", "build_trained"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, lambda _request: (model, lambda x: np.asarray(x, np.float32)))
     train = parts.text_training(epochs=2, learning_rate=0.1, batch_size=4, optimizer="sgd", clip=None, steps=2)
     request = parts.request(run_dir=str(folder), train=train, **given)
     return job.run(request, events, stop, {}), events
@@ -201,7 +202,6 @@ def test_a_language_model_is_trained_and_saved(compat: Any, tmp_path: Path, monk
 def test_pictures_are_predicted(compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from zoo.worker.jobs import predict as job
 
-    monkeypatch.setattr(job.weights, "load", lambda *_: None)
     data = pictures(tmp_path)
     done, events = run(job, monkeypatch, tmp_path, data=ItemData(x=data.x_train, labels=data.y_train),
                        infer=InferPart(batch_size=4), model=ModelPart(name="mnist", args={}))  # fmt: skip

@@ -5,10 +5,11 @@ import types
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import devices, weights
+from zoo.worker import weights
 from zoo.worker.errors import UserError
 from zoo.worker.exporting import programs
-from zoo.worker.model import build
+from zoo.worker.model import build_trained
+from zoo.worker.training.setup import build_trained_for_texts
 
 # Items of one question: more than one, to prove that the exported file takes batches.
 BATCH = 20
@@ -50,15 +51,8 @@ def of(request):
     return subject
 
 
-def _loaded(request):
-    model, preprocess = build(request)
-    if request.weights:
-        weights.load(model, request.weights)
-    return model, preprocess
-
-
 def _images(request):
-    model, preprocess = _loaded(request)
+    model, preprocess = build_trained(request)
 
     def ask(data, size):
         pixels = np.load(data.x, mmap_mode="r", allow_pickle=False)
@@ -73,9 +67,7 @@ def _images(request):
 def _texts(request):
     from zoo.worker.training.text_batches import open_texts
 
-    arguments = request.model.args
-    arguments["fixed"] = not devices.capabilities()["any_length"]
-    model, _ = _loaded(request)
+    model, arguments = build_trained_for_texts(request), request.model.args
 
     def ask(data, size):
         texts = open_texts(data, arguments["length"], arguments["fixed"])
@@ -104,8 +96,7 @@ def _next_token(request):
     from zoo.models.transformer import decoding
     from zoo.worker.inference.decoder import STEP_ARGUMENTS
 
-    request.model.args["fixed"] = not devices.capabilities()["any_length"]
-    whole, _ = _loaded(request)
+    whole = build_trained_for_texts(request)
     arguments = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}
     model = decoding.build(compat, **arguments)
     model.set_weights(whole.get_weights())

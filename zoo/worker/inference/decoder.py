@@ -3,16 +3,14 @@
 from zoo.models import compat
 from zoo.models.transformer import decoding, lm
 from zoo.models.transformer.numpy_decoding import NumpyDecoder
-from zoo.worker import weights
-from zoo.worker.training.setup import build_for_texts
+from zoo.worker.training.setup import build_trained_for_texts
 
 STEP_ARGUMENTS = ("vocabulary", "length", "layers", "d_model", "heads", "d_ff", "activation", "norm_first", "tied")
 
 
 def open_decoder(request):
     """Return a decoder with the weights of the request; they are checked against its model."""
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
+    model = build_trained_for_texts(request)
     arrays = model.get_weights()
     arguments = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}
     if request.device.device_kind != "cpu":

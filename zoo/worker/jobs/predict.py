@@ -5,11 +5,10 @@ import time
 
 import numpy as np
 
-from zoo.worker import weights
 from zoo.worker.files import save_array
 from zoo.worker.inference import features
 from zoo.worker.metrics import score
-from zoo.worker.model import build
+from zoo.worker.model import build_trained
 from zoo.worker.prediction import predict_batches, probabilities, slices
 from zoo.worker.training.image_batches import Rows
 
@@ -21,10 +20,7 @@ def run(request, events, stop, phases):
     and ``path``), the output of that layer is written there instead.
     """
     began = time.monotonic()
-    model, preprocess = build(request)
-    if request.weights:
-        weights.load_for(request, model)
-    model = features.cut(request, model) if request.features else model
+    model, preprocess = build_trained(request)
     phases["build_s"] = time.monotonic() - began
     stored = request.data.x
     pixels = Rows(stored, np.arange(len(np.load(stored, mmap_mode="r", allow_pickle=False))))

@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 
-from zoo.worker import precision, weights
+from zoo.worker import precision
 from zoo.worker.inference import features, lower_precision, predictors
 from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
-from zoo.worker.model import build
+from zoo.worker.model import build_trained
 
 
 def run(request, events, stop, phases):
@@ -100,11 +100,7 @@ def _network(request, shape, in_precision):
     """Return the framework's best function from a batch of pixels to probabilities."""
     device = importlib.import_module("zoo.worker.devices." + request.device.framework)
     predictors.prepare(device, in_precision)
-    model, preprocess = build(request)
-    if request.weights:
-        weights.load_for(request, model)
-    model = features.cut(request, model) if request.features else model
-    return predictors.of(device, model, preprocess, shape)
+    return predictors.of(device, *build_trained(request), shape)
 
 
 def _speed(seconds, items):

@@ -5,12 +5,11 @@ import time
 
 import numpy as np
 
-from zoo.worker import weights
 from zoo.worker.files import save_array
 from zoo.worker.inference.outputs import finite
 from zoo.worker.metrics import score
 from zoo.worker.training.labelled_texts import predict_texts
-from zoo.worker.training.setup import build_for_texts
+from zoo.worker.training.setup import build_trained_for_texts
 from zoo.worker.training.text_batches import open_texts
 
 
@@ -20,8 +19,7 @@ def run(request, events, stop, phases):
     If the request has labels, the ``done`` event has loss and accuracy.
     """
     began = time.monotonic()
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
+    model = build_trained_for_texts(request)
     phases["build_s"] = time.monotonic() - began
     data, arguments = request.data, request.model.args
     texts = open_texts(data, arguments["length"], arguments["fixed"])

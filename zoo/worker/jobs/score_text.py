@@ -5,16 +5,14 @@ import time
 
 import numpy as np
 
-from zoo.worker import weights
 from zoo.worker.jobs.train_language_model import evaluate
-from zoo.worker.training.setup import build_for_texts
+from zoo.worker.training.setup import build_trained_for_texts
 
 
 def run(request, events, stop, phases):
     """Return perplexity, cross-entropy (nats per token) and accuracy over the tokens in the request's ``data``."""
     began = time.monotonic()
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
+    model = build_trained_for_texts(request)
     phases["build_s"] = time.monotonic() - began
     tokens = np.load(request.data.tokens, allow_pickle=False)
     began = time.monotonic()

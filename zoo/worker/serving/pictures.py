@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from zoo.worker import devices, weights
+from zoo.worker import devices
 from zoo.worker.inference import predictors
-from zoo.worker.model import build
+from zoo.worker.model import build_trained
 from zoo.worker.serving.classifiers import Slots, filled, sizes_of
 
 
@@ -17,9 +17,7 @@ def answerer(request):
     settings = request.serve
     device = devices.load(request.device.framework)
     predictors.prepare(device, settings.precision)
-    model, preprocess = build(request)
-    if request.weights:
-        weights.load(model, request.weights)
+    model, preprocess = build_trained(request)
     shape = tuple(settings.shape)
     partial = hasattr(device, "predictor")
     by_size = {

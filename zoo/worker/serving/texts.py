@@ -3,10 +3,10 @@
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker import devices, weights
+from zoo.worker import devices
 from zoo.worker.inference import predictors
 from zoo.worker.serving.classifiers import Slots, filled, sizes_of
-from zoo.worker.training.setup import build_for_texts
+from zoo.worker.training.setup import build_trained_for_texts
 from zoo.worker.training.text_batches import TokenizedTexts
 
 
@@ -17,8 +17,7 @@ def answerer(request):
     """
     settings = request.serve
     predictors.prepare(devices.load(request.device.framework), settings.precision)
-    model = build_for_texts(request)
-    weights.load(model, request.weights)
+    model = build_trained_for_texts(request)
     arguments = request.model.args
     sizes = sizes_of(settings.shape[1], False)
 

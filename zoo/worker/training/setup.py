@@ -46,3 +46,11 @@ def build_for_texts(request):
     """Build the model of a request; set ``fixed`` if the framework compiles for one length only."""
     request.model.args["fixed"] = not devices.capabilities()["any_length"]
     return build(request)[0]
+
+
+def build_trained_for_texts(request):
+    """Build the model of a request with its weights."""
+    model = build_for_texts(request)
+    if request.weights:
+        weights.load(model, request.weights)
+    return model
