@@ -51,6 +51,21 @@ def together(group, count, work):
     return group.gather(work(*group.bounds(count)))
 
 
+class BaseEngine:
+    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
+
+    needs_equal_shares = False
+
+    def leave(self):
+        """End the connections: the process ends with them."""
+
+    def watch(self, model):
+        """Take note of the model that is trained."""
+
+    def enter(self):
+        """Begin a step."""
+
+
 class Alone:
     """A training in this process only, as a group of one; see :class:`zoo.worker.distributed.group.Group`."""
 

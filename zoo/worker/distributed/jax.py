@@ -8,10 +8,10 @@ import weakref
 
 import numpy as np
 
+from zoo.worker.distributed import BaseEngine
 
-class Engine:
-    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
 
+class Engine(BaseEngine):
     needs_equal_shares = True
     describe = "jax.distributed"
 
@@ -74,9 +74,6 @@ class Engine:
             return jax.make_array_from_callback(here.shape, sharding, lambda index: here[index])
 
         distribution_lib.distribute_tensor = distribute_tensor
-
-    def enter(self):
-        """Begin a step."""
 
     @property
     def bytes_per_step(self):

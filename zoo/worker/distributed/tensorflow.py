@@ -8,14 +8,13 @@ import os
 
 import numpy as np
 
+from zoo.worker.distributed import BaseEngine
+
 # All operations run among the same processes.
 GROUP_KEY = 1
 
 
-class Engine:
-    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
-
-    needs_equal_shares = False
+class Engine(BaseEngine):
     describe = "TensorFlow collective operations, MultiWorkerMirroredStrategy's cluster"
 
     def __init__(self, group):
@@ -49,9 +48,6 @@ class Engine:
         """Wait for a text in the store and return it."""
         return self._get(key, int(1000 * patience_s))
 
-    def leave(self):
-        """End the connections: the process ends with them."""
-
     def prepare_keras(self):
         """Change Keras so that it computes over all items of a batch."""
         from zoo.worker.distributed import keras_parts
@@ -67,12 +63,6 @@ class Engine:
         self.sum_through = sum_through
         self._sum_figures = tensorflow.function(lambda values: self._sum(values))
         keras_parts.install(group, self)
-
-    def watch(self, model):
-        """Take note of the model that is trained."""
-
-    def enter(self):
-        """Begin a step."""
 
     @property
     def bytes_per_step(self):

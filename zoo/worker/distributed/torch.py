@@ -8,17 +8,15 @@ import threading
 
 import numpy as np
 
+from zoo.worker.distributed import BaseEngine
+
 # Time to connect after all have met: one may import the framework much faster than another.
 CONNECT = datetime.timedelta(minutes=5)
 # Time in steps: the host or the group detects a lost process.
 PATIENCE = datetime.timedelta(days=1)
 
 
-class Engine:
-    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
-
-    needs_equal_shares = False
-
+class Engine(BaseEngine):
     def __init__(self, group):
         self._group, self.bytes_per_step = group, 0
 
@@ -63,9 +61,6 @@ class Engine:
     def delete(self, key):
         self._store.delete_key(key)
 
-    def leave(self):
-        """End the connections: the process ends with them."""
-
     def prepare_keras(self):
         """Change Keras so that it computes over all items of a batch."""
         from zoo.models.compat import torch_maps
@@ -87,9 +82,6 @@ class Engine:
         self.sum_through = SumThrough.apply
         keras_parts.install(group, self)
         torch_maps.normalize_by(torch_normalization.of_all(group, reduce))
-
-    def watch(self, model):
-        """Take note of the model that is trained."""
 
     def enter(self):
         self.bytes_per_step = 0
