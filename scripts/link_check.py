@@ -1,6 +1,6 @@
-"""Check on any machine whether the macOS locks load on a Mac, by what their files say.
+"""Check on any machine whether the locks for macOS and for CUDA on Linux load there, by what their files say.
 
-    python scripts/link_check.py                  check every macOS lock
+    python scripts/link_check.py                  check every such lock
     python scripts/link_check.py tf-2.19 torch    check those of these stacks
 
 Each lock is checked on the oldest macOS that its stack promises and on the newest one. Its wheels are downloaded
@@ -9,6 +9,10 @@ hashes of its signed pages, its libraries by dyld's rules, every symbol that it 
 all packages fit together. A lock that passes gets a row of evidence, grade "linked", in
 `recipes/stacks/NAME/linked.json`, with the hash of the lock; a lock that does not loses its row, and the exit
 status is 1.
+
+Of a lock with CUDA are checked: the architecture of each ELF file, its libraries by the rules of Linux's dynamic
+linker, the versions of their symbols, and whether each file with CUDA code has some for the GPUs that the stack
+promises. Wheels are downloaded, read and deleted one by one.
 
 Every run also checks pairs that are publicly known to fail. If one of them passes, the check is broken: the exit
 status is 2, and nothing is written.
@@ -27,15 +31,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.linking import dyld, metadata, system, wheels
+from scripts.linking import dyld, linux, metadata, system, wheels
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write, file_sha256
-from zoo.environments import stacks
+from zoo.environments import resolution, stacks
 
 # The newest macOS of which enough symbols are known: wheels that were linked with its SDK show them.
 NEWEST = "26.0"
 BROKEN, UNSOUND = 1, 2
+# The oldest glibc for which uv resolves, unless a stack has another.
+GLIBC = "2.28"
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,11 @@ HARMLESS = (
     Excuse("backports-strenum", "needs Python",
            "uv, which builds the environments, ignores upper limits; ai-edge-litert works with it on Linux"),
     Excuse("wrapt", "sources in C", "its setup.py leaves out the C module if there is no compiler"),
+    Excuse("lib/libcufile_rdma.so", "library not found", "cuFile loads it for storage in a network"),
+    Excuse("nvshmem/lib/nvshmem_", "library not found", "NVSHMEM loads the one for the network that it finds"),
+    Excuse("torch/lib/libgfortran.so.5", "library not found: libquadmath", "no file of PyTorch needs it"),
+    Excuse("lib/libcusparseLt.so", "needs glibc 2.27", "its wheel promises 2.17, but the lock 2.28"),
+    Excuse("lib/libcufftw.so", "no code for", "FFTW's names for cuFFT, which computes in libcufft"),
 )  # fmt: skip
 
 
@@ -156,6 +167,75 @@ def sort_out(listed: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], 
     return problems, excused
 
 
+@dataclass
+class LinuxOutcome:
+    """What was found of one lock with CUDA."""
+
+    name: str
+    platform: str
+    problems: list[tuple[str, str]]
+    excused: list[str]
+    wheels: list[linux.Wheel]
+    findings: linux.Findings
+
+    def line(self) -> str:
+        """Return the outcome as one row of a table."""
+        findings, highest = self.findings, self.findings.highest
+        verdict = f"problems: {len(self.problems)}" if self.problems else "loads"
+        cells = [
+            self.name, self.platform, len(self.wheels), self.files(), findings.needed, findings.system,
+            highest.get("GLIBC"), highest.get("GLIBCXX"), len(self.excused), verdict,
+        ]  # fmt: skip
+        return f"| {' | '.join(map(str, cells))} |"
+
+    def files(self) -> int:
+        return sum(len(wheel.files) for wheel in self.wheels)
+
+    def generations(self) -> str:
+        """Return for each generation of GPUs in how many files it has code."""
+        rows = []
+        for name, capability in linux.GENERATIONS.items():
+            ways = linux.gpus(self.wheels, capability)
+            counts = ", ".join(f"{len(files)} {way or 'none'}" for way, files in ways.items() if files)
+            rows.append(f"{name} ({capability / 10}): {counts}")
+        return "; ".join(rows)
+
+    def evidence(self, lock: Path, devices: Sequence[str]) -> dict[str, str]:
+        """Return the row of evidence."""
+        what = (
+            f"nothing that its files need is known to be missing: {len(self.wheels)} packages with {self.files()} "
+            f"ELF files, {self.findings.needed:,} libraries, glibc {self.findings.highest.get('GLIBC')}; CUDA code: "
+            f"{self.generations()}; nothing was run"
+        )
+        return _evidence(self.name, what, self.excused, lock, devices)
+
+
+LINUX_HEADING = (
+    "| stack | platform | packages with ELF files | ELF files | libraries | of the system | glibc | libstdc++ | "
+    "excused | verdict |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def examine_linux(lock: Path, stack: stacks.Stack, platform: str, cache: Path) -> LinuxOutcome:
+    """Check one lock with CUDA."""
+    row = stack.platforms[platform]
+    packages = list(linux.wheels(lock, resolution.target(stack, platform), stack.python, cache / "linux"))
+    findings = linux.check(packages, platform.partition("-")[2], row.minimum_glibc or GLIBC)
+    newest = float(row.maximum_compute or "inf")
+    promised = [
+        capability
+        for capability in linux.GENERATIONS.values()
+        if float(row.minimum_compute or 0) <= capability / 10 <= newest
+    ]
+    without: dict[str, list[str]] = {}
+    for capability in promised:
+        for file in linux.gpus(packages, capability)[""]:
+            without.setdefault(file, []).append(str(capability / 10))
+    listed = [(file, f"no code for compute capability {', '.join(texts)}") for file, texts in without.items()]
+    problems, excused = sort_out([*findings.problems, *listed])
+    return LinuxOutcome(stack.name, platform, problems, excused, packages, findings)
+
+
 def control(pair: Control, cache: Path) -> list[tuple[str, str]]:
     """Return the problems of a pair that is known to have some."""
     folder = cache / "environments" / pair.name.replace(", ", "-").replace(" ", "-")
@@ -180,11 +260,15 @@ def evidence(outcomes: Sequence[Outcome], lock: Path, row: stacks.Platform) -> d
         f"{oldest.files} Mach-O files, {oldest.findings.bound:,} bound symbols; symbols of macOS of which it is not "
         f"known whether they are there: {unknown}; nothing was run"
     )
-    if oldest.excused:
-        what += f"; excused: {'; '.join(oldest.excused)}"
+    return _evidence(oldest.name, what, oldest.excused, lock, row.devices)
+
+
+def _evidence(name: str, what: str, excused: Sequence[str], lock: Path, devices: Sequence[str]) -> dict[str, str]:
+    if excused:
+        what += f"; excused: {'; '.join(excused)}"
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    source = f"python scripts/link_check.py {oldest.name}, {date}"
-    return {"lock_sha256": file_sha256(lock), "device": ", ".join(row.devices), "what": what, "source": source}
+    source = f"python scripts/link_check.py {name}, {date}"
+    return {"lock_sha256": file_sha256(lock), "device": ", ".join(devices), "what": what, "source": source}
 
 
 def enter(stack: stacks.Stack, platform: str, row: dict[str, str] | None) -> None:
@@ -201,16 +285,31 @@ def enter(stack: stacks.Stack, platform: str, row: dict[str, str] | None) -> Non
 
 
 def locks(names: Sequence[str]) -> Iterator[tuple[stacks.Stack, str]]:
-    """Yield the macOS locks of some stacks, or of all."""
-    for stack in [stacks.load(name) for name in names or stacks.names()]:
-        yield from ((stack, platform) for platform in stack.platforms if platform in wheels.TRIPLES)
+    """Yield the locks of some stacks, or of all, that can be checked; those for macOS first."""
+    rows = [stacks.load(name) for name in names or stacks.names()]
+    yield from ((row, platform) for row in rows for platform in row.platforms if platform in wheels.TRIPLES)
+    yield from ((row, platform) for row in rows for platform, place in row.platforms.items() if has_cuda(place))
 
 
-def show(outcome: Outcome) -> None:
-    """Print an outcome with its problems."""
-    console.output(f"{outcome.line()} {outcome.seconds:.1f} s")
-    for name, text in outcome.problems:
+def has_cuda(platform: stacks.Platform) -> bool:
+    return "cuda" in platform.devices
+
+
+def show(line: str, problems: Sequence[tuple[str, str]]) -> None:
+    """Print the row of an outcome with its problems."""
+    console.output(line)
+    for name, text in problems:
         console.output(f"    {name}: {text}")
+
+
+def _linux(stack: stacks.Stack, platform: str, lock: Path, cache: Path) -> bool:
+    """Check a lock with CUDA, print the outcome and enter its evidence; return whether it passed."""
+    outcome = examine_linux(lock, stack, platform, cache)
+    show(f"{LINUX_HEADING}\n{outcome.line()}", outcome.problems)
+    console.output(f"    {outcome.generations()}")
+    row = None if outcome.problems else outcome.evidence(lock, stack.platforms[platform].devices)
+    enter(stack, platform, row)
+    return not outcome.problems
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -223,7 +322,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         wanted = list(locks(options.names))
         cache = options.cache or paths.cache_dir() / "link_check"
-        for pair in CONTROLS:
+        for pair in CONTROLS if any(platform in wheels.TRIPLES for _, platform in wanted) else ():
             problems = control(pair, cache)
             shown = f"fails, as it must: {': '.join(problems[0])}" if problems else "no problem"
             console.output(f"control: {pair.name}: {shown}")
@@ -234,10 +333,13 @@ def main(argv: list[str] | None = None) -> int:
         broken = 0
         for stack, platform in wanted:
             lock = stacks.lock_file(stack, platform)
+            if has_cuda(stack.platforms[platform]):
+                broken += not _linux(stack, platform, lock, cache)
+                continue
             oldest = stack.platforms[platform].minimum_os
             outcomes = [examine(lock, stack, platform, macos, cache) for macos in (oldest, NEWEST) if macos]
             for outcome in outcomes:
-                show(outcome)
+                show(f"{outcome.line()} {outcome.seconds:.1f} s", outcome.problems)
             passed = not any(outcome.problems for outcome in outcomes)
             broken += not passed
             enter(stack, platform, evidence(outcomes, lock, stack.platforms[platform]) if passed else None)

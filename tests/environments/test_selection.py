@@ -250,6 +250,15 @@ def test_known_problems_of_a_system_are_reasons(name: str, backend: str, piece: 
     assert not known or piece in known[0]
 
 
+def test_metal_says_that_its_oldest_plug_in_draws_random_numbers_on_the_processor() -> None:
+    newer = machines.load("rx_6600_xt")
+    older = dataclasses.replace(newer, os_version="12.0.1")
+    for machine, stack, said in ((newer, "tf-2.12", False), (older, "tf-2.5", True)):
+        choice = selection.select("metal", machine)
+        assert choice.stack.name == stack
+        assert any("no kernel for random numbers" in reason for reason in choice.reasons) == said
+
+
 def test_a_machine_without_any_stack_is_told_so() -> None:
     windows = Machine("windows", "10.0.26100", "", "x86_64", "x86_64", "some chip", 8, 0)
     for wanted in (None, "cpu"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.linking import system, wheels
+from scripts.linking import elf, linux, system, wheels
 from tests.support import scripts, stack_files
 from tests.support.machos import macho
 from zoo.cli import catalogue
@@ -240,3 +240,29 @@ def test_what_uv_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "a.lock").write_text(LOCK)
     with pytest.raises(ZooError, match="not the one the lock names"):
         wheels.unpack(tmp_path / "a.lock", "triple", "3.8", {}, tmp_path / "e", tmp_path)
+
+
+CUDA = stack_files.text("""\
+  linux-x86_64: {requirements: ["alpha==1.0"], devices: [cuda], minimum_compute: "8.0", maximum_compute: "9.0"}""")
+
+
+@pytest.mark.parametrize(("code", "status"), [([80, 90], 0), ([90], 1)])
+def test_a_lock_with_cuda_must_have_code_for_the_gpus_that_it_promises(
+    link_check: ModuleType, stack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], code: list[int], status: int,
+) -> None:  # fmt: skip
+    (stack / "stack.yaml").write_text(CUDA)
+    image = elf.Image("x86_64", needed=["libc.so.6"], versions={"libc.so.6": ["GLIBC_2.28"]}, cubins=code)
+    wheel = linux.Wheel("alpha", "manylinux_2_28_x86_64.whl", {"alpha/mod.so": image})
+    monkeypatch.setattr(linux, "wheels", lambda lock, triple, python, cache: iter([wheel]))
+    assert link_check.main(["--cache", str(tmp_path / "cache")]) == status
+    said = capsys.readouterr().out
+    assert "control" not in said  # those are for macOS
+    if status:
+        assert "alpha/mod.so: no code for compute capability 8.0, 8.9" in said
+        assert not (stack / "linked.json").exists()
+    else:
+        row = json.loads((stack / "linked.json").read_text())["linux-x86_64"]
+        assert row["device"] == "cuda"
+        assert "glibc 2.28" in row["what"]
+        assert "Blackwell (RTX 50) (12.0): 1 none" in row["what"]

@@ -1,18 +1,16 @@
 """Every model by `backend=mps` on a stand-in for Apple's GPU that enforces its rules; only the kernels are missing.
 
 The command line runs as on a Mac (:mod:`tests.support.stand_in_mac`), and the worker in the Linux environment of the
-stack, in `tests/support/workers/strict_mps.py`. The operations that each model calls are held against the list beside
-this test, so that a new one is noticed: `scripts/operations.py` says whether each Mac stack has them.
+stack, in `tests/support/workers/strict_mps.py`. The operations that each model calls are held against their record,
+so that a new one is noticed: `scripts/operations.py` says whether each Mac stack has them.
 """
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 
 from scripts import operations
-from scripts.linking import torch_operations
+from scripts.linking import record, torch_operations
 from tests.environments.test_rehearsal import Mac
 from tests.support import real_stacks
 from tests.support.model_jobs import MODELS, Jobs
@@ -36,7 +34,7 @@ def test_without_operations_on_lists_the_weights_are_updated_one_by_one(tmp_path
     assert not [name for name in calls if name.startswith(operations.LISTS)]
 
 
-def _run(model: str, jobs: Jobs, folder: Path, **variables: str) -> dict[str, list[str]]:
+def _run(model: str, jobs: Jobs, folder: Path, **variables: str) -> record.Calls:
     """Run the commands on the stand-in, and return the operations that they called."""
     mac, calls = Mac("m4", "arm64", folder / "mac"), folder / "operations.txt"
     passed = ["STRICT_MPS_OPERATIONS", *variables]
@@ -49,10 +47,7 @@ def _run(model: str, jobs: Jobs, folder: Path, **variables: str) -> dict[str, li
         assert code == 0, shown
         record = mac.record()
         assert (record["device"]["name"], record["device"]["device_kind"]) == ("mps:0", "gpu")
-    seen = operations.parse(calls.read_text())
-    if operations.UPDATE in os.environ:
-        operations.update(model, seen)
-    listed = operations.listed(model)
-    new = {name: types for name, types in seen.items() if set(types) - set(listed.get(name, ()))}
-    assert not new, f"not in {operations.CALLS}: {json.dumps(new)}; {operations.UPDATE}=1 adds them"
+    seen = record.parse(calls.read_text())
+    problem = record.unlisted("torch", model, seen)
+    assert not problem, problem
     return seen

@@ -1,8 +1,8 @@
 """The worker, with a record of TensorFlow's operations: `python recorded_tensorflow.py REQUEST`, in a stack's Python.
 
-Each operation, eager or in a graph, is appended once to the file that TENSORFLOW_OPERATIONS names, with the types of
-its tensors and with "default" if TensorFlow itself has a kernel for these types that any device can use, as those of
-plug-ins do; without one "-". It runs on Python 3.6.
+Each operation, eager or in a graph, is appended once to the file that OPERATIONS names, with the types of its
+tensors, after "default:" if TensorFlow itself has a kernel for these types that any device can use, as those of
+plug-ins do. It runs on Python 3.6.
 """
 
 import os
@@ -36,8 +36,8 @@ def add(op_type, inputs, attributes, outputs, op_name=None, graph=None):
     KNOWN.add((name, tuple(types)))
     given = {attributes[at]: attributes[at + 1] for at in range(0, len(attributes), 2)}
     default = has_default(name, {key: getattr(value, "type", value) for key, value in given.items()})
-    with open(os.environ["TENSORFLOW_OPERATIONS"], "a", encoding="utf-8") as stream:
-        stream.write(" ".join([name, "default" if default else "-", *types]) + "\n")
+    with open(os.environ["OPERATIONS"], "a", encoding="utf-8") as stream:
+        stream.write(" ".join([name, ("default:" if default else "") + ",".join(types)]) + "\n")
 
 
 op_callbacks.add_op_callback(add)
