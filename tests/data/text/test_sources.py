@@ -291,6 +291,18 @@ def test_what_is_not_a_table_of_texts_is_named(tmp_path: Path, name: str, text: 
         sources.source_of(row("text_table", tmp_path / name)).read()
 
 
+def test_another_script_between_western_words_needs_its_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("text,label\n房间很好 and a long English sentence,1\n".encode("gbk") * 9)
+    with pytest.raises(ZooError, match="is not utf-8"):
+        sources.source_of(row("text_table", tmp_path / "a.csv")).read()
+
+
+def test_a_file_about_the_set_above_the_classes_is_skipped(tmp_path: Path) -> None:
+    texts = {f"bbc/{name}/{number}.txt": "news" for name in ("tech", "sport") for number in range(9)}
+    root = folder(tmp_path, texts | {"bbc/README.TXT": "About."})
+    assert sources.source_of(row("text_folder", root)).read().class_names == ["sport", "tech"]
+
+
 def test_lists_of_labels_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\n" + "fine,['a']\nbad,['b']\n" * 9)
     notes = sources.source_of(row("text_table", tmp_path / "a.csv")).read().notes

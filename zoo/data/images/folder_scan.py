@@ -179,8 +179,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     several = [(key[1] + key[2], sorted(names - {""})) for key, names in inner.items() if len(names - {""}) > 1]
     if several:
         folder, names = several[0]
-        nested = len(several) == len(inner) and not any("" in each for each in inner.values())
-        if nested and layout != "classes":
+        if layout != "classes" and not any("" in each for each in inner.values()):
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 f"The outer folders: add data.layout=classes. The inner ones: move all into one folder, such as with "

@@ -16,6 +16,7 @@ _HIGH = bytes(range(0x80, 0x100))
 _LETTERS = bytes(range(0x41, 0x5B)) + bytes(range(0x61, 0x7B))
 _UTF8_SIGN = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _UNUSED_IN_CP1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_RUNS = re.compile(rb"[\x80-\xff]{4,}")
 _SAMPLE = 1 << 16
 # Largest share of accented letters in a text in a Western language.
 _MOST_ACCENTS = 0.5
@@ -47,7 +48,8 @@ def _of_one_byte(content: bytes) -> str:
     """Distinguish a Western text from damaged UTF-8, and from another script."""
     high = _count(content, _HIGH)
     in_signs = len(content) - len(_UTF8_SIGN.sub(b"", content))
-    foreign = high > _MOST_ACCENTS * (high + _count(content, _LETTERS))
+    in_runs = sum(map(len, _RUNS.findall(content)))  # words of another script
+    foreign = high > _MOST_ACCENTS * (high + _count(content, _LETTERS)) or in_runs > _MOST_ACCENTS * high
     if in_signs > high - in_signs or foreign:
         return "utf-8"
     return "latin-1" if _UNUSED_IN_CP1252.search(content) else "cp1252"

@@ -75,7 +75,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
         part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
         if part == "validation":
             unread.add("/".join(parts[:-2]))
-        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
+        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3) or set_parts.PROSE.fullmatch(Path(where).stem):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
