@@ -93,10 +93,14 @@ def test_a_stand_in_counts_for_the_backend_that_it_stands_in_for_and_for_its_rec
     assert not [row for row in recipe_status.rows_of("mnist", backends.load("cuda")) if row["hardware"]]
 
 
-def test_without_a_training_the_lock_says_what_is_resolved() -> None:
+@pytest.mark.parametrize(("file", "grade"), [(stacks.LINKED_FILE, "linked"), ("none.json", "resolved")])
+def test_without_a_training_the_lock_says_what_is_resolved_and_linked(
+    file: str, grade: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacks, "LINKED_FILE", file)
     known = recipe_status.status("mobilenet", backends.load("cuda"), [])
-    assert (known.grade, known.stack, known.result) == ("resolved", "torch-cuda", "")
-    assert known.words.startswith("resolved: torch 2.15.0, keras 3.15.1, ")
+    assert (known.grade, known.stack, known.result) == (grade, "torch-cuda", "")
+    assert known.words.startswith(f"{grade}: torch 2.15.0, keras 3.15.1, ")
     assert recipe_status.status("mnist", backends.load("cuda-mac"), []).words == "-"
 
 
