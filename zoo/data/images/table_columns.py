@@ -47,7 +47,10 @@ def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     if len(sample) < 2:
-        raise ZooError(f"{path} has a single row, {listed(first)}", "Give a table with a row for each image.")
+        raise ZooError(
+            f"{path} has a single row, {listed(cell[:40] for cell in first)}",
+            "Give a table with a row for each image.",
+        )
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     asked = {"data.image_column": data.image_column, "data.label_column": data.label_column, "data.group": data.group}
     image, label, grouped = (_place(path, key, name, first) for key, name in asked.items())
