@@ -66,7 +66,8 @@ def keras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real: bytes) -> Itera
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     site, table = Keras(real), schema.read_yaml(imagenet.TABLE)
     table["mobilenet"]["address"] = site.address
-    monkeypatch.setattr(schema, "read_yaml", lambda _path: table)
+    read = schema.read_yaml
+    monkeypatch.setattr(schema, "read_yaml", lambda path: table if path == imagenet.TABLE else read(path))
     yield site
     site.server.shutdown()
     site.server.server_close()
