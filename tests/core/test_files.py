@@ -250,3 +250,9 @@ def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("gone")
     with pytest.raises(ZooError, match="it is a link to gone, which is not there"):
         file_sha256(tmp_path / "link")
+
+
+@pytest.mark.parametrize("folder", ["/", "/proc", "/proc/self/fd", "/sys/devices"])
+def test_folders_of_the_running_system_are_not_searched(folder: str) -> None:
+    with pytest.raises(ZooError, match="files of the running system"):
+        files_below(Path(folder), lambda *_: None)

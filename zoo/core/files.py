@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.core import console, file_locks
-from zoo.core.errors import StorageError
+from zoo.core.errors import StorageError, ZooError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -164,7 +164,10 @@ def files_below(
         failed: called with each folder that cannot be listed and is skipped.
         twice: called with each skipped link to a folder that is listed anyway, and that folder.
     """
-    return _files_below(folder, "", [os.path.realpath(folder)], failed, twice)
+    real = os.path.realpath(folder)
+    if real == "/" or f"{real}/".startswith(("/proc/", "/sys/")):
+        raise ZooError(f"{folder} holds files of the running system, without end", "Name a folder of your own files.")
+    return _files_below(folder, "", [real], failed, twice)
 
 
 def _files_below(
