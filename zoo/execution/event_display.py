@@ -64,7 +64,8 @@ class _Drawn:
     def name_device(self, event: events.StartEvent) -> None:
         """Name the device that computes and the libraries, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
-        line = f"Device: {event.device.name} ({event.device.proof} ran there); {known}"
+        name = event.device.name.rpartition("device:")[2]  # TensorFlow writes /job:localhost/.../device:CPU:0
+        line = f"Device: {name} ({event.device.proof} ran there); {known}"
         if line != self._device:
             console.say(line)
         self._device = line
