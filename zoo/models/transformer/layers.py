@@ -36,7 +36,8 @@ class ZooLayer(compat.keras.layers.Layer):
 class EncoderLayer(ZooLayer):
     """One layer of an encoder: self-attention and feed-forward network with their residual sums.
 
-    Call it with x (batch, length, width) or [x, keep]; keep (batch, length) is 0 for padding, 1 for the rest.
+    Call it with x (batch, length, width), or with [x, keep], where keep (batch, length) is 1 for positions that
+    count and 0 for padding.
 
     Args:
         heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see
@@ -100,23 +101,22 @@ class EncoderLayer(ZooLayer):
         x, keep = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
 
         def attend(y):
-            q, k, v = tensors.split(tensors.linear(y, self.attention_kernel, self.attention_bias), 3)
-            drop = self._attention_dropout(training)
-            attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
-            return self._project(attended, training)
+            return self._attention(y, keep, training)
 
         def feed_forward(y):
-            inner = tensors.linear(y, self.inner_kernel, self.inner_bias)
-            inner = tensors.activation(inner, self.settings["activation"])
-            inner = self._drop(inner, self.settings["dropout"], training, "inner")
-            outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
-            return self._drop(outer, self.settings["dropout"], training, "outer")
+            return self._feed_forward(y, training)
 
         if self.settings["norm_first"]:
             x = x + attend(self._normalize(x, "norm1"))
             return x + feed_forward(self._normalize(x, "norm2"))
         x = self._normalize(x + attend(x), "norm1")
         return self._normalize(x + feed_forward(x), "norm2")
+
+    def _attention(self, x, keep, training):
+        q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
+        drop = self._attention_dropout(training)
+        attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
+        return self._project(attended, training)
 
     def _project(self, attended, training):
         projected = tensors.linear(attended, self.output_kernel, self.output_bias)
@@ -128,6 +128,13 @@ class EncoderLayer(ZooLayer):
         if not rate or tensors.is_inference(training):
             return None
         return lambda weights: self._drop(weights, rate, training, "weights")
+
+    def _feed_forward(self, x, training):
+        inner = tensors.linear(x, self.inner_kernel, self.inner_bias)
+        inner = tensors.activation(inner, self.settings["activation"])
+        inner = self._drop(inner, self.settings["dropout"], training, "inner")
+        outer = tensors.linear(inner, self.outer_kernel, self.outer_bias)
+        return self._drop(outer, self.settings["dropout"], training, "outer")
 
     def _normalize(self, x, name):
         gamma, beta = getattr(self, name + "_gamma"), getattr(self, name + "_beta")
