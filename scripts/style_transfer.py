@@ -133,12 +133,13 @@ def _has_any(options, keys):
     if not style_any.is_downloaded():
         what = "Download the networks that restyle after any painting (3.3 MB, Apache-2.0)"
         options.download = "yes" if console.allows(what, options.download) else "no"
-        if options.download == "no":
-            return False
         try:
-            style_any.published()
+            if options.download == "yes":
+                style_any.published()
         except ZooError as error:
             console.warn(error.message)
+        if not style_any.is_downloaded():
+            console.say("Without these networks, the photo is optimized toward the painting, which takes minutes")
             return False
     console.say("One pass; --way optimize takes longer and comes closer to the painting")
     return True

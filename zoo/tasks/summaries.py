@@ -9,6 +9,8 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 SHOWN_PREDICTIONS = 20
+# Fewer items say nothing about a network.
+FEWEST_JUDGED = 20
 
 
 def recorded(run: Run) -> list[str]:
@@ -95,10 +97,11 @@ def _mistakes(run: Run) -> list[str]:
 def _no_better(analysis: Json, what: str) -> list[str]:
     """Warn if the network is right no more often than the answer with the largest class for all items."""
     items, largest = analysis["items"], analysis["largest_class"]["items"]
-    if items - analysis["mistakes"] > largest or largest == items:
+    if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
         return []
     answer = f"{analysis['largest_class']['name']!r} for all {what}, which is right for {largest / items:.4f}"
-    remedy = "; data.balance=true makes all classes count equally" if what == "images" else ""
+    uneven = what == "images" and largest > 1.5 * items / len(analysis["accuracy_by_class"])
+    remedy = "; data.balance=true makes all classes count equally" if uneven else ""
     return [f"The network is no better than the answer {answer}{remedy}"]
 
 

@@ -1,0 +1,40 @@
+"""What a training says of its result."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zoo.tasks import summaries
+
+
+@pytest.mark.parametrize(
+    ("counts", "mistakes", "line"),
+    [
+        ({"cat": 95, "dog": 5}, 5, "'cat' for all images, which is right for 0.9500; data.balance=true"),
+        ({"cat": 50, "dog": 50}, 50, "'cat' for all images, which is right for 0.5000"),
+        ({"cat": 95, "dog": 5}, 4, ""),  # better
+        ({"cat": 9, "dog": 1}, 1, ""),  # too few to judge
+        ({"cat": 99}, 2, ""),
+    ],
+)
+def test_a_network_no_better_than_its_largest_class_is_named(
+    tmp_path: Path, counts: dict[str, int], mistakes: int, line: str
+) -> None:
+    judgement = {
+        "items": sum(counts.values()),
+        "mistakes": mistakes,
+        "largest_class": {"name": "cat", "items": counts["cat"]},
+        "accuracy_by_class": dict.fromkeys(counts, 0.5),
+        "macro_f1": 0.5,
+    }
+    record = {"model": "mnist", "backend": "cpu", "stack": {"name": "torch"}, "phases": {}, "judgement": judgement}
+    data = {"name": "folder", "what": "images", "reason": ""}
+    run: Any = SimpleNamespace(
+        record=record | {"data": data}, metrics={"loss": 1.0}, exit="completed", folder=tmp_path
+    )
+    said = [text for text in summaries.training(run) if "no better than the answer" in text]
+    assert [text.partition("no better than the answer ")[2].partition(" makes")[0] for text in said] == [line] * bool(
+        line
+    )
