@@ -15,6 +15,8 @@ import yaml
 
 from tests.support import CHECKOUT
 from zoo.cli import main as cli
+from zoo.core import schema
+from zoo.core.errors import ZooError
 from zoo.environments import selection
 from zoo.explain import known_issues, log_clues
 
@@ -286,6 +288,13 @@ def test_entries_are_complete_and_unique() -> None:
         assert issue.backends or not issue.vague, issue.id
         assert all(len(say) >= 6 for say in issue.patterns), issue.id
         assert all(say.isascii() and say == say.lower() for say in issue.patterns), issue.id
+
+
+def test_a_rule_with_a_missing_or_unknown_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": "warp", "backends": [], "effect": "fatal", "cause": "A.", "remedy": "B.", "source": "C", "fix": "D"}
+    monkeypatch.setattr(schema, "read_yaml", lambda path: [row])
+    with pytest.raises(ZooError, match=r"(?s)warp.command: missing.*warp.fix: unknown key"):
+        known_issues.issues.__wrapped__()
 
 
 def test_a_numpy_that_is_too_old_is_not_taken_for_one_that_is_too_new() -> None:

@@ -126,10 +126,9 @@ def render(findings: list[Finding], text: str = "") -> str:
 
 
 def _lines(finding: Finding) -> list[str]:
-    effect = "harmless" if finding.harmless else finding.effect
     lines = [
         f"line {finding.number}: {finding.line}",
-        f"  {effect}: {finding.cause}",
+        f"  {finding.effect}: {finding.cause}",
         f"  what to do: {finding.remedy}",
     ]
     lines += [f"    {finding.command}"] if finding.command else []
@@ -139,8 +138,10 @@ def _lines(finding: Finding) -> list[str]:
 @functools.cache
 def issues() -> tuple[Issue, ...]:
     """Return all known issues in search order, general ones last."""
-    files = sorted((paths.PACKAGE / "explain" / "issues").glob("*.yaml"))
-    return in_order([Issue(**row) for file in files for row in schema.read_yaml(file)])
+    path = paths.PACKAGE / "explain" / "issues"
+    rows = [row for file in sorted(path.glob("*.yaml")) for row in schema.read_yaml(file)]
+    schema.refuse("folder", path, [why for row in rows for why in schema.violations(row, Issue, f"{row.get('id')}.")])
+    return in_order([Issue(**row) for row in rows])
 
 
 def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
@@ -180,9 +181,8 @@ def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, s
 
 
 def _values(issue: Issue, context: str) -> dict[str, str] | None:
-    if issue.unless and _compiled(issue.unless).search(context):
-        return None
-    if issue.context_pattern and not _compiled(issue.context_pattern).search(context):
+    unwanted = issue.unless and _compiled(issue.unless).search(context)
+    if unwanted or not _compiled(issue.context_pattern).search(context):
         return None
     matches = [_compiled(pattern).search(context) for pattern in (*issue.details, issue.context_pattern)]
     groups = [item for match in matches if match for item in match.groupdict().items()]
