@@ -240,12 +240,27 @@ def test_a_bar_in_a_notebook_is_html_drawn_four_times_a_second(clock: Clock, mon
     assert drawn[-1] == "Waiting <progress ></progress> "
 
 
-def test_a_name_is_folded_only_where_others_would_have_no_room(capsys: pytest.CaptureFixture[str]) -> None:
-    for length, whole in ((149, True), (150, False)):
-        console.table("Runs", ["name", "x"], [["a", "1"], ["n" * length, "y" * 40]], whole="name")
-        assert ("n" * length in capsys.readouterr().out) == whole
-    console.table("Runs", ["name"], [], whole="name")
+def test_a_word_of_a_table_is_never_split(capsys: pytest.CaptureFixture[str]) -> None:
+    console.table("Runs", ["name", "x"], [["a", "1"], ["n" * 190, "y" * 40 + " z" * 90]])
+    lines = capsys.readouterr().out.splitlines()
+    assert any("n" * 190 in line and "y" * 40 in line for line in lines)
+    console.table("Runs", ["name"], [])
     assert "name" in capsys.readouterr().out
+
+
+def test_a_narrow_terminal_gets_a_line_for_each_cell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    console.table("Networks", ["model", "figure"], [["m" * 30, "two words"], ["b", "f" * 30]])
+    assert capsys.readouterr().out == (
+        f"Networks\nmodel   {'m' * 30}\nfigure  two words\n\nmodel   b\nfigure  {'f' * 30}\n\n"
+    )
+    console.table("Networks", ["model", "figure"], [["m" * 20, "two words " * 9], ["b", "f" * 30]])
+    lines = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) == 60
+    assert [line for line in lines if "m" * 20 in line and "two words" in line]
 
 
 def test_rows_with_the_same_keys_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Print messages, warnings and progress bars on standard error; standard output is for results only."""
 
 import contextlib
+import itertools
 import os
 import sys
 import time
@@ -262,20 +263,31 @@ def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
         yield lambda rows: live.update(_table(title, headings, rows))
 
 
-def table(title: str, headings: list[str], rows: list[list[str]], whole: str = "") -> None:
-    """Print a table on standard output; the column with heading ``whole`` (names to copy) is folded last."""
+def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
+    """Print a table on standard output without splitting words; a terminal too narrow for it gets a line per cell."""
+    from rich.cells import cell_len
     from rich.console import Console
 
+    rows = [[escape_controls(cell, keep="") for cell in row] for row in rows]
+    columns = list(zip(headings, *rows, strict=True))
+    least = [max(cell_len(word) for cell in cells for word in [" ", *cell.split()]) for cells in columns]
+    more = [max(map(cell_len, cells)) - width for cells, width in zip(columns, least, strict=True)]
+    needed = sum(least) + 3 * len(columns) + 1
     # In a pipe or a file, the guessed width is too narrow and would fold every cell.
-    width = None if sys.stdout.isatty() else 160
-    screen = Console(highlight=False, width=width)
-    if whole:
-        longest = max((len(row[headings.index(whole)]) for row in rows), default=0)
-        whole = whole if screen.width - longest >= 11 * (len(headings) - 1) else ""
-    screen.print(_table(title, headings, rows, whole))
+    screen = Console(highlight=False, width=None if sys.stdout.isatty() else max(160, needed))
+    if rows and needed > screen.width:
+        edge = max(map(len, headings))
+        cells = [
+            f"{name:<{edge}}  {cell}" for row in rows for name, cell in [*zip(headings, row, strict=True), ("", "")]
+        ]
+        output(*[title] * bool(title), *map(str.rstrip, cells))
+        return
+    share = min(1.0, max(0, screen.width - needed) / max(1, sum(more)))
+    widths = [width + int(share * extra) for width, extra in zip(least, more, strict=True)]
+    screen.print(_table(title, headings, rows, widths))
 
 
-def _table(title: str, headings: list[str], rows: list[list[str]], whole: str = "") -> Any:
+def _table(title: str, headings: list[str], rows: list[list[str]], widths: Sequence[int | None] = ()) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -285,8 +297,8 @@ def _table(title: str, headings: list[str], rows: list[list[str]], whole: str = 
         header_style="bold",
         highlight=False,
     )
-    for heading in headings:
-        drawn.add_column(heading, overflow="fold", no_wrap=heading == whole)
+    for heading, width in itertools.zip_longest(headings, widths):
+        drawn.add_column(heading, overflow="fold", width=width)
     for row in rows:
         drawn.add_row(*(Text(escape_controls(cell, keep="")) for cell in row))
     return drawn

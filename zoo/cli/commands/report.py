@@ -49,6 +49,6 @@ def _print_table(parsed: argparse.Namespace) -> int:
         console.output(f"There are no runs under {root.absolute()}")
     else:
         cells = [run_table.cells(row) for row in rows[:limit]]
-        console.table(f"runs under {root}", run_table.HEADINGS, cells, whole="run")
+        console.table(f"runs under {root}", run_table.HEADINGS, cells)
         say_left_out(len(folders), len(rows[:limit]))
     return 0
