@@ -7,7 +7,7 @@ from zoo.cli.main import main
 
 
 def leave(code: int) -> None:
-    """Exit at once, without the tenth of a second that Python needs to unload modules.
+    """Exit immediately, because unloading modules takes Python a tenth of a second.
 
     Nothing is lost: files are closed where they are written, and threads that outlive a command are daemons.
     """
@@ -24,7 +24,7 @@ def leave(code: int) -> None:
 
 
 def run() -> None:
-    """Run the command line of this process to its end; the installed command ``zoo``."""
+    """Run this process's command line to the end; this is the installed command ``zoo``."""
     # A closed stream (`>&-`) leaves its number to the next file, which would get the output.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

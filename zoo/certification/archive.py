@@ -1,4 +1,4 @@
-"""Write the archive that a certification leaves: ``evidence-HARDWARE-DATE.zip``, for anybody to read.
+"""Write the archive of a certification, ``evidence-HARDWARE-DATE.zip``, which anyone can read.
 
 ==========================  ===============================================================================
 member                      content
@@ -54,7 +54,7 @@ def free_path(folder: Path, state: Certification) -> Path:
 
 
 def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, bytes]:
-    """Return the content of every member; ``cleaner`` removes what identifies this machine."""
+    """Return the content of every member; ``cleaner`` removes everything that identifies this machine."""
     cleaned = cleaner.value(dataclasses.asdict(state))
     content = {CERTIFICATION: _json(cleaned), PAGE: page.page(results.of(cleaned, CERTIFICATION)).encode()}
     for step in state.steps:

@@ -1,4 +1,4 @@
-"""The steps that kill a training, and that check the growth of its memory."""
+"""The steps that kill a training run, and that check whether its memory grows."""
 
 import os
 import signal

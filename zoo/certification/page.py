@@ -20,7 +20,7 @@ CARDS = (
 
 
 def page(state: Certification) -> str:
-    """Return the page as HTML: one file without scripts and external resources."""
+    """Return the page as HTML: one file without scripts or external resources."""
     said = [state.counts(), f"{state.mode} certification", state.finished or f"begun {state.date}"]
     header = tag(
         "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),

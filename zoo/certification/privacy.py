@@ -1,4 +1,4 @@
-"""Remove what identifies a person or a machine from records: names, paths, addresses, serial numbers.
+"""Remove names, paths, addresses, serial numbers and other identifiers of persons and machines from records.
 
 Only the fields in :data:`FIELDS` are taken from a run record. This machine's identifiers (user, full name, host,
 serial number, folders) are replaced in their texts. So is whatever looks like a path, an address or an identifier.
@@ -86,7 +86,7 @@ def _host_names() -> set[str]:
 
 
 def _serials() -> set[str]:
-    """Return serial numbers and identifiers of this machine, which are only read for their removal."""
+    """Return the serial numbers and identifiers of this machine, which are read only to remove them."""
     listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
     serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
     for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
@@ -98,7 +98,7 @@ def _serials() -> set[str]:
 
 
 class Cleaner:
-    """Replaces what identifies this machine and its user, or given texts by their replacements, in order."""
+    """Replaces everything that identifies this machine and its user, or the given texts, in order."""
 
     def __init__(self, named: Iterable[tuple[str, str]] | None = None) -> None:
         pairs = list(secrets() if named is None else named)

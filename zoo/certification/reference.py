@@ -1,4 +1,4 @@
-"""A fixed computation between the steps whose time reveals that a machine has become slower.
+"""A fixed computation, run between the steps; its time shows whether the machine has become slower.
 
 It is numpy's product of two matrices on the CPU, independent of the steps. CPU and GPU in one package throttle
 together.

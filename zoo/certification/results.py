@@ -125,7 +125,7 @@ class Certification:
 
 
 def tuning(mode: str) -> tuple[str, str, int] | None:
-    """Return model, data set and number of trials if the mode is a search, or None."""
+    """Return the model, the data set and the number of trials if the mode is a search, or None."""
     match = _TUNING.fullmatch(mode)
     return (match[1], match[2], int(match[3])) if match else None
 

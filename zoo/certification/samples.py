@@ -48,7 +48,7 @@ def _draw_shapes(folder: Path, random: np.random.RandomState) -> None:
 
 
 def _picture(shape: str, random: np.random.RandomState) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """Draw one image, (64, 64, 3): a shape of one color on another, at a random place and size, with noise."""
+    """Draw one image, (64, 64, 3): a colored shape on a background, at a random position and size, with noise."""
     y, x = np.mgrid[:EDGE, :EDGE]
     centre, radius = random.randint(20, 44, 2), random.randint(8, 18)
     inside = {

@@ -76,7 +76,7 @@ class Session:
                     yield place, step
 
     def as_it_is(self) -> Certification:
-        """Return the certification as if it ended here, with the remaining steps as not run.
+        """Return the certification as if it had ended here, with the remaining steps marked as not run.
 
         The folder is not changed, so that the certification can be resumed.
         """
@@ -141,7 +141,7 @@ class Session:
         return begin
 
     def _reference(self) -> float:
-        """Time the reference product, again after a pause if it is slow: other work ends, heat remains."""
+        """Time the reference product. If it is slow, time it again after a pause: other work ends, heat remains."""
         speed = reference.gflop_per_s()
         if not reference.is_throttled(self._drift(speed)):
             return speed
@@ -202,7 +202,7 @@ def _made(root: Path, name: str) -> Path:
 
 
 def _unfinished(folder: Path) -> Certification | None:
-    """Return the state in a folder; None if it is finished, missing or of another version."""
+    """Return the state in a folder, or None if it is finished, missing or from a different version."""
     try:
         state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
     except (OSError, ValueError, ZooError):

@@ -24,7 +24,7 @@ def golden(work: Work) -> Findings:
 
 
 def networks(work: Work) -> Findings:
-    """Time training steps of networks, on CPUs without the largest, whose step can take a minute."""
+    """Time training steps of networks; on CPUs, skip the largest, whose steps can take a minute."""
     names = GOLDEN[:1] if work.quick else GOLDEN if work.place.device_kind == "gpu" else GOLDEN[:-1]
     run = _networks(work, names, "[32]", "training")
     rows = rows_of(run)

@@ -69,13 +69,13 @@ def bench(work: Work, name: str, *settings: str) -> Run:
 
 
 def run_of(verb: str, work: Work, *settings: str) -> Run:
-    """Run a verb on the place of the work; raise KeyboardInterrupt if it was interrupted."""
+    """Run a verb on the work's backend and stack; raise KeyboardInterrupt if it was interrupted."""
     words = [*settings, *work.place.words, f"output.root={work.folder}"]
     return finished(registry.dispatch(verb, Overrides.parse(words)))
 
 
 def finished(run: Run) -> Run:
-    """Return a run that ended by itself; raise KeyboardInterrupt if it was interrupted."""
+    """Return a run that was not interrupted; raise KeyboardInterrupt if it was."""
     if run.exit == "interrupted":
         raise KeyboardInterrupt
     return result.open_run(run.folder)
@@ -90,7 +90,7 @@ def has_operations(place: Place) -> bool:
 
 
 def explained(error: ZooError, backend: str) -> list[str]:
-    """Return the ids of the known issues that explain an error, or that its text names."""
+    """Return the ids of the known issues that explain an error or are named in its text."""
     text = str(error)
     known = [finding.id for finding in known_issues.explain(text, backend) if not finding.harmless]
     named = [issue.id for issue in known_issues.issues() if f"({issue.id})" in text or f"{issue.id}:" in text]

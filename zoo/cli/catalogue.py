@@ -49,7 +49,7 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """Return one row per model, with grade, newest versions and date of its validation on each backend."""
+    """Return a row per model, with the grade, the newest versions and the date of its validation on each backend."""
     trains = [row for row in all_backends.load_all() if row.trains]
     return [
         {"model": model}

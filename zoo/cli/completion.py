@@ -11,7 +11,7 @@ SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
 
 
 def script(shell: str) -> str:
-    """Return the code for a shell, which asks for candidates and offers files if there are none."""
+    """Return the code for a shell that requests candidates, and offers files if there are none."""
     return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 

@@ -24,7 +24,7 @@ ROOM = 2
 
 @dataclasses.dataclass(frozen=True)
 class BackendRow:
-    """A backend on this machine; ``stack`` is None if it is not usable, and ``why`` gives the reason either way."""
+    """A backend on this machine; ``stack`` is None if it is not usable; ``why`` gives the reason in both cases."""
 
     name: str
     usable: bool

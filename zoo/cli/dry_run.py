@@ -81,7 +81,7 @@ def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
 
 
 def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
-    """Run a command until its work would begin; return its context, and what could not be checked yet."""
+    """Run a command until its work would begin; return its context and the checks that were not possible yet."""
     with planning.planning():
         try:
             command.run(overrides)
@@ -100,7 +100,7 @@ def _recipe(settings: Settings) -> list[str]:
 
 
 def _changed(composed: compose.Composed[Settings]) -> list[str]:
-    """Return a row for each setting that is not the task's default: its value, and what set it, users first."""
+    """Return a row for each setting that differs from the task's default: its value and its origin, users first."""
     values = dict(leaves(dataclasses.asdict(composed.settings)))
     own = {key: layer for key, layer in composed.set_by.items() if key in values and not key.startswith("expect.")}
     wide = max(map(len, own), default=0)

@@ -119,7 +119,7 @@ def _valid(declared: Setting) -> str:
 
 
 def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterator[str]:
-    """Yield which tasks of a group lack a setting, and which have another default."""
+    """Yield the tasks of a group that lack a setting, and the tasks that have a different default."""
     pairs = {(use.verb, use.task) for use in uses}
     lacking = having - pairs
     if lacking:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_meant(overrides: "Overrides") -> bool:
-    """Return True if a command without -m resumes a sweep, or executes its one run elsewhere."""
+    """Return True if a command without -m resumes a sweep, or executes its single run on another machine."""
     from zoo.tasks import sweeps
 
     return sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides)

@@ -12,7 +12,7 @@ _DEFAULT, _DIVIDES = "default", "divides"
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a model with each declaration replaced by its default."""
+    """Return a model's row with each declaration replaced by its default."""
     return {key: value[_DEFAULT] if _is_declared(value) else value for key, value in row.items()}
 
 

@@ -6,7 +6,7 @@ DIRECTIONS = ("at_least", "at_most")
 
 
 def of(name: str, value: float) -> dict[str, float]:
-    """Return the bound for a metric: an upper one for losses and perplexities, a lower one for the rest."""
+    """Return the bound for a metric: an upper bound for losses and perplexities, a lower bound for any other."""
     return {"at_most" if name.endswith(("loss", "perplexity")) else "at_least": value}
 
 

@@ -22,7 +22,7 @@ def formats() -> dict[str, tuple[str, ...]]:
 
 
 def problems(key: str, names: list[str], quantize: Sequence[str] = ("none",)) -> list[str | None]:
-    """Return the problems of formats and quantizations: each format takes one of these, and each is taken by one."""
+    """Return the problems of formats and quantizations: each format needs a quantization, and vice versa."""
     known = formats()
     unknown = [one_of("quantize", each, QUANTIZATIONS) for each in quantize]
     unknown += [one_of(key, name, known) for name in names]

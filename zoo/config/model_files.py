@@ -79,7 +79,7 @@ def application_row(model: str) -> Json:
 
 
 def saved_row(model: str, verb: str) -> Json:
-    """Return the equivalent of a file under ``configs/model`` for a saved model, which is opened later."""
+    """Return the equivalent of a ``configs/model`` file for a saved model, which is opened later."""
     kind = kind_of(model)
     frozen = kind.word in file_kinds.FROZEN
     if verb not in ("infer", "evaluate", "export") or (frozen and verb == "export"):
@@ -193,7 +193,7 @@ def place(model: Mapping[str, Any], folder: Path) -> Json:
 
 
 def require_same(recorded: object, given: str | None, folder: Path, words: str) -> None:
-    """Raise an error if a run was trained with another model file than the one the user names now.
+    """Raise an error if a run was trained with a different model file from the one the user names now.
 
     A run folder may come from a third party: it determines the expected checksum, but never which file is executed.
 

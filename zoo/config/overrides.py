@@ -135,7 +135,7 @@ class Overrides:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a Python value to a setting: paths become text, NumPy numbers become Python numbers."""
+    """Convert a Python value to a setting: paths become text, and NumPy numbers become Python numbers."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -184,7 +184,7 @@ def _path(value: str) -> str | None:
 
 
 def _is_model_file(key: str, value: str) -> bool:
-    """Return True if the value is the path of one model file; several, with commas, are a sweep."""
+    """Return True if the value is the path of one model file; several paths, separated by commas, are a sweep."""
     if key != "model" or not (model_files.is_named(value) or model_files.is_saved(value)):
         return False
     return "," not in value or os.path.exists(os.path.expanduser(value))

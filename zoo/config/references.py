@@ -160,7 +160,7 @@ def _row(name: str) -> dict[str, str]:
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:
-    """Return what to know before a run: the intended machine, differences from this one, published results."""
+    """Return notes for a run: the intended machine, its differences from this machine, and published results."""
     lines = [f"Reference {reference.name}: {reference.about}"]
     differing = differences(reference, here)
     if differing:
@@ -170,7 +170,7 @@ def remarks(reference: Reference, here: Machine) -> list[str]:
 
 
 def differences(reference: Reference, here: Machine) -> list[str]:
-    """Return how a machine differs from the reference's, or nothing if its results are comparable."""
+    """Return how a machine differs from the reference's machine, or nothing if the results are comparable."""
     wanted, differing = reference.machine, []
     if wanted.os not in (None, here.os):
         differing.append(f"the system is {SYSTEMS[here.os]}, not {SYSTEMS[str(wanted.os)]}")

@@ -79,7 +79,7 @@ def words(values: dict[str, Any]) -> str:
 
 
 def existing(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of winners, or nothing if it is missing."""
+    """Return the rows of a winners file, or nothing if the file is missing."""
     if not path.is_file():
         return []
     try:

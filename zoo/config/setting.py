@@ -172,7 +172,7 @@ def of(schema: type, key: str) -> Setting:
 
 
 def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dict[str, str]:
-    """Return which of the ``given`` dotted keys have no effect with the other values, with a sentence about each.
+    """Return which ``given`` dotted keys have no effect with the remaining values, with a sentence about each.
 
     A setting that turns something off is ignored, and so is one that repeats the default, unless ``defaults``.
     """

@@ -1,4 +1,4 @@
-"""Provide NumPy and Pillow, loaded on first use: most commands need no arrays and would wait for them."""
+"""Provide NumPy and Pillow, loaded on first use, because most commands do not need them."""
 
 import importlib
 import sys

@@ -66,7 +66,7 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
 
 
 def unreachable(url: str) -> str:
-    """Return why a server gives no answer to a request, or an empty text if it does."""
+    """Return why a server does not answer a request, or an empty text if it does."""
     with _session(url) as session:
         try:
             _answer(session, url, 0).close()

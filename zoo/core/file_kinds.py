@@ -125,7 +125,7 @@ def _of_saved_model(path: Path) -> str:
 
 
 def _of_head(head: bytes, size: int) -> str:
-    """Return the word for a file, or for a member of an archive, by its first bytes."""
+    """Return the word for a file or an archive member, from its first bytes."""
     if not head:
         return "empty"
     if head.startswith(HDF5):
@@ -157,7 +157,7 @@ def _fields(stream: IO[bytes], size: int) -> set[int]:
 
 
 def _varint(stream: IO[bytes], place: int) -> tuple[int, int]:
-    """Return a number of a protocol buffer, and the place after it."""
+    """Return a number from a protocol buffer, and the position after it."""
     stream.seek(place)
     value = 0
     for count, byte in enumerate(stream.read(10)):
@@ -168,7 +168,7 @@ def _varint(stream: IO[bytes], place: int) -> tuple[int, int]:
 
 
 def _of_hdf5(stream: IO[bytes]) -> str:
-    """Tell a whole model from weights by the names of attributes and groups."""
+    """Distinguish a whole model from weights by the names of attributes and groups."""
     if _contains(stream, b"model_config"):
         return "hdf5_model"
     if _contains(stream, b"layer_names"):

@@ -1,4 +1,4 @@
-"""Lock files. The system releases a lock when the last process that has it open ends, also after a crash."""
+"""Lock files. The system releases a lock when the last process that has it open ends, even by a crash."""
 
 import errno
 import os

@@ -15,7 +15,7 @@ HEAD_BYTES = 512
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Format:
-    """A format: what a file is, remedies by ``images``, ``texts`` and ``models``, and what names and heads it has."""
+    """A format: its description, remedies for ``images``, ``texts`` and ``models``, and its names and first bytes."""
 
     about: str
     remedies: Mapping[str, str]
@@ -31,7 +31,7 @@ def content() -> Any:
 
 @functools.cache
 def rows() -> tuple[Format, ...]:
-    """Return all formats, the most telling first."""
+    """Return all formats, the most specific first."""
     return tuple(
         Format(
             row["about"],
@@ -44,7 +44,7 @@ def rows() -> tuple[Format, ...]:
 
 
 def find(name: str = "", head: bytes = b"", use: str = "") -> Format | None:
-    """Return the first format of a name or of first bytes, with a remedy for ``use`` if one is named."""
+    """Return the first format that matches a name or first bytes and, if ``use`` is given, has a remedy for it."""
     for row in rows():
         fits = (name and row.name and row.name.search(name.lower())) or (head and row.head and row.head.match(head))
         if fits and (not use or use in row.remedies):

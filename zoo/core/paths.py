@@ -97,7 +97,7 @@ def user_path(text: str | Path) -> Path:
 
 
 def _is_special(given: str) -> bool:
-    """Return whether a path is a pipe, socket or device, whose reading may never end; not those of the shell."""
+    """Return whether a path is a pipe, socket or device, except the shell's, because reading it may never end."""
     try:
         mode = os.stat(given).st_mode
     except (OSError, ValueError):  # reported by the code that opens it

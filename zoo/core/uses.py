@@ -1,4 +1,4 @@
-"""Hold a shared lock on what is in use, so that no other process removes it."""
+"""Hold a shared lock on objects in use, so that no other process removes them."""
 
 import contextlib
 import os

@@ -43,7 +43,7 @@ class ArrayDataset:
 
 
 def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
-    """Return the data set that ``auto`` stands for, and why; other names are returned with an empty reason.
+    """Return the data set that ``auto`` selects, and why; other names are returned with an empty reason.
 
     ``auto`` is mnist if it is in ``root`` (if given, it must be there), was prepared before, or can be downloaded.
     If not, it is digits, with a reason for display.

@@ -1,4 +1,4 @@
-"""Read the arrays of a data set: published files, the user's own, or scikit-learn's."""
+"""Read the arrays of a data set from published files, the user's files, or scikit-learn."""
 
 import dataclasses
 import hashlib

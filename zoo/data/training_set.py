@@ -187,7 +187,7 @@ def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[
 
 
 def save(material: TrainingSet, folder: Path) -> dict[str, str]:
-    """Write split, labels and the list of skipped files into a run folder; return its part of a request."""
+    """Write the split, the labels and the list of skipped files to a run folder; return their part of the request."""
     split = array_datasets.save_split(folder / "split.npz", **material.splits)
     files = dict(material.files)
     with storage_errors("write", folder):

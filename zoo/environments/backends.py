@@ -51,7 +51,7 @@ class Support:
 
 @dataclasses.dataclass(frozen=True)
 class Fact:
-    """Something that is known of a device, and its source."""
+    """A known property of a device, and its source."""
 
     value: Any
     source: str

@@ -14,7 +14,7 @@ Way = tuple[Support, str, Gpu | None]  # an entry of a backend, the name of a st
 
 
 def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way], str]:
-    """Return every way to use a backend with some stacks on this machine, best first, and why there is none."""
+    """Return every way to use a backend with the given stacks here, best first, or why there is none."""
     obstacles = [(0, f"it needs {backend.needs}")]
     usable: list[Way] = []
     no_gpu: list[Gpu | None] = [None]
@@ -83,7 +83,7 @@ def _newer(present: str, versions: list[str | None]) -> list[str]:
 
 
 def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[str]:
-    """Yield what the libraries of a lock need and this machine lacks. Unknown properties are assumed to match."""
+    """Yield requirements of a lock's libraries that this machine lacks. Unknown properties are assumed to match."""
     if _older(machine.os_version, platform.minimum_os):
         yield f"needs {SYSTEMS[machine.os]} {platform.minimum_os} or newer, this is {machine.os_version}"
     if _older(machine.glibc, platform.minimum_glibc):

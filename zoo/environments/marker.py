@@ -176,7 +176,7 @@ def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str 
 
 
 def changed(folder: Path, every: bool) -> list[str]:
-    """Return the files of a finished environment with other content than in its wheels, or in no wheel.
+    """Return the files of a finished environment that differ from its wheels, or are in no wheel.
 
     Args:
         every: hash every file; if False, only those of another size or written after the build.

@@ -25,7 +25,7 @@ LINKED, LINKED_STALE, LINKED_FILE = "linked", "linked (stale)", "linked.json"
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """How a set of versions is known to work, and the source. A successful resolution is not evidence."""
+    """Evidence that a set of versions works, and its source. A successful resolution is not evidence."""
 
     grade: str
     platform: str
@@ -36,7 +36,7 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class LinkedLock:
-    """A row of ``linked.json``: what the files of a lock say, and of which lock."""
+    """A row of ``linked.json``: the result of checking a lock's files, and the hash of the lock."""
 
     lock_sha256: str
     device: str

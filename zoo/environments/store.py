@@ -115,7 +115,7 @@ def health_check(stack: Stack, python: Path) -> str | None:
 def ask(
     stack: Stack, python: Path, verb: str = PROBE, job: str = "", model: ModelPart | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Have a stack's worker do a job on the CPU without a run folder; raise TimeoutExpired after :data:`HEALTH_S`."""
+    """Run a job in a stack's worker on the CPU without a run folder; raise TimeoutExpired after :data:`HEALTH_S`."""
     device = DevicePart(backend="cpu", framework=stack.framework, device_kind="cpu")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "request.json")
@@ -212,7 +212,7 @@ def _used(folder: Path) -> Path:
 
 @contextmanager
 def in_use(environment: Environment) -> Iterator[None]:
-    """Keep an environment from being removed inside the block; do nothing for a user's own."""
+    """Prevent the removal of an environment inside the block; do nothing for a user's environment."""
     if environment.folder.parent != environments_dir():
         yield
         return
@@ -245,7 +245,7 @@ def _listed(folder: Path, thorough: bool, verify: str) -> EnvironmentInfo:
 
 
 def damage(environment: Path) -> str | None:
-    """Return what is missing in an environment; None if nothing is, or if it is a user's own."""
+    """Return what is missing in an environment, or None if it is complete or belongs to the user."""
     return env_marker.damage(environment) if environment.parent == environments_dir() else None
 
 

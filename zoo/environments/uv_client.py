@@ -118,7 +118,7 @@ def missing_version(outcome: CompletedCommand) -> str | None:
 
 
 def is_unreachable(outcome: CompletedCommand) -> bool:
-    """Return True if uv failed because no reachable index has what the lock names."""
+    """Return True if uv failed because no reachable index has a package in the lock."""
     return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
 
 

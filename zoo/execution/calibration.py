@@ -1,4 +1,4 @@
-"""Choose the fastest point in the range of a recipe by a few timed steps, before the first step of a training.
+"""Select the fastest point in a recipe's range by a few timed steps, before the first training step.
 
 The steps are taken by a separate process. So the training is the one that the same settings on the command line give.
 If the system kills the process for its memory, that point is not chosen and the run continues.
@@ -40,7 +40,7 @@ TIMED = {
 def settle(
     context: RunContext[Any], request_of: Callable[[RunContext[Any]], Request], fixed_steps: bool = False
 ) -> None:
-    """Lay the fastest point of the recipe's range over the settings that nobody set, if calibration is wanted.
+    """Apply the fastest point of the recipe's range to settings that nobody set, if calibration is requested.
 
     Args:
         context: of a run that has not started; a resumed one keeps its point.
@@ -63,7 +63,7 @@ def settle(
 
 
 def _points(context: RunContext[Any], proven: Range, fixed_steps: bool) -> CalibrationPart | None:
-    """Return the points to time, those of the settings first, or None if all is given."""
+    """Return the points to time, the current settings first, or None if everything is set."""
     trainer, given = context.settings.trainer, context.overrides.is_given
     low, high = proven.batch_size
     sizes, precisions = [trainer.batch_size], [trainer.precision]
@@ -111,7 +111,7 @@ def _file(environment: Environment, machine: Machine, request: Request) -> Path:
 def _timed(
     context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart
 ) -> list[Json]:
-    """Let a worker time the points, and another the smaller sizes if the first one had no memory for any."""
+    """Time the points in a worker, and the smaller sizes in another worker if the first ran out of memory."""
     console.say(f"Calibrating: {SECONDS:.0f} s at most after the first step (trainer.calibrate=false skips it)")
     rows: list[Json] = []
     sizes = points.batch_sizes
@@ -124,7 +124,7 @@ def _timed(
 
 
 def _run(context: RunContext[Any], environment: Environment, request: Request) -> list[Json]:
-    """Run a worker; return a row for each point that it began."""
+    """Run a worker; return a row for each point that it started."""
     rows: list[Json] = []
     path, folder = context.folder / "request.json", context.folder
     write_json(path, request.to_json())

@@ -62,7 +62,7 @@ class _Drawn:
         self.resumed = events.ResumeEvent(epoch=0)
 
     def name_device(self, event: events.StartEvent) -> None:
-        """Name the device that computes and the libraries, once for all workers of a run."""
+        """Print the device that computes and the libraries, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
         name = event.device.name.rpartition("device:")[2]  # TensorFlow writes /job:localhost/.../device:CPU:0
         line = f"Device: {name} ({event.device.proof} ran there); {known}"
@@ -71,7 +71,7 @@ class _Drawn:
         self._device = line
 
     def remark(self, event: events.EpochEvent) -> str:
-        """Return what is special about an epoch: trained in two parts, or the best in validation."""
+        """Return notes about an epoch: trained in two parts, or best validation result."""
         resumed = event.epoch == self.resumed.epoch and self.resumed.step and not event.size
         parts = f"  (resumed after step {self.resumed.step})" if resumed else ""
         if not event.best or event.val_loss is None:

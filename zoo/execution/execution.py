@@ -54,7 +54,7 @@ def execute(
 
 
 def ensure_environment(context: RunContext[Settings]) -> store.Environment:
-    """Build or find the environment of the run, and save its lock and versions in folder and record."""
+    """Build or find the run's environment, and save its lock and versions in the folder and the record."""
     environment = _environment(context)
     shutil.copyfile(environment.lock, context.folder / "requirements.lock")
     context.record.stack |= {
@@ -127,7 +127,7 @@ def run_worker(
 
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:
-    """Raise an error if the worker imported another version of a library than the environment's lock has."""
+    """Raise an error if the worker imported a library version that differs from the environment's lock."""
     locked = {stacks.normalize_name(name): number for name, number in environment.versions.items()}
     for name, number in imported.items():
         wanted = locked.get(stacks.normalize_name(name), number).partition("+")[0]
@@ -177,7 +177,7 @@ def _cached_probes(
 
 
 def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
-    """Return True if probe results can be reused, which a user's own environment, free to change, does not allow."""
+    """Return True if probe results can be reused; a user's own environment may change, so its results cannot."""
     return context.settings.backend.probes and context.settings.backend.python is None
 
 

@@ -1,4 +1,4 @@
-"""Become one process of a training on another machine: python -m zoo.execution.member FOLDER RANK THREADS
+"""Become a process of a training run on another machine: python -m zoo.execution.member FOLDER RANK THREADS
 
 Builds the environment of the run's stack first if this machine lacks it.
 """

@@ -1,4 +1,4 @@
-"""Cache the results of probes on a CPU: the same libraries on the same machine compute the same.
+"""Cache the results of CPU probes, because the same libraries on the same machine give the same results.
 
 A GPU is probed in each run, because its driver can change without a trace in the environment. The device of each run
 is always proven, and ``doctor`` always probes.
@@ -27,7 +27,7 @@ SOURCES = ("worker/probes", "worker/devices", "models/compat")
 
 @dataclasses.dataclass(frozen=True)
 class Probed:
-    """Rows of :func:`zoo.worker.probes.run.run`, their UTC date, and the variables that chose the device."""
+    """Rows of :func:`zoo.worker.probes.run.run`, their UTC date, and the variables that selected the device."""
 
     rows: list[Json]
     date: str
@@ -58,14 +58,14 @@ def content(path: Path | None, needed: tuple[str, ...]) -> Json | None:
 
 
 def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
-    """Cache the rows of a worker if all are right; a failure to write is only a warning."""
+    """Cache a worker's rows if all are correct; a failure to write is only a warning."""
     path = _file(environment, machine, device)
     if path and probed.rows and all(row["ok"] for row in probed.rows):
         write(path, dataclasses.asdict(probed))
 
 
 def write(path: Path, stored: Json) -> None:
-    """Cache results; a failure to write is a warning only."""
+    """Cache results; a failure to write is only a warning."""
     try:
         write_json(path, stored, parents=True)
     except ZooError as error:
@@ -80,7 +80,7 @@ def _file(environment: Environment, machine: Machine, device: DevicePart) -> Pat
 
 
 def place(group: str, environment: Environment, machine: Machine, device: DevicePart, more: object) -> Path:
-    """Return the path in a group of the cache of results that depend on machine, stack, device and more, as JSON."""
+    """Return the path in a cache group for JSON results that depend on the machine, the stack, the device etc."""
     system = [machines.describe(machine), machine.os_build]
     parts = [
         environment.lock_sha256,
@@ -95,7 +95,7 @@ def place(group: str, environment: Environment, machine: Machine, device: Device
 
 
 def sources_sha256(name: str) -> str:
-    """Hash names and contents of all modules in a package of the zoo."""
+    """Hash the names and contents of all modules in one of the zoo's packages."""
     folder, summed = paths.PACKAGE / name, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

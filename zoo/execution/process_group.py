@@ -1,4 +1,4 @@
-"""The processes of one training on this machine as one: the first one reports, and if one fails, all end."""
+"""The processes of one training run as one: the first reports, and if one fails, all are stopped."""
 
 import math
 import queue
@@ -26,7 +26,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREAD
 
 @dataclass(frozen=True)
 class Meeting:
-    """How the processes of one training connect.
+    """How the processes of one training run connect.
 
     Attributes:
         threads: of each process.
@@ -131,7 +131,7 @@ class RemoteProcess:
         self._begin = log.stat().st_size if log.is_file() else 0
 
     def events(self) -> Iterable[bytes]:
-        """Yield the errors that it reported, after it has ended."""
+        """Yield the errors that it reported, once it has ended."""
         while self._job.is_running():
             time.sleep(POLL_S)
         lines = self._log.read_bytes()[self._begin :].splitlines(keepends=True) if self._log.is_file() else []
@@ -182,7 +182,7 @@ class Starter:
 
 
 def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[str, int], None]) -> ProcessGroup:
-    """Start all processes of a training.
+    """Start all processes of a training run.
 
     Args:
         stdin: give the first one a standard input.

@@ -27,7 +27,7 @@ PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit
 
 
 def run(stack: ProvenStack, words: Sequence[str]) -> int:
-    """Run the stack's Python with these words, on the terminal, input and output of this process.
+    """Run the stack's Python with these arguments, on this process's terminal, input and output.
 
     Args:
         words: arguments of ``python``; none opens an interactive prompt.

@@ -1,4 +1,4 @@
-"""Stop a worker's process: on Ctrl-C and SIGTERM in three steps, on a closed terminal as the settings say."""
+"""Stop a worker's process: in three steps on Ctrl-C and SIGTERM, as configured on a closed terminal."""
 
 import contextlib
 import signal

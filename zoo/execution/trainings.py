@@ -1,4 +1,4 @@
-"""Watch trainings that a launcher executes, and stop them once their outcome is clear."""
+"""Watch training runs that a launcher executes, and stop them once their outcome is clear."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ GoesOn = Callable[[int, float, float], bool]
 
 @dataclass
 class Training:
-    """A training that is executed somewhere.
+    """A training run that is executed somewhere.
 
     Attributes:
         metric: a metric of every epoch.
@@ -38,7 +38,7 @@ class Training:
     _epochs: list[tuple[int, float, float]] = field(default_factory=list)
 
     def follow(self, goes_on: GoesOn) -> bool:
-        """Read new epochs, and ask the training to stop if its outcome is clear.
+        """Read new epochs, and ask the run to stop if its outcome is clear.
 
         Args:
             goes_on: called for every new epoch, and with epoch 0 and minus infinity if there is none.
@@ -63,7 +63,7 @@ class Training:
         return 0.0 if self._began is None else time.monotonic() - self._seen_at
 
     def _new_epochs(self) -> list[tuple[int, float, float]]:
-        """Return epoch, metric and seconds of the complete lines written since the last call."""
+        """Return the epoch, metric and seconds of each complete line written since the last call."""
         path = self.folder / "events.jsonl"
         if not path.is_file():
             return []
@@ -83,7 +83,7 @@ class Training:
 
 
 def begin(executor: Executor, settings: list[str], folder: Path, log: Path, metric: str, target: float) -> Training:
-    """Submit a training to an executor.
+    """Submit a training run to an executor.
 
     Args:
         settings: in command-line syntax.

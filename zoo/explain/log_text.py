@@ -50,7 +50,7 @@ class LogText:
         return {pattern for pattern in patterns if (pattern in short if short else self.has(pattern))}
 
     def places(self, pattern: str) -> Iterator[int]:
-        """Yield the positions of a pattern: the first ones and, of very many, the last."""
+        """Yield the positions of a pattern; if there are very many, only the first and the last ones."""
         wanted, first = pattern.lower().encode(), -1
         for _ in range(PLACES):
             first = self.low.find(wanted, first + 1)
@@ -68,7 +68,7 @@ class LogText:
             yield place
 
     def around(self, place: int, length: int, lines: int) -> str:
-        """Return the line of a position, with ``lines`` more before and after it."""
+        """Return the line at a position, with ``lines`` more before and after it."""
         before = self.data[max(0, place - BEFORE) : place].split(b"\n")[-1 - lines :]
         after = self.data[place : place + length + AFTER].split(b"\n")[: 1 + lines]
         return _decoded(b"\n".join(before) + b"\n".join(after))

@@ -40,7 +40,7 @@ def load(model, path):
 
 
 def renamed(arrays, wanted):
-    """Give arrays the wanted names where only the spelling of some Keras version differs.
+    """Rename arrays to the wanted names if only the spelling of a Keras version differs.
 
     Layers without a name are numbered from 0 or from 1, and ``expanded_conv/depthwise/BatchNorm`` of MobileNetV3 in
     Keras 2 is ``expanded_conv_depthwise_bn`` in Keras 3.
@@ -53,7 +53,7 @@ def renamed(arrays, wanted):
 
 
 def _numbered_from_0(names):
-    """Return name with the position of its layer among those of its kind -> name."""
+    """Map each name, with the position of its layer among layers of the same kind, to the original name."""
     parts = {name: re.match(r"(.*?)(?:_(\d+))?(/[^/]*)$", name).groups() for name in names if "/" in name}
     numbers = {}
     for kind, number, _ in parts.values():
@@ -63,7 +63,7 @@ def _numbered_from_0(names):
 
 
 def _in_one_spelling(names):
-    """Return name as Keras 3 spells it -> name."""
+    """Map each name, spelled as in Keras 3, to the original name."""
     return {name.lower().replace("batchnorm", "bn").replace("/", "_"): name for name in names}
 
 

@@ -94,7 +94,7 @@ def counts(batches, total, classes):
 
 
 def log_count_ratios(texts):
-    """Return how much more common each feature is in the texts of each class than in all other texts.
+    """Return how much more common each feature is in each class's texts than in all other texts.
 
     See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of the ratio
     of the shares of texts that have the feature, each count raised by one. Here, each class is compared with all

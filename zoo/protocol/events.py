@@ -79,7 +79,7 @@ class StepEvent(Event):
 
 
 class BatchEvent(Event):
-    """A command is done: a slot is filled, or a case timed. ``problem`` is set for an invalid command instead."""
+    """A command is done: a slot is filled, or a case is timed. ``problem`` is set for an invalid command."""
 
     count: Optional[int] = None
     seconds: Optional[float] = None
@@ -91,7 +91,7 @@ class BatchEvent(Event):
 
 
 class PointEvent(Event):
-    """A point of a calibration is timed; with ``seconds``, it was, or the ``problem`` was met."""
+    """A calibration point is being timed; ``seconds`` is set once it was timed or the ``problem`` occurred."""
 
     batch_size: int
     precision: str
@@ -101,7 +101,7 @@ class PointEvent(Event):
 
 
 class StageEvent(Event):
-    """A stage of a training begins: what it trains, its first epoch and the last epoch of the training."""
+    """A stage of a training run begins: what it trains, its first epoch, and the last epoch of the run."""
 
     what: str
     stage: int
@@ -111,7 +111,7 @@ class StageEvent(Event):
 
 
 class EpochEvent(Event):
-    """An epoch of a training ended; of an optimized image, a ``size``; of a style network, a report.
+    """An epoch ended; for an optimized image this is a ``size``, and for a style network a report.
 
     Attributes:
         epochs: number of the last one.
@@ -157,7 +157,7 @@ class TextEvent(Event):
 
 
 class ResumeEvent(Event):
-    """The training continues with an epoch, after one of its steps; ``done`` counts all steps before."""
+    """Training continues within an epoch, after one of its steps; ``done`` counts all previous steps."""
 
     epoch: int
     step: int = 0

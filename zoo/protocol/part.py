@@ -1,4 +1,4 @@
-"""Give the parts of requests and events typed fields, which are checked when they are read from JSON."""
+"""Give the parts of requests and events typed fields that are checked when read from JSON."""
 
 from typing import TYPE_CHECKING, Any, Dict, List, Type, TypeVar, Union, get_type_hints
 
@@ -18,7 +18,7 @@ _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 
 class ProtocolError(ValueError):
-    """JSON that violates the protocol; ``problems`` has one sentence each."""
+    """JSON that violates the protocol; ``problems`` contains one sentence for each problem."""
 
     def __init__(self, problems: List[str]) -> None:
         super().__init__("; ".join(problems))
@@ -51,7 +51,7 @@ class Part:
 
     @classmethod
     def of(cls: Type[P], json: Any) -> P:
-        """Build the part from JSON; ProtocolError lists every field that is unknown, missing or of a wrong type."""
+        """Build the part from JSON; ProtocolError lists every field that is unknown, missing or has a wrong type."""
         problems = []  # type: List[str]
         part = _part(cls, json, "", problems)
         if problems:

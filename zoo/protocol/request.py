@@ -41,7 +41,7 @@ class DevicePart(Part):
 
 
 class DistributedPart(Part):
-    """How the processes of a training connect; see :class:`zoo.execution.process_group.Meeting`.
+    """How the processes of a training run connect; see :class:`zoo.execution.process_group.Meeting`.
 
     ``id`` identifies this attempt.
     """
@@ -141,14 +141,14 @@ class TextData(DataPart):
 
 
 class TokenData(TrainingData):
-    """One long text to train on; ``parts`` has begin and end of ``train`` and ``validation``."""
+    """One long text to train on; ``parts`` has the begin and end of ``train`` and ``validation``."""
 
     tokens: str
     parts: Dict[str, List[int]]
 
 
 class TrainPart(Part):
-    """Settings of all trainings; ``seed`` is the run's, ``zoo.config.schemas`` explains the rest."""
+    """Settings of all training runs; ``seed`` is the run's seed, and ``zoo.config.schemas`` explains the rest."""
 
     seed: int
     batch_size: int
@@ -213,7 +213,7 @@ class FineTunePart(Part):
 
 
 class FreezePart(Part):
-    """Layers to freeze during the training; see :class:`zoo.config.schemas.image_classification.Freeze`."""
+    """Layers to freeze during training; see :class:`zoo.config.schemas.image_classification.Freeze`."""
 
     before: Optional[str]
     after: float
@@ -323,7 +323,7 @@ class InferPart(Part):
 
 
 class GeneratePart(Part):
-    """How to continue a text; ``tokens`` are those of the ``prompt``."""
+    """How to continue a text; ``tokens`` are the tokens of the ``prompt``."""
 
     tokens: List[int]
     prompt: str
@@ -377,7 +377,7 @@ class FeaturesPart(Part):
 
 
 class ExportPart(Part):
-    """The model to export, and the answers to compare it with.
+    """The model to export, and the outputs to compare it with.
 
     Attributes:
         kind: ``images``, ``texts``, ``pictures`` or ``next_token``.
@@ -550,7 +550,7 @@ class Request(Part):
 
     @classmethod
     def of(cls, json: Any) -> "Request":
-        """Build the request from JSON; for another protocol version, report nothing else."""
+        """Build the request from JSON; if the protocol version differs, report only this."""
         if isinstance(json, dict) and json.get("protocol") != PROTOCOL:
             raise ProtocolError(["this worker speaks protocol %d, the request %r" % (PROTOCOL, json.get("protocol"))])
         return super().of(json)

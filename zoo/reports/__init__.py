@@ -1,1 +1,1 @@
-"""Read run folders without trust, and make an HTML page or a table of them."""
+"""Read run folders without trusting them, and write an HTML page or a table about them."""

@@ -80,7 +80,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
 
 
 def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
-    """Return thumbnails of the first arrays of pixels, (n, height, width, 1 or 3) uint8, or none on any problem."""
+    """Return thumbnails of the first pixel arrays, (n, height, width, 1 or 3) uint8, or none on any problem."""
     path = untrusted.own_file(folder, name, 8_000_000_000)
     array = _mapped(path) if path else None
     if array is None:

@@ -64,14 +64,14 @@ class RunContext(Generic[S]):
         self.composed = self.composed.overlay(layer, settings)
 
     def refuse_needless(self, why: str, *keys: str) -> None:
-        """Raise an error if the user gave a setting that has no effect for a reason outside of the settings."""
+        """Raise an error if a user's setting has no effect for a reason that the settings do not show."""
         given = [key for key in keys if self.composed.set_by.get(key) == USER]
         if given:
             raise ZooError(f"{listed(given)} {'has' if len(given) == 1 else 'have'} no effect {why}",
                            f"Remove {listed([f'{key}=' for key in given])}.")  # fmt: skip
 
     def refuse_without_validation(self, validated: int, items: str) -> None:
-        """Raise an error if the user set what validation decides, and no items are set aside for it."""
+        """Raise an error if the user set something that validation determines, but there are no validation items."""
         if not validated:
             self.refuse_needless(f"without {items} for validation", "trainer.best_by", "trainer.patience")
 
@@ -137,7 +137,7 @@ def composed_text(command: Command[Any], overrides: Overrides) -> str:
 def _complete(
     command: Command[Any], overrides: Overrides, here: machine.Machine, reference: references.Reference | None = None
 ) -> tuple[Overrides, selection.Selection | None]:
-    """Add the choices of the machine and a reference, and the backend, which Hydra needs to find the recipe."""
+    """Add the settings of the machine and a reference, and the backend, which Hydra needs to find the recipe."""
     if command.add_defaults:
         overrides = command.add_defaults(overrides, here)
     overrides = references.expand(overrides, reference)

@@ -30,7 +30,7 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
-    """Return the epochs of a run, each as last trained; a full disk may have lost those in ``heard``."""
+    """Return the epochs of a run, each as last trained; a full disk may have lost the epochs in ``heard``."""
     rows: dict[int, EpochEvent] = {}
     for event in (*read(path), *heard):
         _enter(rows, event)

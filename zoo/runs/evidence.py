@@ -101,17 +101,17 @@ _MACHINE_PATH = re.compile(
 
 
 def file(model: str, backend: str) -> Path:
-    """Return the file of the rows of a recipe; it need not exist."""
+    """Return the file with a recipe's rows, which may not exist."""
     return paths.RECIPES / model / f"{backend}{SUFFIX}"
 
 
 def own_file(model: str, backend: str) -> Path:
-    """Return the file of a user's own rows of a recipe; it need not exist."""
+    """Return the file with the user's own rows for a recipe, which may not exist."""
     return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 
 def recorded() -> list[tuple[str, str]]:
-    """Return model and backend of every file of rows, sorted."""
+    """Return the model and the backend of every file with rows, sorted."""
     files = paths.RECIPES.rglob(f"*{SUFFIX}")
     return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in files)
 
@@ -152,7 +152,7 @@ def add(path: Path, row: Row) -> list[Row]:
 
 
 def key(row: Row) -> tuple[str | tuple[str, ...], ...]:
-    """Return the identity of a row, which includes machine, device and changes of the recipe."""
+    """Return the identity of a row, which includes the machine, the device and changes to the recipe."""
     changed = tuple(sorted(row.get("changed", [])))
     where = row["grade"], row["stack"], row["platform"], row.get("hardware", ""), device(row)
     return *where, row["data"]["name"], str(row["preset"]), changed
@@ -250,7 +250,7 @@ def place(row: Row) -> str:
 
 
 def figure(row: Row) -> str:
-    """Return value and expectation: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
+    """Return the value and the expectation: ``test_accuracy 0.9917 (at least 0.99: reached)``."""
     result = f"{row['metric']} {row['value']:.4g}" if row["value"] is not None else ""
     if row["expected"] is not None:
         result += f" ({expectation(row)}: {verdict(row)})"

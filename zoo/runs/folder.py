@@ -16,7 +16,7 @@ SWEEP = "sweep.json"
 
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
-    """Create the folder of a new run: ``name``, or time and words, with a number if it exists."""
+    """Create a new run folder: ``name``, or the time and words, with a number added if it exists."""
     _check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
@@ -60,7 +60,7 @@ def _root_error(root: Path, error: OSError) -> ZooError:
 
 
 def first_free(root: Path, base: str) -> Path:
-    """Create and return a folder ``base``, with a number if it exists; raise OSError if that fails."""
+    """Create and return a folder ``base``, with a number added if it exists; raise OSError on failure."""
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
         try:
@@ -89,7 +89,7 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def find(name: str, root: Path) -> Path:
-    """Return the folder of a run that is named by its path or, as `runs list` does, by its name under a root."""
+    """Return a run's folder, given its path or, as `runs list` prints it, its name under a root."""
     given, inside = user_path(name), user_path(root) / name
     return (inside if not given.is_dir() and inside.is_dir() else given).resolve()
 

@@ -1,4 +1,4 @@
-"""Write the epochs of a training as a table and as curves, while the worker still evaluates and saves."""
+"""Write the epochs of a training run as a table and as curves, while the worker still evaluates and saves."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ from zoo.runs.context import RunContext
 
 
 class History:
-    """Follows a training and draws its curves once."""
+    """Follows a training run and draws its curves once."""
 
     def __init__(self, context: RunContext[Settings]) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class History:
                     self._draw(list(self._epochs.values()))
 
     def finish(self, epochs: list[EpochEvent]) -> None:
-        """Write and draw the epochs of a training, unless that is done; raise OSError if that fails."""
+        """Write and draw the epochs of a training run, unless this is done; raise OSError on failure."""
         if epochs and epochs != self._drawn:
             self._draw(epochs)
 

@@ -93,7 +93,7 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
 
 
 def set_data(context: RunContext[Settings], data: Json) -> None:
-    """Record the data of a training; to be called before writing anything that depends on it."""
+    """Record the data of a training run; call it before writing anything that depends on the data."""
     if context.resumes:
         resume.refuse_other_data(context.previous, data)
     context.record.data = data

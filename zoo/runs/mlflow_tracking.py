@@ -1,4 +1,4 @@
-"""Report a run to MLflow: settings, metrics by epoch and the files of the folder. Only this module uses MLflow."""
+"""Report a run to MLflow: settings, metrics by epoch and the files of the run. Only this module uses MLflow."""
 
 import math
 import os

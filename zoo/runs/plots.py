@@ -167,7 +167,7 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
 
 
 def _shown(text: str, most: int = 24) -> str:
-    """Return text that matplotlib prints unchanged: not too long, and without ``$``, which begins a formula."""
+    """Return text that matplotlib prints unchanged: not too long, and without ``$``, which starts a formula."""
     whole = console.escape_controls(text.encode("utf-8", "replace").decode("utf-8"), keep="").replace("$", r"\$")
     return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 

@@ -1,4 +1,4 @@
-"""Compare the results of a training with its recipe's promise, if that applies."""
+"""Compare the results of a training run with its recipe's promise, if the promise applies."""
 
 import dataclasses
 from typing import Any
@@ -13,7 +13,7 @@ from zoo.runs.records import Json, RunRecord
 
 
 def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
-    """Compare the results of a finished training with the recipe's promise, if that applies.
+    """Compare the results of a finished training run with the recipe's promise, if it applies.
 
     Returns:
         Fields of ``run.json``: ``expected`` has each bound with its verdict; ``expected_not_applicable`` the bounds

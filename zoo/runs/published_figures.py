@@ -1,4 +1,4 @@
-"""Read ``recipes/reported.yaml``: published results of other networks than those of the recipes."""
+"""Read ``recipes/reported.yaml``: published results of networks that differ from those of the recipes."""
 
 import dataclasses
 from typing import Any

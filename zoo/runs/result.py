@@ -48,7 +48,7 @@ class Run:
 
     @property
     def predictions(self) -> list[dict[str, Any]]:
-        """Return rows of ``predictions.csv``: input, class, probability, and those of each class or the next best.
+        """Return rows of ``predictions.csv``: input, class, its probability, and those of all or the next classes.
 
         Probabilities are numbers, all other values are text.
         """

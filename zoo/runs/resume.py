@@ -58,7 +58,7 @@ def named_folder(overrides: Overrides) -> Path:
 
 
 def _remove_beginnings(folder: Path) -> None:
-    """Remove a run folder whose host was killed before writing a record; leave any other folder alone."""
+    """Remove a run folder whose host was killed before writing a record; do not change any other folder."""
     left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
     begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
     if left is None or not left <= begun or lock.is_held(folder):
@@ -69,7 +69,7 @@ def _remove_beginnings(folder: Path) -> None:
 
 
 def expand(overrides: Overrides) -> Overrides:
-    """Return the overrides that started the run, with new ones on top, and ``resume=`` with its folder."""
+    """Return the overrides that started the run, with new ones applied on top, and ``resume=FOLDER``."""
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
     content = records.read(folder)
@@ -101,7 +101,7 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
 
 
 def _adjusted(record: RunRecord) -> Json:
-    """Return the changes of earlier resumptions: numbers, and the location of the data."""
+    """Return the changes made when the run was resumed before: numbers, and the location of the data."""
     given, places = record.get("adjusted", {}), declared.literal_keys()
     kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
     return {key: given[key] for key, kind in kinds.items() if isinstance(given.get(key), kind)}
@@ -160,7 +160,7 @@ def _epochs(record: RunRecord) -> int | None:
 
 
 def adjustments(settings: Settings, record: RunRecord) -> Json:
-    """Return the settings that this resumption changes and later ones keep."""
+    """Return the settings that change now and are kept when the run is resumed again."""
     before = dict(leaves(record.config)) | record.get("adjusted", {})
     now = dict(leaves(dataclasses.asdict(settings)))
     known = [key for key in declared.adjustable_keys() if key in before and key in now]

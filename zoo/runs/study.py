@@ -129,7 +129,7 @@ class Study:
             self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
 
     def importances(self) -> dict[str, float]:
-        """Return the share of each setting in the distance of trials from the target at the first rung.
+        """Return how much of the trials' distance from the target at the first rung each setting explains.
 
         Unlike seconds, the distance is known for nearly every trial, also for pruned ones. The method is fANOVA
         (Hutter et al. 2014). Empty with fewer than eight such trials, or without differences.

@@ -40,7 +40,7 @@ def _number(text: str) -> float:
 
 
 def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[Json]:
-    """Yield the likeliest class of each row of probabilities: ``input``, ``class`` and ``probability``.
+    """Yield the most likely class of each row of probabilities: ``input``, ``class`` and ``probability``.
 
     Args:
         names: n inputs.

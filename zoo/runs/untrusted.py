@@ -1,4 +1,4 @@
-"""Read run folders without trust: they may come from third parties, or be incomplete."""
+"""Read run folders without trusting them: they may come from third parties or be incomplete."""
 
 import csv
 import itertools
@@ -21,7 +21,7 @@ MOST_FILE_BYTES = 16_000_000
 
 
 class Untrusted:
-    """A value from JSON; a missing one or one of the wrong type is empty."""
+    """A value from JSON; it is empty if it is missing or has the wrong type."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -59,7 +59,7 @@ class Application:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _: Request) -> Response:
-        """Report whether every model answers; a server that is ending takes no new requests."""
+        """Report whether every model answers; a server that is shutting down accepts no new requests."""
         ready = not self.draining and all(each.engine.is_ready for each in self._models.values())
         return JSONResponse({"ready": ready}, 200 if ready else 503, headers={} if ready else {"retry-after": "1"})
 

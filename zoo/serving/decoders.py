@@ -26,7 +26,7 @@ QUALITY = 92
 
 
 class Decoders:
-    """A few processes, each working on one image at a time.
+    """A few processes, each of which works on one image at a time.
 
     Args:
         count: of processes.
@@ -79,14 +79,14 @@ class Decoders:
 
 
 class _Process:
-    """A process, started on first use and after it ended; ``path`` is the file of its current image."""
+    """A process, started on first use and again after it ended; ``path`` is the file with its current image."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._running: asyncio.subprocess.Process | None = None
 
     async def ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
-        """Send a question; return the answer.
+        """Send a request; return the answer.
 
         Raises:
             OSError: the process ended before it received the whole question.
@@ -102,7 +102,7 @@ class _Process:
         return answer, await source.readexactly(answer["bytes"])
 
     async def end(self) -> None:
-        """Kill it; the next question starts another."""
+        """Kill it; the next request starts another process."""
         running, self._running = self._running, None
         if running is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -121,7 +121,7 @@ async def _started(path: Path) -> asyncio.subprocess.Process:
 
 
 def child(path: str) -> None:
-    """Answer questions until the server closes standard input; ``path`` is the file of the current image."""
+    """Answer requests until the server closes standard input; ``path`` is the file with the current image."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(ImportError, ValueError, OSError):  # not supported on macOS
         import resource
@@ -169,7 +169,7 @@ def _grey(question: Json, path: Path) -> Any:
 
 
 def _whole(question: Json, path: Path) -> Any:
-    """Return an image with its proportions, its longer side ``side`` at most."""
+    """Return an image with the same proportions, whose longer side is at most ``side``."""
     from zoo.data.images import decode
 
     decode.MOST_PIXELS = question["most_pixels"]

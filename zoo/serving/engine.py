@@ -32,7 +32,7 @@ class _Batch:
 
 @dataclass
 class Life:
-    """The worker of an engine: its process if there is one, or why there is none."""
+    """An engine's worker: its process, or the reason why there is none."""
 
     process: WorkerProcess | None = None
     ready: bool = False

@@ -2,7 +2,7 @@
 
 
 class RequestError(Exception):
-    """A request that the model does not answer.
+    """A request that the model cannot answer.
 
     Args:
         status: of HTTP.

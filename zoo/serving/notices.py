@@ -1,4 +1,4 @@
-"""Messages for the user who started the server, which continues if nobody can read them."""
+"""Messages to the user who started the server; the server continues if they cannot be written."""
 
 import contextlib
 

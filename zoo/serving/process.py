@@ -19,7 +19,7 @@ from zoo.serving.models import Model
 
 
 class WorkerProcess:
-    """One life of a worker.
+    """A worker process, from its start to its end.
 
     Args:
         take: called in the event loop with every event after ``ready``.
@@ -122,7 +122,7 @@ class WorkerProcess:
 
 
 class _Lines(asyncio.Protocol):
-    """Parses a worker's lines to events in the event loop, because a thread would wait for the interpreter."""
+    """Parses a worker's lines into events in the event loop, because a thread would wait for the interpreter."""
 
     def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
         self._take, self._closed, self._rest = take, closed, b""

@@ -90,7 +90,7 @@ class Served(abc.ABC):
         raise RequestError(400, f"{self.model.name} writes no text; use :predict")
 
     def pixels(self, body: bytes) -> list[Any]:
-        """Return the instances of a body of raw pixels; raise RequestError if unsupported or of a wrong size."""
+        """Return the instances in a body of raw pixels; raise RequestError if unsupported or of the wrong size."""
         raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
 
     def description(self) -> Json:

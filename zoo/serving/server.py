@@ -34,7 +34,7 @@ GRACE_S = 30
 
 
 def run(words: list[str]) -> int:
-    """Serve until asked to stop; return the exit status. ``words`` are those of the command line."""
+    """Serve until asked to stop; return the exit status. ``words`` are the command-line arguments."""
     limits, groups = serving.take_apart(words)
     paths.make_cache()
     _allow_connections()
@@ -50,7 +50,7 @@ def run(words: list[str]) -> int:
 
 
 def _allow_connections() -> None:
-    """Allow more open files than the 256 of a shell on macOS; each connection is one."""
+    """Allow more open files than the default of 256 on macOS, because each connection is an open file."""
     with contextlib.suppress(ImportError, ValueError, OSError):  # Windows, or not permitted
         import resource
 
@@ -185,7 +185,7 @@ class _Server:
 
 
 def _spare_garbage_collection() -> None:
-    """Collect garbage rarely, and never among the objects of the start: it took a tenth of the time."""
+    """Collect garbage rarely, and never among the objects from the start, because this took a tenth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

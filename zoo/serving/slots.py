@@ -1,4 +1,4 @@
-"""Files that host and worker both map: for items of the host and answers of the worker."""
+"""Files that host and worker both map, for the host's items and the worker's answers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ class Slots(Protocol):
         """Yield the answers to the last items of a slot, in order."""
 
     def most_waiting(self, limit: int) -> int:
-        """Return how many items may wait."""
+        """Return the number of items that may wait."""
 
 
 class RowSlots:

@@ -70,7 +70,7 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays
 
 
 def _without_known(items: Items, part: str, predictions: "Arrays") -> dict[str, float]:
-    """Return the accuracy on the test items that were not used for training, if only some of them were."""
+    """Return the accuracy on the test items that were not used for training, if some but not all were."""
     known = items.known
     if known is None or part != "test" or known.all() or not known.any():
         return {}

@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
 
 
 def images(pixels: "Sequence[Bytes]", folder: Path) -> list[Path]:
-    """Write 20 files of uint8 images (height, width, channels), the first of them for each kind again if need be."""
+    """Write 20 files of uint8 images (height, width, channels), repeating the first ones if there are fewer."""
     folder.mkdir()
     paths = []
     for number, (kind, factor, suffix, options) in enumerate(_KINDS):

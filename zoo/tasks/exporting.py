@@ -1,4 +1,4 @@
-"""Export a trained model of any task: items, answers of the source, the worker, the folder of results."""
+"""Export a trained model of any task: the items, the source's answers, the worker, the result folder."""
 
 import dataclasses
 import errno
@@ -79,7 +79,7 @@ class Subject:
 
 
 class Items(NamedTuple):
-    """Items to compare an export on, files or texts for its README, and what the program reads from these."""
+    """Items to compare an export on, files or texts for its README, and what its program reads from them."""
 
     data: ItemData
     files: list[str]
@@ -87,7 +87,7 @@ class Items(NamedTuple):
 
 
 def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
-    """Add the one stack that converts."""
+    """Add the only stack that converts models."""
     for key, wanted in (("backend", "cpu"), ("stack", STACK)):
         given = overrides.get(key)
         if given not in (None, wanted) and not (key == "backend" and given == "auto"):
@@ -186,7 +186,7 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Items) -> Json:
-    """Let the stack of the training answer; if it cannot, ``answers_why`` has the reason."""
+    """Compute answers in the stack that trained the model; if it cannot, ``answers_why`` gives the reason."""
     choice, why = _own_stack(context, subject)
     if choice is None:
         console.say(f"Compared with the same weights in stack {STACK}: {why}")
@@ -203,7 +203,7 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Ite
 
 
 def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
-    """Return the stack of the training, on its own backend; or None, and the reason."""
+    """Return the stack that trained the model, on its own backend, or None and the reason."""
     wanted, source = context.settings.compare_to, subject.source
     if subject.own_stack:
         return selection.select("cpu", context.machine, subject.own_stack), ""
@@ -314,7 +314,7 @@ def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) ->
 
 
 def after_training(run: Run, overrides: Overrides) -> Overrides | None:
-    """Return the overrides of the export that ``output.export`` of a training requests, or None."""
+    """Return the overrides of the export that a run's ``output.export`` requests, or None."""
     wanted = ((run.record.get("config") or {}).get("output") or {}).get("export") or []
     if not wanted or run.exit != "completed":
         return None

@@ -1,4 +1,4 @@
-"""Choose PyTorch's stack for the work that it does fastest on a CPU, if the user names no stack.
+"""Select PyTorch's stack for models that it trains fastest on a CPU, unless the user names a stack.
 
 Measured by scripts/benchmarks/style_transfer.py and before_after.py, see docs/background/benchmarks.md.
 """
@@ -14,7 +14,7 @@ MEASURED = ("linux-x86_64",)
 
 
 def add(overrides: Overrides, here: Machine) -> Overrides:
-    """Name the stack, if the user names none and the CPU computes."""
+    """Name the stack, if the user names none and the CPU is used."""
     if any(overrides.get(key) for key in (references.KEY, *declared.stack_keys())):
         return overrides
     wanted = overrides.get("backend")

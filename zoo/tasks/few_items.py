@@ -40,7 +40,7 @@ FEW_TO_VALIDATE = 200
 
 
 def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int]) -> None:
-    """Adapt the settings of a training to its number of items, except those that the user gave.
+    """Adapt the settings of a training run to its number of items, except settings from the user.
 
     The command of the run names the changes, so that a resumed run has them. The settings of ``context`` are composed
     again. ``sizes`` is the number of items by part.
@@ -78,7 +78,7 @@ def _is_tuned(settings: Training) -> bool:
 
 
 def _is_fitted(settings: Training) -> bool:
-    """Return whether a text classifier is fitted to all texts before the first step, whatever their number."""
+    """Return whether a text classifier is fitted to all texts before the first step, regardless of their number."""
     if not isinstance(settings, TextTrainConfig) or settings.weights != "none":
         return False
     return bool(settings.model.get("pair_buckets"))
@@ -124,7 +124,7 @@ def _tuning(steps: int) -> dict[str, Any]:
 
 
 def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], items: int) -> dict[str, Any]:
-    """Return the momentum with which moving averages forget their first values in the steps of a training."""
+    """Return the momentum with which moving averages forget their first values within the steps of a run."""
     if not isinstance(settings, TrainConfig) or "bn_momentum" not in settings.model:
         return {}
     usual = settings.model["bn_momentum"] or LONGEST_MOMENTUM

@@ -1,4 +1,4 @@
-"""The validation status of each recipe on each backend: which trainings count, and which can be made here."""
+"""The validation status of each recipe on each backend: which runs count, and which are possible here."""
 
 import dataclasses
 import hashlib
@@ -46,7 +46,7 @@ class Status:
 
     @property
     def words(self) -> str:
-        """Return grade, framework, Keras and date: ``measured: torch 2.13.0, keras 3.15.1, 2026-11-26``."""
+        """Return the grade, framework, Keras and date: ``measured: torch 2.13.0, keras 3.15.1, 2026-11-26``."""
         named = [version(self.versions, FRAMEWORKS), version(self.versions, ("keras", "keras-nightly")), self.date]
         known = f"{self.grade}: {', '.join(filter(None, named))}" if self.grade else "-"
         return f"{known} ({self.stale} stale)" if self.stale else known
@@ -82,7 +82,7 @@ def recipe_sha256(model: str, backend: str, data: str) -> str:
 
 
 def discounted(model: str, backend: str, row: evidence.Row) -> str:
-    """Return why a recorded training does not count as validation, or an empty string."""
+    """Return why a recorded run does not count as validation, or an empty string."""
     if row["grade"] == "reported":
         return ""
     if row["preset"] != "full" or row.get("changed"):
@@ -101,7 +101,7 @@ def _lock(stack: stacks.Stack, platform: str) -> str:
 
 
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:
-    """Return the recorded trainings of a recipe, including those of CPU builds that stand in for its stacks.
+    """Return the recorded runs of a recipe, including runs on CPU builds that stand in for its stacks.
 
     ``own`` includes trainings that only this user has.
     """
@@ -114,7 +114,7 @@ def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evi
 
 
 def status(model: str, backend: backends.Backend, rows: list[evidence.Row]) -> Status:
-    """Return the best known result of a recipe on a backend, from its recorded trainings."""
+    """Return the best known result of a recipe on a backend, from its recorded runs."""
     reasons = [discounted(model, backend.name, row) for row in rows]
     counted = [row for row, reason in zip(rows, reasons, strict=True) if not reason]
     stale = sum(reason.startswith("stale") for reason in reasons)
@@ -132,7 +132,7 @@ def _newness(row: evidence.Row) -> tuple[list[int], str]:
 
 
 def _untrained(model: str, backend: backends.Backend) -> Status:
-    """Return the status of a recipe without counted trainings, from the best locked stack."""
+    """Return the status of a recipe without counted runs, from the best locked stack."""
     named = set(stacks.names())
     devices = {entry.device for entry in backend.serves}
     places = [
@@ -159,14 +159,14 @@ def _grade(stack: stacks.Stack, platform: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A training that would validate a recipe here; ``seconds`` is the time of an earlier one, or None."""
+    """A training run that would validate a recipe here; ``seconds`` is the time of an earlier run, or None."""
 
     overrides: Overrides
     seconds: float | None
 
 
 def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
-    """Yield the trainings of all recipes that this machine can run and that are not validated on it yet.
+    """Yield the training runs for all recipes that this machine can run and has not validated yet.
 
     Args:
         given: settings of each training; ``model``, ``backend`` and ``stack`` restrict the selection. ``data.root``
@@ -198,7 +198,7 @@ def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]
 
 
 def seconds_left(trainings: list[Planned], took: list[float]) -> float | None:
-    """Estimate the time of trainings from earlier ones, or else from those that are done; None without either."""
+    """Estimate the time of training runs from earlier runs, or from the runs that are done; None without either."""
     known = [each.seconds for each in trainings if each.seconds is not None] + took
     usual = sum(known) / len(known) if known else None
     if usual is None:
@@ -226,7 +226,7 @@ def _missing(
 
 
 def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
-    """Return the path of a data set below a folder: a folder of its name, or else the file with its checksum.
+    """Return the path of a data set below a folder: a folder with its name, or the file with its checksum.
 
     ``sha256`` is the one of its single file, if a recipe promises something for it.
     """

@@ -1,4 +1,4 @@
-"""Run every verb that makes a run folder, with the module of the model's task."""
+"""Run every verb that creates a run folder, with the module of the model's task."""
 
 import shlex
 from typing import Any
@@ -54,7 +54,7 @@ def prepare(verb: str, overrides: Overrides) -> None:
 
 
 def expand(verb: str, overrides: Overrides) -> Overrides:
-    """Replace shorthands by other settings: the run that a training resumes, a network of the zoo."""
+    """Expand shorthands: the run that ``resume=`` names, or one of the zoo's networks."""
     if verb == "train":
         overrides = resume.settle(overrides)
         return resume.expand(overrides) if resume.requested(overrides) else overrides
@@ -84,14 +84,14 @@ def command_of_run(run: Run) -> Command[Any]:
 
 
 def figures_of(record: Json) -> tuple[str, ...]:
-    """Return the metrics to show of a run, whose record may come from a stranger."""
+    """Return the metrics to show for a run, whose record may come from a third party."""
     name = str(record.get("bench") or config_files.task_of(str(record.get("model"))))
     command = discovery.task(name).command(str(record.get("verb"))) if name in discovery.modules() else None
     return command.figures if command else ("loss",)
 
 
 def with_gpu(overrides: Overrides, here: machine.Machine | None = None) -> Overrides:
-    """Replace ``backend=gpu`` by the backend for the best GPU of a machine, which is this one unless given."""
+    """Replace ``backend=gpu`` with the backend for the best GPU of a machine, by default this machine."""
     if overrides.get("backend") != "gpu":
         return overrides
     return overrides.with_(USER, {"backend": selection.gpu(here or machine.probe(), overrides.get("stack"))})

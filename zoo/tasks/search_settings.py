@@ -22,7 +22,7 @@ REFUSED = ("output.root", "output.name", "resume")
 
 
 def read(overrides: Overrides) -> tuple[Search, Path | None]:
-    """Return the search that overrides describe, and the file that its winner is added to, or None.
+    """Return the search that the overrides describe, and the file that its winner is added to, or None.
 
     Overrides of :data:`OWN` are taken literally.
     """

@@ -25,7 +25,7 @@ def where(record: Json) -> str:
 
 
 def training(run: Run) -> list[str]:
-    """Summarize a training of a classifier or a language model."""
+    """Summarize a training run of a classifier or a language model."""
     record, data = run.record, run.record["data"]
     if run.exit == "interrupted":
         kept = [f"The best weights so far are in {run.folder / 'weights.npz'}"] if run.history else []
@@ -58,7 +58,7 @@ def _expectations(record: Json) -> list[str]:
 
 
 def _result(metrics: Json) -> str:
-    """Return accuracy and loss of the test, validation or training part, the first available; or only the loss."""
+    """Return the accuracy, if any, and the loss of the first available part: test, validation or training."""
     if "val_perplexity" in metrics:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
@@ -95,7 +95,7 @@ def _mistakes(run: Run) -> list[str]:
 
 
 def _no_better(analysis: Json, what: str) -> list[str]:
-    """Warn if the network is right no more often than the answer with the largest class for all items."""
+    """Warn if the network is no more accurate than always predicting the largest class."""
     items, largest = analysis["items"], analysis["largest_class"]["items"]
     if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
         return []
@@ -142,7 +142,7 @@ def predictions(run: Run) -> list[str]:
 
 
 def _likeliest(row: dict[str, Any], count: int) -> str:
-    """Return the likeliest classes of a row with their probabilities; only one if the row has one."""
+    """Return a row's most likely classes with their probabilities, or the only class of the row."""
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
     ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
     return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

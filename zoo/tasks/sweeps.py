@@ -44,7 +44,7 @@ def is_elsewhere(overrides: Overrides) -> bool:
 
 
 def refuse_needless(overrides: Overrides) -> None:
-    """Stop where one run on this machine is given what is for several."""
+    """Raise an error if a single run on this machine has settings that are for several runs."""
     given = [entry.text for entry in overrides.only("launcher.jobs", "launcher.retries") if entry.layer == USER]
     if given and (overrides.get("distributed.nodes") or "1") == "1":
         raise ZooError(f"{listed(given)} has no effect on one run", "Remove it, or sweep: -m KEY=A,B")
@@ -89,7 +89,7 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
 
 
 def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
-    """Return the launcher's settings: those of the sweep, overridden by new ones."""
+    """Return the launcher's settings: the sweep's settings, overridden by new ones."""
     known = [key for key in declared.everywhere() if key.startswith("launcher.")]
     inward = {"launcher", *(key for key in known if not declared.is_outward(key))}
     old = Overrides.parse(sweep.launcher).without(*given.layers)
@@ -183,7 +183,7 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
 
 
 def single(verb: str, overrides: Overrides) -> Run:
-    """Execute one run elsewhere, as a sweep of one element."""
+    """Execute one run on another machine, as a sweep of one element."""
     folder = named(overrides)
     planned = reopen(verb, folder, overrides) if folder else begin(verb, overrides)
     code = execute(planned, lambda _: _unused(), lambda _: None)

@@ -37,7 +37,7 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
 
 
 def with_name(overrides: Overrides) -> Overrides:
-    """Replace ``run=last`` by the folder of that run, which is the same one later."""
+    """Replace ``run=last`` with the folder of that run, so that it means the same run later."""
     if overrides.get("run") != "last" or overrides.get("weights"):  # both are refused later
         return overrides
     folder = _named(overrides).folder
@@ -50,7 +50,7 @@ def _named(overrides: Overrides) -> Run:
 
 
 def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
-    """Add backend and stack of the run that ``run=`` names, if the user chose none."""
+    """Add the backend and the stack of the run that ``run=`` names, if the user selected none."""
     if not overrides.get("run") or overrides.get("backend") is not None:
         return overrides
     source = _named(overrides)
@@ -60,7 +60,7 @@ def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
 
 
 def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = None, verb: str = "infer") -> Json:
-    """Return name and arguments of a run's model; the folder may come from a stranger.
+    """Return the name and the arguments of a run's model; the folder may come from a third party.
 
     Args:
         whole_numbers: arguments that must be integers.

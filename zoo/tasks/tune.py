@@ -1,4 +1,4 @@
-"""Search for the settings of a recipe that reach a target soonest.
+"""Search for the settings of a recipe that reach a target fastest.
 
 Each trial is a separate training, executed by a launcher. It ends when its validation metric reaches the target, when
 it takes longer than the best so far, or when other trials are far ahead. The search minimizes the time in seconds
@@ -93,7 +93,7 @@ class _State:
 
 
 def run(search: Search) -> dict[str, Any]:
-    """Search, confirm the winner from other seeds, and write result and image into the folder of the search.
+    """Search, confirm the winner with new seeds, and write the result and the plot to the search folder.
 
     An interrupted search continues where it stopped; after Ctrl-C all trials are in the journal.
 
@@ -144,7 +144,7 @@ def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> 
 
 
 def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
-    """Start a training in a new folder, without settings that have no effect: a failed attempt keeps its folder."""
+    """Start training in a new folder, without settings that have no effect; a failed attempt keeps its folder."""
     tried = Overrides.parse(["trainer.calibrate=false", *settings.words], "tune")
     command = discovery.command_of("train", tried)
     settings = tried.without(*compose.composed(command, tried).needless("tune"))

@@ -93,7 +93,7 @@ def as_dict(verdict: Verdict) -> Json:
 
 
 def row_of(record: Json) -> evidence.Row:
-    """Return the evidence of a finished training, from its ``run.json``.
+    """Return the evidence of a finished training run, from its ``run.json``.
 
     On a stack that stands in for another build the grade is ``stand-in``, whatever the metric is.
     """
@@ -151,7 +151,7 @@ def _stands_in(stack: Json) -> str:
 
 
 def metric_of(record: Json) -> str:
-    """Return the metric that the recipe promises; without a promise the accuracy, or else the first metric."""
+    """Return the metric that the recipe promises or, without a promise, the accuracy or the first metric."""
     promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
     names = [*promised, "test_accuracy", *record["metrics"]]
     return str(next(name for name in names if name in record["metrics"]))
@@ -193,7 +193,7 @@ def _changed(settings: dict[str, Any]) -> list[str]:
 
 
 def problems_of(record: Json) -> list[str]:
-    """Return why a finished training does not show that the recipe works; empty if it does."""
+    """Return why a finished training run does not show that the recipe works; empty if it does."""
     device = record["device"]
     problems = []
     if record["device_kind"] == "gpu" and device["device_kind"] != "gpu":
@@ -256,7 +256,7 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
 
 
 def check_writable() -> None:
-    """Refuse to change the recipes of an installed zoo, or of a folder that cannot be written."""
+    """Raise an error if the recipes would be changed in an installed zoo, or in a folder that cannot be written."""
     remedy = "Leave out --write: the evidence then goes to your own data folder."
     if paths.ROOT == paths.PACKAGE:
         raise ZooError("--write changes the files of a checkout, and this zoo is installed", remedy)
@@ -270,5 +270,5 @@ def _load() -> float:
 
 
 def _busy(before: float, after: float, cores: int) -> bool:
-    """Return whether the machine did other work: a training alone keeps about one process per core ready."""
+    """Return whether the machine did other work: training alone keeps about one process per core ready."""
     return before > 0.5 * cores or after > 1.5 * cores

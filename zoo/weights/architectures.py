@@ -1,4 +1,4 @@
-"""The layers with weights of the zoo's MobileNets, for comparison with files of weights."""
+"""The layers of the zoo's MobileNets that have weights, for comparison with weights files."""
 
 from dataclasses import dataclass
 

@@ -99,7 +99,7 @@ def _of_json(content: Any) -> list[str] | None:
 
 
 def labels_of(words: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
-    """Find the class that each word means: its name, its ImageNet synset, or its number.
+    """Find the class that each word refers to by its name, its ImageNet synset, or its number.
 
     Classes without names are assigned in the order of the words.
 
@@ -122,7 +122,7 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
 
 
 def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
-    """Return the names of classes; unnamed ones get the words that mean them."""
+    """Return the names of classes; unnamed classes get the words that refer to them."""
     if not _is_unnamed(classes):
         return classes
     words_by_label = dict(zip(labels, words, strict=True))

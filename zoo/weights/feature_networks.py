@@ -1,4 +1,4 @@
-"""Choose the feature network that compares images, and get its weights: the user's own or published ones.
+"""Select the feature network that compares images, and get its weights, the user's own or published ones.
 
 Published files are downloaded once, and verified then and on every use.
 """

@@ -70,7 +70,7 @@ _KERAS1_NAMES = {"W": "kernel", "b": "bias", "running_mean": "moving_mean", "run
 
 
 def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]:
-    """Return the current names of a layer's weights, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
+    """Return today's names of a layer's weights, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
         matches = [_KERAS1.fullmatch(name) for name in short]

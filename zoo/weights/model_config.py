@@ -1,4 +1,4 @@
-"""Read properties of a network from its Keras configuration that its weights lack: sizes, scaling, activations."""
+"""Read properties that weights lack from a network's Keras configuration: sizes, scaling, activations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -66,7 +66,7 @@ def recognize(weights: Weights) -> Network | None:
 
 
 def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[str, Arrays]]":
-    """Return the weights of each step, by the zoo's names if possible, else in order; and those of the top."""
+    """Return the weights of each step, by the zoo's names if possible or in order, and the weights of the top."""
     layers = _layers(weights)
     first = steps[0].name
     prefixes = [path.removesuffix(first) for path in layers if path == first or path.endswith(f"/{first}")]

@@ -25,7 +25,7 @@ def describes(path: Path) -> bool:
 
 
 def require_both(path: Path, weights: Weights) -> Weights:
-    """Return weights read from a path if they are those of both networks; if not, raise an error."""
+    """Return the weights from a path if they belong to both networks; if not, raise an error."""
     if set(weights.arrays) != set(_names()):
         raise ZooError(
             f"{path} ({weights.kind}, {len(weights.arrays)} weights) holds no networks for style in one pass",

@@ -27,7 +27,7 @@ HOST_GRACE_S = 10.0
 
 
 class Stop:
-    """Set by Ctrl-C, by a limit or when the host is gone; checked between steps."""
+    """Set by Ctrl-C, by a limit or when the host has ended; checked between steps."""
 
     def __init__(self):
         self.asked, self.reason = False, "interrupted"
@@ -75,7 +75,7 @@ def main(argv):
 
 
 def _log_apart(request, rank):
-    """Write a separate log in all processes of a training but the first, if possible."""
+    """Write a separate log in all processes of a training run except the first, if possible."""
     path = os.path.join(os.path.dirname(request), "worker_%d.log" % rank)
     try:
         log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -140,7 +140,7 @@ def _run(request, rank, events, stop):
 
 
 def _limit_threads(request):
-    """Generate text in one thread of NumPy: a product of one token is shorter than waking another thread.
+    """Generate text in one thread of NumPy, because one token's product takes less time than waking a thread.
 
     NumPy's OpenBLAS reads the variable when it is imported; a user's own value is kept.
     """
@@ -149,7 +149,7 @@ def _limit_threads(request):
 
 
 def _join(request, rank, events, stop):
-    """Meet the other processes of a training; return None if there are none."""
+    """Meet the other processes of a training run; return None if there are none."""
     from zoo.worker import distributed
 
     group = distributed.join(request, rank, stop)
@@ -202,7 +202,7 @@ def _open(request, events, phases, group=None):
 
 @contextlib.contextmanager
 def _no_garbage_collection():
-    """Import frameworks without garbage collection, which would scan objects that stay to the end again and again.
+    """Import frameworks without garbage collection, which would repeatedly scan objects that are never freed.
 
     Imports of TensorFlow 2.21 and PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2 without.
     """
@@ -275,7 +275,7 @@ def _do(request, events, stop, phases):
 
 
 def leave(code):
-    """Exit at once: the usual cleanup of frameworks takes most of a second."""
+    """Exit immediately, because the usual cleanup of frameworks takes most of a second."""
     # TensorFlow removes the sources that it writes to the temporary folder only at a normal exit.
     for name, module in list(sys.modules.items()):
         if name.startswith("__autograph_generated_file"):

@@ -1,4 +1,4 @@
-"""Define the errors whose message is meant for the user; the host recognizes them by name, see ``zoo.protocol``."""
+"""Define the errors whose messages are meant for the user; the host recognizes their names (``zoo.protocol``)."""
 
 # Messages of TensorFlow, PyTorch, JAX, PlaidML, MLX and NumPy when memory runs out.
 EXHAUSTED = (
@@ -24,7 +24,7 @@ class OutOfMemoryError(Exception):
 
 
 def describe(error):
-    """Return the type and the message of an error, in 300 characters at most."""
+    """Return the type and the message of an error, in at most 300 characters."""
     return ("%s: %s" % (type(error).__name__, error))[:300]
 
 

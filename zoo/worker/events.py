@@ -41,7 +41,7 @@ class Emitter:
         self._stream.flush()
 
     def step(self, **fields):
-        """Write a ``step`` event, at most five per second: the screen needs no more."""
+        """Write a ``step`` event, at most five per second, which is enough for the screen."""
         now = time.monotonic()  # the system clock may be set back by hours
         if now - self._last_step >= STEP_INTERVAL_S:
             self._last_step = now

@@ -1,4 +1,4 @@
-"""Write files atomically: no reader ever sees half a file."""
+"""Write files atomically, so that no reader ever sees half a file."""
 
 import contextlib
 import json

@@ -35,7 +35,7 @@ class FrozenModel:
     compiled, predict_function = True, None
 
     def __init__(self, spec, outputs, ask):
-        """Wrap ``ask``, from the stored input to the output of a name; ``spec`` is (shape, dtype, quantization)."""
+        """Wrap ``ask``, which maps the stored input to a named output; ``spec`` is (shape, dtype, quantization)."""
         shape, self.dtype, self.quantization = spec
         self._batch, self._layout, self.shape = shape[0], *_image(shape)
         self._ask, self.outputs, self.name, self._finish = ask, outputs, None, lambda rows: rows
@@ -72,7 +72,7 @@ class FrozenModel:
         return self._finish(np.concatenate(parts))
 
     def __call__(self, images, training=False):
-        """Return the numbers of a SavedModel within a function of TensorFlow, for the converters."""
+        """Return the numbers of a SavedModel within a TensorFlow function, for the converters."""
         return self._traced(images[..., 0] if self._layout == "NHW" else images, self.name)
 
     def get_weights(self):
@@ -124,7 +124,7 @@ class FrozenModel:
 
 
 def _image(shape):
-    """Return the layout of an input with a batch, and (height, width, channels) of its images."""
+    """Return the layout of an input with a batch, and the (height, width, channels) of its images."""
     sizes = list(shape[1:])
     if len(sizes) == 3 and sizes[2] in (1, 3):
         return "NHWC", tuple(sizes)
@@ -146,7 +146,7 @@ def _width(shape):
 
 
 def build(model):
-    """Open the file of a request's model; with ``classes``, it ends in a probability for each."""
+    """Open the file of a request's model; with ``classes``, the model ends in a probability for each class."""
     opened = open_model(model.saved)
     classes, name = model.args["classes"], model.args.get("output")
     if classes is None:

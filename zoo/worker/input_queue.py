@@ -23,7 +23,7 @@ class ArrayQueueReader:
         self.waited_s = 0.0
 
     def next(self):
-        """Return the path of the next array, or None after the last or if the worker should stop."""
+        """Return the path of the next array, or None after the last one or if the worker should stop."""
         self.index += 1
         began = time.monotonic()
         path, end = (os.path.join(self._folder, name) for name in ("%d.npy" % self.index, "end"))

@@ -1,4 +1,4 @@
-"""Build the networks of keras.applications that the stack's own Keras has, by their names there."""
+"""Build the networks of keras.applications in the stack's own Keras, by their names there."""
 
 import contextlib
 import inspect
@@ -81,7 +81,7 @@ def build(model, load):
 
 @contextlib.contextmanager
 def _forgetting(most):
-    """Limit the share that moving averages of new layers keep in a step; None keeps the architecture's own."""
+    """Limit the share that moving averages of new layers keep in a step; None keeps the architecture's value."""
     kind = compat.keras.layers.BatchNormalization
     original = kind.__init__
 
@@ -105,7 +105,7 @@ def _said(error):
 
 
 def _published(function, shape, classes, load):
-    """Return the network of the published weights, which for some architectures differs from the one without."""
+    """Return the network for published weights, which in some architectures differs from the untrained network."""
     with contextlib.ExitStack() as stack:
         if not load:
             stack.enter_context(_without_loading(function))

@@ -7,7 +7,7 @@ SMALLEST = 1e-7
 
 
 def score(predicted, labels):
-    """Return mean cross-entropy (nats) and accuracy of (n, classes) probabilities and (n,) integer labels."""
+    """Return the mean cross-entropy (nats) and accuracy of (n, classes) probabilities and (n,) integer labels."""
     none = _none(predicted)
     chosen = np.where(none, 0.0, predicted[np.arange(len(labels)), labels])
     return _cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
@@ -39,7 +39,7 @@ def likeliest(predicted, labels):
 
 
 def of_likeliest(kept, prefix):
-    """Return mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
+    """Return the mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
 
     ``kept`` is from :func:`likeliest`; ``prefix`` begins the names, such as ``val_``.
     """
@@ -51,7 +51,7 @@ def of_likeliest(kept, prefix):
 
 
 def _none(predicted):
-    """Return which predictions, (n,), are not finite: they are wrong, whatever their largest class is."""
+    """Return which predictions, (n,), are not finite; these are wrong, regardless of their largest class."""
     return ~np.isfinite(predicted).all(axis=1)
 
 

@@ -59,6 +59,6 @@ def build_model(model, load=True):
 
 
 def normalising(mean, scale):
-    """Return the function from pixels, channels last, to (pixels - mean) / scale as float32."""
+    """Return the function that maps pixels, channels last, to (pixels - mean) / scale as float32."""
     mean, scale = np.array(mean, np.float32), np.array(scale, np.float32)
     return lambda pixels: (np.asarray(pixels, np.float32) - mean) / scale

@@ -60,7 +60,7 @@ def _typed(function, arguments):
 
 @contextlib.contextmanager
 def _explained(name):
-    """Turn any error of the file into one that names its line; the file may not fork or end this process."""
+    """Turn any error in the file into one that names its line; the file may not fork or end this process."""
     process, fork = os.getpid(), os.fork
 
     def refuse():
@@ -122,7 +122,7 @@ def ending_in_probabilities(model, activation="softmax"):
 
 
 def activation_of(model):
-    """Return the activation of the last layer that has one, in a nested network too."""
+    """Return the activation of the last layer that has one, including layers of nested networks."""
     for layer in reversed(getattr(model, "operations", model.layers)):  # Keras 3's layers exclude operations
         if isinstance(layer, compat.keras.models.Model):
             return activation_of(layer)

@@ -1,4 +1,4 @@
-"""Choose the precision of networks if the user leaves it open."""
+"""Select the precision of networks if the user did not set it."""
 
 import os
 
@@ -18,7 +18,7 @@ def settle(wanted):
 
 
 def policy(wanted, device_kind, network=""):
-    """Return Keras's name of the precision to train a classifier in; ``auto`` is ``mixed_bfloat16`` if faster.
+    """Return Keras's name of a classifier's training precision; ``auto`` is ``mixed_bfloat16`` if it is faster.
 
     It is faster with TensorFlow 2.21 and PyTorch 2.13 on CPUs that multiply bfloat16 matrices in hardware. A step of
     the MNIST network took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512 one of

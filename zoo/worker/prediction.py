@@ -1,4 +1,4 @@
-"""Predict many items in batches of one size: a new shape would be compiled again."""
+"""Predict many items in batches of one size, because a new shape would be compiled again."""
 
 import numpy as np
 

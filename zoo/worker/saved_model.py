@@ -82,7 +82,7 @@ def _of_two(model, ending):
 
 
 def grayscale(preprocess):
-    """Return the same function for color images of a model that needs gray ones (ITU-R BT.601)."""
+    """Return the same function for color images, if the model needs gray images (ITU-R BT.601)."""
     weights = np.array([0.299, 0.587, 0.114], np.float32)
     return lambda pixels: preprocess(np.asarray(pixels, np.float32) @ weights[:, None])
 

@@ -14,7 +14,7 @@ from zoo.worker.files import save_arrays
 
 
 def initialise(model, seed):
-    """Draw the initial weights with NumPy, so that the same seed starts every stack from the same numbers.
+    """Draw the initial weights with NumPy, so that a seed gives every stack the same initial weights.
 
     Only weights that Keras would draw as Glorot uniform (Glorot and Bengio 2010, equation 16), and random weights of
     the zoo's own layers are replaced.
@@ -49,7 +49,7 @@ def load(model, path):
 
 
 def load_for(request, model):
-    """Fill the model of a request with its weights; for features those of its last layer may be missing."""
+    """Fill the model of a request with its weights; for features, the last layer's weights may be missing."""
     if request.features:
         last = [layer.name for layer in model.layers if layer.weights][-1]
         load_but_head(model, request.weights, last)
@@ -72,7 +72,7 @@ def load_part(model, path, own):
 
 
 def load_but_head(model, path, head):
-    """Fill a model from ``weights.npz``, except for a last layer of another shape, which keeps its weights.
+    """Fill a model from ``weights.npz``, except for a last layer with a different shape, which keeps its weights.
 
     ``head`` is the name of the last layer. Return whether it kept its weights.
     """
@@ -103,7 +103,7 @@ def _fitting(arrays, wanted, problems):
 
 @contextlib.contextmanager
 def _for_the_user():
-    """Raise a ValueError about a file as UserError, whose message the host shows."""
+    """Raise a ValueError about a file as a UserError, whose message the host shows."""
     try:
         yield
     except ValueError as error:

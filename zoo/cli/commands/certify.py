@@ -60,7 +60,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
-    """Return the mode: quick, whole, or a search; raise an error if settings of a search are given without one."""
+    """Return the mode: quick, full, or a search. Raise an error if search settings are given without a search."""
     from zoo.certification import results, steps
 
     if not parsed.tune:
@@ -101,7 +101,7 @@ def _list(mode: str, backend: str | None, stack: str) -> int:
 
 
 def _leave(folder: Path, state: "Certification") -> None:
-    """Write page and archive into the working folder, and print their content and what to do with them."""
+    """Write the page and the archive into the working folder; print their content and what to do with them."""
     from zoo.certification import archive
     from zoo.certification.privacy import Cleaner
 

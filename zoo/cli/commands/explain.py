@@ -52,7 +52,7 @@ def _end(stream: BinaryIO) -> str:
 
 
 def _read(name: str) -> str:
-    """Read a log; of one that is longer than ``MOST_BYTES``, the end."""
+    """Read a log, or only the end if it is longer than ``MOST_BYTES``."""
     try:
         if name == "-":
             return _end(sys.stdin.buffer)

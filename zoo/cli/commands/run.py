@@ -30,7 +30,7 @@ class Words:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb; its words are split in this module, because the script's options must reach the script."""
+    """Declare the verb; this module splits its arguments, because the script's options must reach the script."""
     parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE, epilog=DETAILS)
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(show_help=parser.print_help)
@@ -53,7 +53,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def take_apart(given: list[str]) -> Words:
-    """Split the zoo's words from the script's."""
+    """Split the zoo's arguments from the script's."""
     words, rest = Words(), list(given)
     while rest:
         option, is_setting, value = rest[0].partition("=")

@@ -63,7 +63,7 @@ def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
 
 
 def _remaining(given: "Overrides") -> "Iterator[Overrides]":
-    """Yield what is not validated on this machine yet, after printing the expected time."""
+    """Yield the recipes that are not validated on this machine yet, after printing the expected time."""
     from zoo.environments import machine
     from zoo.tasks import recipe_status
 

@@ -28,7 +28,7 @@ LARGEST_LIMIT = 10**9
 
 @dataclass
 class FaultTolerance:
-    """How a training survives faults, and its resource limits; no effect on the result."""
+    """How a training run survives faults, and its resource limits; these do not affect the result."""
 
     checkpoint_minutes: float = setting(
         10.0, "minutes between two checkpoints; a training in epochs also makes one after each epoch, unless that "
@@ -129,7 +129,7 @@ class Output:
 
 @dataclass
 class TrainingOutput(Output):
-    """The run folder of a training, and exports of the trained model."""
+    """The run folder of a training run, and exports of the trained model."""
 
     export: list[str] = setting(
         [], "formats that the trained model is exported to at the end, in folder export of the run", affects=SPEED
@@ -141,7 +141,7 @@ class TrainingOutput(Output):
 
 @dataclass
 class Tracking:
-    """Where a training is reported in addition to its run folder."""
+    """Where a training run is reported in addition to its run folder."""
 
     tensorboard: bool = setting(
         False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED, names_stack=True
@@ -182,7 +182,7 @@ class Settings:
     launcher: LauncherSettings = field(default_factory=LauncherSettings)
 
     def problems(self) -> list[str]:
-        """Return everything missing, out of range or incompatible, one sentence each."""
+        """Return everything that is missing, out of range or incompatible, one sentence each."""
         return declaration.problems(self) + arguments.problems(getattr(self, "model", {}))
 
     @property
@@ -191,14 +191,14 @@ class Settings:
 
     @property
     def fault_tolerance(self) -> FaultTolerance:
-        """Return the fault-tolerance settings; runs other than trainings are never killed as hung."""
+        """Return the fault-tolerance settings; only training runs are killed if they hang."""
         trainer = getattr(self, "trainer", None)
         return trainer if isinstance(trainer, FaultTolerance) else FaultTolerance(hang_minutes=0.0)
 
 
 @dataclass
 class TestData:
-    """Location of the data, and how much of it is used."""
+    """The location of the data, and how much of it is used."""
 
     root: str | None = setting(
         None, "folder, file or archive of the data; null means the zoo's cache, which is filled by download, or the "

@@ -1,4 +1,4 @@
-"""Settings of one training on several processes."""
+"""Settings for one training run on several processes."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from zoo.config.setting import PLACE, SPEED, setting
 
 @dataclass
 class Distributed:
-    """How several processes share each batch of one training."""
+    """How several processes share each batch of one training run."""
 
     processes: int = setting(1, "number of processes that share each batch", at_least=1, at_most=1024, affects=SPEED)
     threads: int | None = setting(
@@ -30,6 +30,6 @@ class Distributed:
 
 @dataclass
 class Shareable:
-    """Settings of trainings that several processes can share."""
+    """Settings for training runs that can use several processes."""
 
     distributed: Distributed = field(default_factory=Distributed)

@@ -1,4 +1,4 @@
-"""Settings of ``serve``: those of the server, and those of each model."""
+"""Settings of ``serve``, for the server and for each model."""
 
 import dataclasses
 import re

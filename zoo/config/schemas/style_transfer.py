@@ -15,7 +15,7 @@ STYLE_CHECKPOINT_MINUTES = 1.0
 
 @dataclass
 class LossWeights:
-    """Weights of the losses. Style is 1 without any of the painting, content 1 without any of the photo."""
+    """Weights of the losses. Style is 1 if the painting has no influence, content is 1 if the photo has none."""
 
     style: float = setting(1.0, "weight of the style loss", at_least=0, at_most=1e9)
     content: float = setting(0.05, "weight of the content loss", at_least=0, at_most=1e9)

@@ -100,7 +100,7 @@ def _mask_next_to_image(folder: Path) -> str:
 
 
 def _are_masks(folder: Path, masks: str, images: str) -> bool:
-    """Return whether images are flat, other than those of the same names, and of the same size."""
+    """Return whether images are flat, unlike the images of the same names, which have the same size."""
     mask = _first(folder / masks, 1)[0]
     stem = _END_OF_MASK.sub("", Path(mask).stem)
     image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)
@@ -116,7 +116,7 @@ def _are_masks(folder: Path, masks: str, images: str) -> bool:
 
 
 def _are_flat(folder: Path) -> bool:
-    """Return whether images consist of few grays, as masks do: 90% of the pixels of most in 4 of 32 ranges."""
+    """Return whether most images have few grays, like masks: 90% of the pixels are in 4 of 32 ranges."""
     shares = []
     for name in _first(folder, 5):
         grays = np.asarray(decode.to_rgb(decode.open_upright(folder / name)).convert("L")) >> 3

@@ -108,7 +108,7 @@ def split(
 
 
 def _groups(folder: FolderDataset) -> "NDArray[np.int64]":
-    """Return for each row the row that stands for its group: a usable one of the rarest class; else itself."""
+    """Return, for each row, the row that represents its group: a usable row of the rarest class, or itself."""
     import numpy as np
 
     labels, groups = folder.listing.labels, folder.listing.groups
@@ -138,7 +138,7 @@ def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[
 
 
 def _checksums(listing: FolderListing) -> list[str]:
-    """Compute the checksum of every file ("" if unreadable), from a cache for unchanged files."""
+    """Compute the checksum of every file ("" if unreadable); unchanged files use a cache."""
     key = hashlib.sha256(os.fsencode(listing.root.resolve())).hexdigest()[:16]
     index = paths.cache_dir() / "data" / f"folder-{key}.json"
     known = _remembered(index)

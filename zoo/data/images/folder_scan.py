@@ -163,7 +163,7 @@ def assembled(
 
 
 def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
-    """Yield sentences on what is next to class folders and in them; raise an error if only folders are in them."""
+    """Yield sentences about files next to and in class folders; raise an error if these contain only folders."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:

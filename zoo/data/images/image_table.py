@@ -1,4 +1,4 @@
-"""Read ``data=image_table``: a table with the classes of images that lie in a folder next to it.
+"""Read ``data=image_table``: a table with the classes of the images in a folder next to it.
 
 A cell names an image by its path, or the end of it, with or without suffix, also by a path of another computer. Only
 files found below the folder of images are used, whatever a table names.
@@ -76,7 +76,7 @@ class _Reader:
         return next((each for each in (exact, near) if len(each) == 1), fitting)
 
     def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
-        """Read a table; return its columns, or None if it lacks the column of classes that an earlier one has."""
+        """Read a table; return its columns, or None if it lacks the class column of an earlier table."""
         self.table = path
         text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
         if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks
@@ -201,7 +201,7 @@ def scan(data: DataSettings) -> FolderListing:
 
 
 def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
-    """Return part and path of each table, the training table first, and notes on unread tables."""
+    """Return the part and the path of each table, the training table first, and notes on unread tables."""
     if root.is_file():
         return [("", root)], []
     present = _in(root)

@@ -1,4 +1,4 @@
-"""Iterate over a folder of labeled images without storing all names: one folder per class, or such below parts."""
+"""Iterate over a folder of labeled images without storing all names: class folders, optionally below parts."""
 
 import dataclasses
 import itertools
@@ -31,7 +31,7 @@ class LabelledFolder:
     unreadable: list[tuple[str, str]]
 
     def names(self, limit: int | None = None) -> Iterator[tuple[str, Path]]:
-        """Yield name and path of each image, class by class or, with a limit, of each class in turn."""
+        """Yield the name and path of each image, class by class or, with a limit, taking classes in turn."""
         classes = [self._of(folder) for folder in self.folders]
         if limit is None:
             return itertools.chain.from_iterable(classes)

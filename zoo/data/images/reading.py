@@ -1,4 +1,4 @@
-"""Describe how an image file becomes the pixels of a network."""
+"""Describe how an image file is converted to the network's input pixels."""
 
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 
 def photo(size: tuple[int, int], resize: str = "stretch") -> Reading:
-    """Return how a color image gets the (height, width) of a network."""
+    """Return how a color image is resized to a network's (height, width)."""
     if resize not in RESIZES:
         raise ValueError(f"resize must be one of {', '.join(RESIZES)}, got {resize!r}")
     near = resize == "nearest"  # as Keras does, from all pixels
@@ -52,7 +52,7 @@ def photo(size: tuple[int, int], resize: str = "stretch") -> Reading:
 
 
 def gray(size: tuple[int, int], style: str) -> Reading:
-    """Return how any image gets the (height, width) of a grayscale network: drawn like digits, or plain."""
+    """Return how an image is resized to the (height, width) of a grayscale network: like digits, or plain."""
     if style not in STYLES:
         raise unknown("style of images", style, list(STYLES))
     ink = style == "digits"

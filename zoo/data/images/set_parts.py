@@ -169,7 +169,7 @@ def _refuse_shares(path: Path, folders: list[str], inside: dict[str, list[str]])
 
 
 def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
-    """Return whether a second folder repeats the names of a first, and these are not those of a counter."""
+    """Return whether a second folder repeats the names of the first, and the names are not from a counter."""
     if len(folders) != 2:
         return False
     names = [
@@ -196,7 +196,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
 
 
 def says_nothing(name: str, parent: str) -> bool:
-    """Return whether a folder name names no class: images, or the name of its parent folder again."""
+    """Return whether a folder name cannot be a class: ``images``, or the name of its parent folder."""
     return bool(name == parent or part_of(name) or _SHARES.fullmatch(name))
 
 

@@ -23,7 +23,7 @@ Number = Callable[[str], int | None]
 
 
 class Columns(NamedTuple):
-    """Places of columns; several ``labels`` hold 0 and 1. ``titles`` is empty for a table without a header."""
+    """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header."""
 
     titles: list[str]
     image: int
@@ -79,7 +79,7 @@ def _place(path: Path, key: str, name: str | None, first: list[str]) -> int | No
 
 
 def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number) -> int:
-    """Return the column that names most images; several that name the same images are one."""
+    """Return the column that names most images; columns that name the same images count as one."""
     layout = [[number(cell) for cell in column] for column in columns]
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
     best = max(ranks)
@@ -96,7 +96,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
 
 
 def _part_column(columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
-    """Return the column of words such as train and test; one word alone needs a title such as split."""
+    """Return the column of words such as train and test; a column with a single word needs a title such as split."""
     for place, column in enumerate(columns):
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
@@ -140,7 +140,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
 
 
 def _different(columns: list[list[str]], places: list[int]) -> list[int]:
-    """Drop columns that divide the rows as an earlier one does, such as numbers of the same classes."""
+    """Drop columns that divide the rows in the same way as an earlier column, such as class numbers."""
     kept: list[int] = []
     for place in places:
         pairs = (set(zip(columns[place], columns[other], strict=True)) for other in kept)

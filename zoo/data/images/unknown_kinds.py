@@ -20,7 +20,7 @@ def frames_of(name: str) -> str:
 
 
 def moving(source: str) -> tuple[str, str] | None:
-    """Return the kind of a video, or of a word such as ``camera``, and how to make images of it, or None."""
+    """Return the kind of a video or a word such as ``camera``, and how to get images from it, or None."""
     path = Path(source)
     if re.match("https?://", source):  # reported as an address
         return None
@@ -33,7 +33,7 @@ def moving(source: str) -> tuple[str, str] | None:
 
 
 def instead(folder: Path) -> tuple[str, str] | None:
-    """Return what a folder without images contains, to follow the word "images", and what to do; None if empty."""
+    """Return what a folder without images contains, to follow "images", and what to do, or None if it is empty."""
     names = list(itertools.islice(files_below(folder, lambda *_: None), 200))
     if not names:
         return None
@@ -46,7 +46,7 @@ def instead(folder: Path) -> tuple[str, str] | None:
 
 
 def of_file(path: Path) -> tuple[str, str]:
-    """Return what a file is that was named in place of a folder of images, and what to do."""
+    """Return what a file is that was given instead of a folder of images, and what to do."""
     if begins_like(path, "an image"):
         return "is an image, not a folder", "Give the folder that contains the folders of the classes."
     kind = formats.find(path.name, use="images")

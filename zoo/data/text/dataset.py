@@ -35,7 +35,7 @@ MOST_VALIDATED = 1_000_000
 
 @dataclasses.dataclass(frozen=True)
 class TextInfo:
-    """Facts about prepared texts, stored as ``about.json`` in their folder.
+    """Properties of prepared texts, stored as ``about.json`` in their folder.
 
     Attributes:
         class_names: by label; empty for one text without labels.
@@ -268,7 +268,7 @@ def _split(test: "NDArray[np.bool_]", row: LabelledData, seed: int) -> dict[str,
 
 
 def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> dict[str, float]:
-    """Return which share of the tokens of each part the vocabulary lacks."""
+    """Return the share of each part's tokens that the vocabulary lacks."""
     tokens, offsets = (np.load(prepared.folder / name, mmap_mode="r") for name in (TOKENS, "offsets.npy"))
     texts = np.searchsorted(offsets, np.flatnonzero(tokens == tokenization.UNKNOWN), "right") - 1
     unknown, sizes = np.bincount(texts, minlength=len(offsets) - 1), np.diff(offsets)
@@ -293,7 +293,7 @@ def _read_text(source: BinaryIO, begin: int, end: int) -> str:
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
-    """Return begin and end of the training and validation parts of one long text.
+    """Return the begin and end of the training and validation parts of a long text.
 
     All of the validation part is read after each epoch: a million tokens at most, unless set.
     """

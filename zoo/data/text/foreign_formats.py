@@ -42,7 +42,7 @@ def is_markup(text: str) -> bool:
 
 
 def markup(text: str) -> str:
-    """Return what would be learned of a text that is XML, HTML or JSON, to precede "are"; empty for plain text."""
+    """Return what a model would learn from an XML, HTML or JSON text, to precede "are"; empty for plain text."""
     if is_markup(text):
         return "XML or HTML: its tags"
     kind = "JSON lines" if is_json_lines(text) else "JSON" if re.match(r'\s*[\[{]\s*"', text) else ""

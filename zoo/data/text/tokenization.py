@@ -125,7 +125,7 @@ def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
 
 
 def chosen(texts: Sequence[str]) -> str:
-    """Return the kind of tokens for texts: characters where most letters are of a script without blanks."""
+    """Return the kind of tokens for texts: characters if most letters belong to a script without spaces."""
     sample = "".join(text[:1000] for text in texts[:: max(1, len(texts) // 1000)])
     letters = len(re.findall(r"\w", sample))
     return "characters" if 2 * len(_UNSPACED.findall(sample)) > letters else "words"

@@ -74,7 +74,7 @@ class Job(Protocol):
         """Return the machine, if known."""
 
     def is_running(self) -> bool:
-        """Return True until it has ended, also while it waits."""
+        """Return True until it has ended, including while it waits."""
 
     def interrupt(self) -> None:
         """Ask it to stop after the current step; a waiting job never starts."""
@@ -83,7 +83,7 @@ class Job(Protocol):
         """Kill the process."""
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, nonzero if it was ended from outside."""
+        """Wait for its end; return its exit status, which is nonzero if it was killed."""
 
 
 class Executor(Protocol):
@@ -136,7 +136,7 @@ def load(name: str) -> Launcher:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Return True if the hosts of the launcher's runs run elsewhere too, so that this process only submits them."""
+    """Return True if the hosts of the launcher's runs also run elsewhere, so that this process only submits them."""
     return not hasattr(load(name), "start")
 
 

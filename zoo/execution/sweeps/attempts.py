@@ -1,4 +1,4 @@
-"""The commands for an element of a sweep, and for what its runs need first."""
+"""The commands for an element of a sweep, and for the environments that its runs need."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def command(sweep: Sweep, element: Element) -> Command:
 
 
 def settings(sweep: Sweep, element: Element) -> list[str]:
-    """Return the settings of the next attempt: a training resumes in its folder, other runs start in a new one."""
+    """Return the settings of the next attempt: training resumes in its folder, other runs start in a new one."""
     name = element.name
     if sweep.verb == "train":
         where = [f"output.name={name}", "resume=auto"]

@@ -60,7 +60,7 @@ class Sweep:
     started: str = field(default_factory=records.now)
 
     def attempts(self, element: Element) -> list[Path]:
-        """Return the run folders of an element so far, oldest first; a training has only one, in which it resumes."""
+        """Return an element's run folders so far, oldest first; a training run has only one, in which it resumes."""
         if self.verb == "train":  # no listing: there may be hundreds, on a network disk
             return [path for path in [self.folder / element.name] if path.is_dir()]
         folders = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]

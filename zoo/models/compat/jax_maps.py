@@ -31,7 +31,7 @@ def install():
 
 
 def applies(x, kernel, dilation_rate):
-    """Return whether to use shifted maps: other devices were not measured, and exporters trace with open sizes."""
+    """Return whether to use shifted maps: only CPUs were measured, and exporters trace with unknown sizes."""
     known = x.ndim == 4 and all(isinstance(size, int) for size in x.shape[1:])
     dense = dilation_rate in (1, (1, 1), [1, 1]) and kernel.ndim == 4 and kernel.shape[0] * kernel.shape[1] <= MOST
     return known and dense and jax.default_backend() == "cpu"

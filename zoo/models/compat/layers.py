@@ -1,4 +1,4 @@
-"""Layers that some Keras lacks or computes differently, and facts about the layers of a model."""
+"""Layers that some Keras versions lack or compute differently, and properties of a model's layers."""
 
 import collections
 import importlib
@@ -41,7 +41,7 @@ def first_layer(input_shape):
 
 
 def dropout(rate, name):
-    """Create a dropout layer whose random draws continue where they were when training is resumed.
+    """Create a dropout layer whose random draws continue from the same state when training is resumed.
 
     Models must use this one. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and PlaidML
     keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of reach.
@@ -212,7 +212,7 @@ def _shape(weight):
 
 
 def initial_deviations(model):
-    """Return path -> standard deviation of randomly initialized weights, None for Glorot uniform.
+    """Return the standard deviation of each randomly initialized weight by path (None for Glorot uniform).
 
     Layers of the zoo list theirs in ``initial_deviations``. Of Keras's layers, only Glorot uniform kernels count.
     """

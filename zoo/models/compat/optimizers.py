@@ -44,7 +44,7 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
 
 
 def _lacks_lists():
-    """Return whether PyTorch has no operations on lists of tensors for Apple's GPU, like 2.1, 2.2 (pytorch#77764)."""
+    """Return whether PyTorch lacks operations on lists of tensors for Apple's GPU: 2.1 and 2.2 (pytorch#77764)."""
     import torch
 
     if not os.environ.get("KERAS_TORCH_DEVICE", "").startswith("mps"):
@@ -129,7 +129,7 @@ def _clip_gradients_of_tensorflow_1(instance, clip):
 
 
 def _synchronize_gradients(instance):
-    """Change no weight before every gradient is computed, which tf.keras 1.8 does not ensure.
+    """Update weights only after all gradients are computed, which tf.keras 1.8 does not ensure.
 
     There a layer's kernel may be updated before the gradient of the previous layer is computed from it. Seen in 2 of
     400 steps of a network with two layers, more often in the first step. TensorFlow's optimizers are not affected.

@@ -1,4 +1,4 @@
-"""Random draws of a training, captured so that another process can continue them.
+"""The random draws of a training run, captured so that another process can continue them.
 
 Keras 3 keeps the state of its draws in variables; this module covers Keras 2.
 """

@@ -1,4 +1,4 @@
-"""Operations of ``tensors`` on Keras 2, by its ``backend`` and TensorFlow."""
+"""Operations of ``tensors`` on Keras 2, with its ``backend`` and TensorFlow."""
 
 import math
 

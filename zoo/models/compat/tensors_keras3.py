@@ -1,4 +1,4 @@
-"""Operations of ``tensors`` on Keras 3, by ``keras.ops``."""
+"""Operations of ``tensors`` on Keras 3, with ``keras.ops``."""
 
 from zoo.models.compat.version import keras
 
@@ -51,7 +51,7 @@ def dropout(x, rate, generator, training, name):
 
 
 def is_inference(training):
-    """Return whether a layer is certainly not in a training step; Keras 2 often decides that later."""
+    """Return whether a layer is certainly not in a training step; Keras 2 often determines this later."""
     return not training
 
 
@@ -65,7 +65,7 @@ take_values = take
 
 
 def modulo(x, divisor):
-    """Return the remainder of whole numbers from 0 on, below 2 to the 24th."""
+    """Return the remainder of non-negative integers below 2 to the 24th."""
     return x % divisor
 
 
@@ -75,7 +75,7 @@ def matmul_transposed(x, table):
 
 
 def not_equal(x, number):
-    """Return 1 where a value differs from the number, 0 elsewhere, as float32."""
+    """Return 1 where a value differs from the number and 0 elsewhere, as float32."""
     return ops.cast(ops.not_equal(x, number), "float32")
 
 
@@ -89,7 +89,7 @@ def split(x, count):
 
 
 def joined(pairs):
-    """Concatenate pairs of (batch, count) into one; PlaidML keeps several, since joining changes its integers."""
+    """Concatenate pairs of (batch, count) into one; PlaidML keeps several, because joining changes its integers."""
     return [[ops.concatenate(parts, axis=1) for parts in zip(*pairs)]]
 
 
@@ -104,6 +104,6 @@ def channel_products(a, b):
 
 
 def causal_mask(length, like):
-    """Return (length, length): 1 where a row may attend to a column, its own and those before it, 0 elsewhere."""
+    """Return (length, length): 1 where a row may attend to a column (itself and earlier ones), 0 elsewhere."""
     place = ops.arange(length)
     return ops.cast(ops.expand_dims(place, 1) >= ops.expand_dims(place, 0), like.dtype)

@@ -1,4 +1,4 @@
-"""Feature maps with PyTorch on CPUs without the copies that Keras makes of them.
+"""Feature maps with PyTorch on CPUs, without Keras's copies of them.
 
 Keras puts the channels first, in memory too, before each convolution and pooling, and normalizes by a dozen passes
 over the maps, in float32. PyTorch can compute maps whose channels come last in memory, and normalizes, forward and
@@ -25,7 +25,7 @@ def install():
 
 
 def applies(x):
-    """Return whether to use this module: other devices were not measured; exporters need Keras's operations."""
+    """Return whether to use this module: only CPUs were measured, and exporters need Keras's operations."""
     exported = torch.compiler.is_compiling() or torch.jit.is_tracing()
     return x.device.type == "cpu" and x.dim() == 4 and x.dtype in DTYPES and not exported
 
@@ -40,7 +40,7 @@ def _leave_maps_in_place(nn):
 
 
 def _choose_convolutions(nn):
-    """Compute 1x1 convolutions as matrix products, whose kernel needs no other layout."""
+    """Compute 1x1 convolutions as matrix products, which need no change of the kernel's layout."""
     original = nn.conv
 
     def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):

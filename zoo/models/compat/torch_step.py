@@ -39,7 +39,7 @@ class Step:
         self._adam = _Adam(model.optimizer, self._variables) if _fuses(model.optimizer, self._variables) else None
 
     def take(self, model, average, x, y, weights=None):
-        """Take one step and return loss and accuracy.
+        """Take one step and return the loss and the accuracy.
 
         Args:
             model: the model that this was created for.
@@ -80,7 +80,7 @@ class Step:
         return figures * share + others * (1.0 - share), gradients
 
     def _part(self, model, x, y, weights):
-        """Return loss and accuracy as a tensor, and a gradient for each weight, None for unused weights."""
+        """Return the loss and the accuracy as a tensor, and each weight's gradient (None for unused weights)."""
         loss, predicted = self._loss(model, x, y, weights)
         gradients = list(torch.autograd.grad(loss, self._values, allow_unused=True)) if self._values else []
         with torch.no_grad():
@@ -137,7 +137,7 @@ def _threads():
 
 
 def _direct_calls(model):
-    """Return functions that call the layers of a model in training; None if a layer needs Keras's work around a call.
+    """Return functions that call a model's layers in training, or None if a layer needs Keras's ``__call__``.
 
     The transformer's layers do not need it: they contain no layers, masks or losses.
     """
@@ -169,7 +169,7 @@ def _as(kind, tensor):
 
 
 def _learns_each_item_alone(model):
-    """Return whether a training step draws nothing and updates no statistics."""
+    """Return whether a training step neither draws random numbers nor updates statistics."""
     draws = any(getattr(layer, "seed_generator", None) is not None for layer in model.layers)
     on_processor = all(weight.value.device.type == "cpu" for weight in model.weights)
     return on_processor and not draws and not model.losses and not model.non_trainable_variables
@@ -229,7 +229,7 @@ class _Adam:
 
 
 def can_take(model):
-    """Return whether a :class:`Step` does all that Keras would do for this model and its optimizer."""
+    """Return whether a :class:`Step` does everything that Keras does for this model and its optimizer."""
     if model.loss != "categorical_crossentropy" or len(getattr(model, "outputs", None) or []) != 1:
         return False
     if any(getattr(type(model), name) is not getattr(keras.Model, name) for name in OVERRIDABLE):

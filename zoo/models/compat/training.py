@@ -16,7 +16,7 @@ _sharing = {"group": None}
 
 
 def share_with(group):
-    """Average metrics over whole batches, of which each process of a group has a share.
+    """Average metrics over whole batches, which the processes of a group share.
 
     Args:
         group: has ``present``, (begin, total) of the current share, and ``mean``, from metrics of the share to those
@@ -95,7 +95,7 @@ def train_classifier(model, *batch):
 
 
 def _means(values, count):
-    """Return metrics of a step as numbers, and the number of items in these means."""
+    """Return a step's metrics as numbers, and the number of items that they are averaged over."""
     values, group = [float(value) for value in values], _sharing["group"]
     return (values, count) if group is None else (group.mean(values), group.present[1])
 
@@ -136,7 +136,7 @@ def train_mse(model, x, y):
 
 
 def _train_on_batch(model, *batch, names=("accuracy",)):
-    """Take one optimizer step and return loss and metrics.
+    """Take one optimizer step and return the loss and the metrics.
 
     PyTorch, JAX and MLX skip Keras's work around a step, see ``torch_step`` and ``stateless_step``. On TensorFlow
     ``train_on_batch`` of Keras 3.6 passes a new generator each time, which is traced again. A step of the small MNIST
@@ -190,7 +190,7 @@ def _stateless_step(model, names, batch):
 
 
 def forget_compiled(model):
-    """Let OpenVINO read a model's weights again, which it compiles in as constants; other backends do not."""
+    """Let OpenVINO, which compiles weights in as constants, read a model's weights again."""
     if backend_name() == "openvino":
         model.ov_compiled_model = None
 

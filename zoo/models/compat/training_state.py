@@ -1,4 +1,4 @@
-"""The state of a training as arrays: all that a training step reads and changes, for bit-exact resuming."""
+"""The state of a training run as arrays: everything that a step reads and changes, for bit-exact resuming."""
 
 import random
 
@@ -9,7 +9,7 @@ from zoo.models.compat.version import MAJOR, backend_name, keras
 
 
 def capture(model, trained):
-    """Return weights, optimizer state and random states: name -> array, without rounding.
+    """Return the weights, the optimizer state and the random states by name, without rounding.
 
     ``trained`` is the compiled model that is trained: the model itself, or one that shares its layers.
     """
@@ -40,7 +40,7 @@ def restore(model, trained, arrays):
 
 
 def restore_weights(model, arrays):
-    """Set only the weights, which is possible on every stack."""
+    """Set only the weights; this works on every stack."""
     model.set_weights(list(_part(arrays, "weights").values()))
 
 

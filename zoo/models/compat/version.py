@@ -1,4 +1,4 @@
-"""Which Keras and backend this process uses, and how Keras is configured.
+"""The Keras and the backend that this process uses, and the configuration of Keras.
 
 ``$ZOO_KERAS`` is read once, when this module is imported: ``keras`` (the default) or ``tf.keras``.
 """
@@ -65,7 +65,7 @@ def jit_arguments(requested):
 
 
 def uses_jit(requested):
-    """Return whether this backend compiles with XLA; ``requested`` matters on TensorFlow only."""
+    """Return whether this backend compiles with XLA; ``requested`` matters only on TensorFlow."""
     name = backend_name()
     return name in ("jax", "mlx") or (name == "tensorflow" and bool(requested))
 

@@ -46,7 +46,7 @@ def trunk(compat, x, layers, seed):
 
 
 def _draw(random, size):
-    """Draw kernel and bias; each filter has norm one, so that no size outweighs another."""
+    """Draw the kernel and the bias; each filter has norm one, so that no size outweighs another."""
     window = random.uniform(-1, 1, (size, size, 1, FILTERS))
     if size > 1:
         window -= window.mean(axis=(0, 1))

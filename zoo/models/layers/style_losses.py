@@ -6,7 +6,7 @@ All functions take tensors of (batch, height, width, channels) with known height
 
 
 def gram_matrix(compat, x, name=None, mask=None):
-    """Compute Gram matrices: the correlations of each two channels of a feature map, over all places.
+    """Compute Gram matrices: the correlation of each pair of channels of a feature map, over all positions.
 
     Args:
         mask: (1, height, width, 1) tensor of weights that sum to one; None weights all places equally.
@@ -71,7 +71,7 @@ def total_variation(compat, x, name=None):
 
 
 def tone_distance(compat, a, b, block=8, name=None):
-    """Measure how much the light and dark places of two images differ, independent of contrast.
+    """Measure how much the light and dark areas of two images differ, independent of contrast.
 
     Args:
         a, b: (batch, height, width, 3) RGB 0..255.

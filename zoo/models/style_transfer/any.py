@@ -40,7 +40,7 @@ def build(compat, input_shape=(None, None, 3), initializer="zeros"):
 
 
 def build_predictor(compat):
-    """Build the predictor, a model from paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100)."""
+    """Build the predictor, which maps paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100)."""
     layers = compat.keras.layers
     inputs = layers.Input(shape=(PAINTING, PAINTING, 3))
     x = _relu6(compat, _padded(compat, inputs, 32, "conv", 2, size=3), "conv")

@@ -15,7 +15,7 @@ from zoo.models.transformer.layers import EncoderLayer, LayerNorm
 
 @compat.registered("StepLayer")
 class StepLayer(EncoderLayer):
-    """An encoder layer for the newest position: [x, keys, values, filled] to [y, key, value].
+    """An encoder layer for the newest position; it maps [x, keys, values, filled] to [y, key, value].
 
     x, y, key and value are (batch, 1, width); keys and values (batch, length, width). filled (batch, length + 1) is 1
     for occupied positions of the cache and for the last entry, the newest position; 0 for the rest.

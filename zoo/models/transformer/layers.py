@@ -123,7 +123,7 @@ class EncoderLayer(ZooLayer):
         return self._drop(projected, self.settings["dropout"], training, "projected")
 
     def _attention_dropout(self, training):
-        """Return the function that drops attention weights, or None without dropout, which allows fused attention."""
+        """Return the function that drops attention weights, or None without dropout, to allow fused attention."""
         rate = self.settings["attention_dropout"]
         if not rate or tensors.is_inference(training):
             return None

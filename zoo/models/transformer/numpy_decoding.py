@@ -97,7 +97,7 @@ class NumpyDecoder:
 
 
 def gelu(x):
-    """Compute x times the normal distribution function: relu(x) less the part that it lacks, even in x."""
+    """Compute x times the normal distribution function: relu(x) minus a correction that is even in x."""
     size = np.abs(x)
     t = 1.0 / (1.0 + SLOPE * size)
     series = COMPLEMENT[0] * t

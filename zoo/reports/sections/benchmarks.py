@@ -100,7 +100,7 @@ def _called(place: Place) -> str:
 
 
 def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
-    """Mark the size above which the GPU is faster than the CPU; without a GPU, the CPU than NumPy."""
+    """Mark the size above which the GPU is faster than the CPU or, without a GPU, the CPU is faster than NumPy."""
     if len({run for run, _, _ in curves}) > 1:
         return []  # several runs have several crossovers, shown in their own sections
     plain = [place for place in curves if place[1] == operations.PLAIN]

@@ -42,7 +42,7 @@ def labels(runs: Runs) -> list[str]:
 
 
 def best(runs: Runs) -> Html | None:
-    """Name the best run by the first metric that all have, if all were tested on the same data."""
+    """Name the best run by the first metric that all runs have, if all were tested on the same data."""
     data = {record.text("data", "sha256") or record.text("data", "name") for _, record in runs}
     common = [name for name in HEADLINES if all(record.number("metrics", name) is not None for _, record in runs)]
     if len(data) > 1 or not common or common[0] == "items_per_s":
@@ -92,7 +92,7 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
-    """Choose the columns: metrics of the test set, then times and memory, then common metrics."""
+    """Select the columns: test metrics, followed by times and memory, and common metrics."""
     count: dict[tuple[str, str], int] = {}
     for _, record in runs:
         for name, row in record.items("metrics"):
@@ -139,7 +139,7 @@ def time(runs: Runs) -> Html | None:
 
 
 def differences(runs: Runs) -> Html | None:
-    """Show the settings that differ; those of only some runs are folded."""
+    """Show the settings that differ; settings that only some runs have are folded."""
     flat = [provenance.settings(record) for _, record in runs]
     shared, keys = _varied(flat), dict.fromkeys(key for each in flat for key in each if not _is_idle(key))
     partial = [key for key in keys if not all(key in each for each in flat)]

@@ -66,13 +66,13 @@ def _linear_baseline(record: Untrusted) -> Html | None:
 
 
 def title(name: str, training: bool = False) -> str:
-    """Return the name of a metric for cards; ``training`` marks loss and accuracy as those of the training data."""
+    """Return a metric's name for cards; ``training`` marks loss and accuracy as measured on the training data."""
     words = TITLES.get(name, label(name))
     return capitalized(f"training {words}" if training and name in ("loss", "accuracy") else words)
 
 
 def of_training(record: Untrusted) -> bool:
-    """Return True if loss and accuracy are of the training data; style and scored texts have only a loss."""
+    """Return True if loss and accuracy were measured on training data; style and scored texts have only a loss."""
     return record.number("metrics", "accuracy") is not None
 
 

@@ -1,4 +1,4 @@
-"""The kinds of served models: modules here, and those of the same name in ``zoo.worker.serving``.
+"""The kinds of served models: modules here, and modules of the same name in ``zoo.worker.serving``.
 
 Each has a class ``Kind``, a :class:`zoo.serving.served.Served`. There is no list of them.
 """

@@ -17,7 +17,7 @@ from zoo.tasks.image_classification import predict
 
 
 class Kind(Classifier):
-    """An image classifier: color, resized, or grayscale, in the style of the digits or plain."""
+    """An image classifier for resized color images, or for grayscale images, plain or drawn like digits."""
 
     task, summary = "classify", "Classify an image"
     instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012

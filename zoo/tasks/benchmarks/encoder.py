@@ -74,7 +74,7 @@ def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchC
 
 
 def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) -> bool:
-    """Time a participant and keep its errors; return False after Ctrl-C."""
+    """Time a participant and record its errors; return False after Ctrl-C."""
     if participant.error:
         return True
     try:

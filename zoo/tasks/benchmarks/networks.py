@@ -69,7 +69,7 @@ def refuse_unknown(name: str) -> None:
 
 
 def network(name: str, folder: Path) -> NetworkPart:
-    """Return name, builder and known outputs of a network; a user's model file is copied into the folder."""
+    """Return a network's name, builder and known outputs; a user's model file is copied into the folder."""
     task = discovery.task(config_files.task_of(name))
     settings: Any = compose.compose(task.commands[0], Overrides.of({"model": name}))
     arguments = config_files.model_arguments(settings.model)

@@ -1,4 +1,4 @@
-"""Time single operations, small to large, to find the size above which the accelerator is faster."""
+"""Time single operations from small to large, to find the size above which the accelerator is faster."""
 
 from collections.abc import Iterator
 

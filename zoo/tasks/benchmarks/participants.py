@@ -1,4 +1,4 @@
-"""Several stacks in one benchmark: which ones take part, each with its own context and folder."""
+"""The stacks that take part in a benchmark, each with its own context and folder."""
 
 import copy
 import dataclasses

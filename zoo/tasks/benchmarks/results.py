@@ -1,4 +1,4 @@
-"""Rows of benchmarks: each is complete, with its machine, stack, versions and result, failures included."""
+"""Benchmark rows, including failures: each has its machine, stack, versions and result."""
 
 import json
 import statistics
@@ -68,7 +68,7 @@ ENCODER_COLUMNS = (
 
 
 def figures(taken_s: list[float], passes: int, flops: float) -> Row:
-    """Return median and spread of the seconds of ``passes`` passes, and the work per second."""
+    """Return the median and the spread of the seconds of ``passes`` passes, and the work per second."""
     if not taken_s:
         return {"repeats": 0}
     median = statistics.median(taken_s)

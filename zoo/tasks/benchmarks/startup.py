@@ -1,4 +1,4 @@
-"""Time the command line, the search for the environment, and the way to the first step."""
+"""Time the command line, the search for the environment, and the time to the first step."""
 
 import json
 import statistics
@@ -72,7 +72,7 @@ def _environment(context: RunContext[Settings]) -> dict[str, float]:
 
 
 def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
-    """Train one epoch on digits; return how the time of the whole process was spent."""
+    """Train one epoch on digits; return how the whole process spent its time."""
     where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
     record: Json = json.loads(printed)

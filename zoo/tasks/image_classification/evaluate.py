@@ -113,7 +113,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
 
 
 def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
-    """Return the true number of each folder, which is its name."""
+    """Return the true number of each folder, given by its name."""
     if len(classifier.classes) > 1:
         raise ZooError(f"{classifier.model['name']} predicts {len(classifier.classes)} numbers", "Use `infer`.")
     try:
@@ -160,7 +160,7 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
 
 
 def _conclude(context: RunContext[EvaluateConfig], judging: Judging, title: str, thumb: "Thumb") -> None:
-    """Write metrics, tables and images; for an interrupted run, those of the images so far."""
+    """Write metrics, tables and images; an interrupted run covers only the images processed so far."""
     if not judging.names:
         return
     record = context.record

@@ -14,7 +14,7 @@ WORST = 15
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of the metrics by class; of very many classes, of those with the lowest F1."""
+    """Return the table of metrics by class; with very many classes, only the ones with the lowest F1."""
     path = run.folder / judging.FIGURES
     if not path.is_file():
         return []

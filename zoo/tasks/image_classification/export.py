@@ -82,7 +82,7 @@ def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: 
 
 
 def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:
-    """Write items of a part of the data, spread over all of it, with their labels."""
+    """Write items from all over a part of the data, with their labels."""
     material = predict.trained_on(run, settings.data)
     part = part if len(material.splits[part]) else "train"
     rows = material.splits[part]
@@ -120,7 +120,7 @@ def _examples(how: Reading, folder: Path) -> tuple[list[str], ItemData]:
 
 
 def _photos(given: str | None, how: Reading) -> Write:
-    """Return a function that writes photos of a file or folder, by default the two of scikit-learn."""
+    """Return a function that writes photos from a file or folder, by default scikit-learn's two photos."""
 
     def write(folder: Path, most: int) -> ItemData:
         if given is None:

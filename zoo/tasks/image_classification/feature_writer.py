@@ -17,7 +17,7 @@ def part(folder: Path, layer: str | None) -> FeaturesPart:
 
 
 class FeatureNames(TableWriter):
-    """Writes a row for each image: its row in ``features.npy``, from 0 on, and its name."""
+    """Writes a row for each image: its row number in ``features.npy``, starting at 0, and its name."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, NAMES, ["row", "input"])

@@ -19,14 +19,14 @@ SMALLEST = 1e-7
 
 
 class Errors:
-    """Keeps how far predicted numbers are from the true ones."""
+    """Collects the errors of predicted numbers."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self._errors = array("d")
 
     def take(self, name: str, value: float, numbers: "NDArray[np.float32]") -> None:
-        """Keep the error for an image: of the only number."""
+        """Record the error of the only number predicted for an image."""
         self.names.append(name)
         self._errors.append(abs(float(numbers[0]) - value))
 
@@ -36,7 +36,7 @@ class Errors:
 
 
 class Judging:
-    """Keeps for each image its name, label, and likeliest classes with probabilities: about 60 bytes and the name."""
+    """Stores each image's name, label and most likely classes with probabilities: about 60 bytes and the name."""
 
     def __init__(self, classes: list[str]) -> None:
         self.names: list[str] = []

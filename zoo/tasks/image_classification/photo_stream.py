@@ -100,7 +100,7 @@ class PhotoStream:
         return False
 
     def share(self, folder: Path, classes: int, items: int | None, precision: str) -> StreamPart:
-        """Create the files that both sides map, and return the part of the request about them.
+        """Create the files that both sides map, and return the part of the request that describes them.
 
         With 0 classes, the worker returns only the number of completed images.
         """

@@ -65,7 +65,7 @@ def infer(overrides: Overrides) -> Run:
 
 
 def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
-    """Open the classifier of ``run=`` or ``model=`` for images that come one by one; ``input=`` is ignored.
+    """Open the classifier of ``run=`` or ``model=`` for images that arrive one by one; ``input=`` is ignored.
 
     Return context, network, and the style of gray images for :func:`zoo.data.images.grayscale.load`; None for color.
     """
@@ -151,7 +151,7 @@ def test_set(run: Run, limits: TestData) -> Inputs:
 
 
 def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
-    """Refuse what has no effect on images that are answered as one array, in float32."""
+    """Reject settings that have no effect on images that are predicted as one array, in float32."""
     settings = context.settings
     context.refuse_needless("on arrays, the test part of a run, and grayscale images", *OF_PHOTOS)
     if settings.precision != "float32":

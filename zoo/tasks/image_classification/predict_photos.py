@@ -52,7 +52,7 @@ class Classifier:
     numbers: bool = False
 
     def refuse_numbers(self) -> None:
-        """Stop if the network predicts numbers, where classes are needed."""
+        """Raise an error if the network predicts numbers, because classes are needed."""
         if self.numbers:
             words = "`infer` and `evaluate` with a folder of images show its numbers."
             raise ZooError(f"{self.model['name']} predicts numbers, not classes (its loss is for numbers)", words)
@@ -128,7 +128,7 @@ def ask(
     count: int | None,
     features: FeaturesPart | None = None,
 ) -> None:
-    """Let the worker answer for every image of a stream.
+    """Let the worker predict every image of a stream.
 
     ``count`` is the number of images, if known; ``features`` requests features instead of probabilities.
     """

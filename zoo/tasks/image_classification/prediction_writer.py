@@ -138,7 +138,7 @@ class PredictionWriter(LeftOut):
 
     @property
     def thumbs(self) -> int:
-        """Number of images that fit on the sheets."""
+        """The number of images that fit on the sheets."""
         return self._pages * contact_sheet.per_page()
 
     def _draw(self) -> None:

@@ -122,7 +122,7 @@ def _names(given: Path) -> list[str]:
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
-    """Return sources and targets (in the run folder without ``save=``), after checking that nothing is lost."""
+    """Return the sources and targets (in the run folder without ``save=``), after checking that nothing is lost."""
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)

@@ -32,7 +32,7 @@ class StyleInputs:
 
 
 def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
-    """Open every image before anything is built, and choose the path of the result, which may replace our ``own``."""
+    """Open every image before anything is built, and select the path of the result, which may replace our ``own``."""
     content = images.opened(user_path(settings.content) if settings.content else bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [user_path(name) for name in names]
@@ -63,7 +63,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
 
 
 def target(settings: StyleConfig, used: list[Path]) -> Path | None:
-    """Return the path of the result; another name if that file exists and must not be replaced."""
+    """Return the path of the result, with a different name if that file exists and must not be replaced."""
     if not settings.save:
         return None
     path = user_path(settings.save)
@@ -105,7 +105,7 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
 
 
 def described(job: StyleInputs) -> Json:
-    """Return the identity of the images; a resumed run must find the same."""
+    """Return the identity of the images, which must be the same for a resumed run."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
     total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())
     named = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}

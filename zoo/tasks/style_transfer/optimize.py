@@ -1,4 +1,4 @@
-"""Style transfer by optimization: images, settings, worker, and all results for people."""
+"""Style transfer by optimization: the images, the settings, the worker and all result files for the user."""
 
 import contextlib
 from pathlib import Path

@@ -48,7 +48,7 @@ def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
 
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
-    """Return a random square of a photo, perhaps mirrored; or why there is none."""
+    """Return a random square of a photo, which may be mirrored, or the reason why there is none."""
     from PIL import ImageOps
 
     try:

@@ -1,4 +1,4 @@
-"""Pass images to the worker and take results back: decode, compute and encode at the same time.
+"""Pass images to the worker and receive the results: decode, compute and encode at the same time.
 
 Results are encoded as they arrive, so that an interrupted run keeps its completed results.
 """

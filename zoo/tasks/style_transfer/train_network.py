@@ -74,7 +74,7 @@ def train(overrides: Overrides) -> Run:
 
 
 def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
-    """Return the weights that ``weights=`` names, or None; the network gets their size."""
+    """Return the weights that ``weights=`` names, or None; the network is built with the same size."""
     settings = context.settings
     if settings.weights is None:
         return None
@@ -92,12 +92,12 @@ def network_path(named: str) -> Path:
 
 
 def _checksum(files: list[Path]) -> str:
-    """Return a checksum of the painting and the photos: a resumed run must find the same."""
+    """Return a checksum of the painting and the photos, which must be the same for a resumed run."""
     return hashlib.sha256("".join(file_sha256(path) for path in files).encode()).hexdigest()
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
-    """Return the painting, its shorter side scaled as requested; by default the zoo's."""
+    """Return the painting, by default the zoo's, with its shorter side scaled as requested."""
     if not settings.style:
         console.warn("Without style=IMAGE, the style is a painting that comes with the zoo.")
     painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")

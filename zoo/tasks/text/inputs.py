@@ -57,7 +57,7 @@ def needless(settings: TextInferConfig, source: Run) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """Cut a text as messages and tables of predictions name it."""
+    """Cut a text to the length shown in messages and prediction tables."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
@@ -84,7 +84,7 @@ def own(settings: TextInferConfig, source: Run, tokenizer: tokenization.Tokenize
 
 
 def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData:
-    """Return how texts were read in training, with the user's settings for these."""
+    """Return how texts were read in training, with the user's settings applied."""
     reading = trained_text.settings_of(source, LabelledData)
     trained = _dialect(source)
     if trained and _is_like_trained(source, path):
@@ -95,7 +95,7 @@ def _reading(settings: TextInferConfig, source: Run, path: Path) -> LabelledData
 
 
 def _dialect(source: Run) -> list[str]:
-    """Return delimiter, quoting and, if recorded, title of the table of the training."""
+    """Return the delimiter, the quoting and, if recorded, the text column's title of the training table."""
     trained: list[str] = source.record["data"].get("dialect") or []
     known = isinstance(trained, list) and len(trained) in (0, 2, 3) and all(isinstance(each, str) for each in trained)
     if not known or (
@@ -123,7 +123,7 @@ def _is_table(settings: TextInferConfig, source: Run, path: Path) -> bool:
 
 
 def _is_like_trained(source: Run, path: Path) -> bool:
-    """Return whether the training used a table with the same suffix."""
+    """Return whether training used a table with the same suffix."""
     data = source.record["config"]["data"]
     root = Path(str(data["root"]))
     trained = root.glob("train.*") if root.is_dir() else [root]
@@ -189,7 +189,7 @@ def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
 
 
 def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) -> "dict[str, NDArray[np.int64]]":
-    """Return the split of a run; a network of the zoo stores none, since its seed and its settings determine it."""
+    """Return a run's split; the zoo's networks do not store it, because their seed and settings determine it."""
     path = source.folder / "split.npz"
     if not path.exists() and source.folder.is_relative_to(zoo_networks.FOLDER):
         return dataset.split_texts(prepared, trained, int(source.record["config"]["seed"]))
@@ -202,7 +202,7 @@ def _split(source: Run, prepared: dataset.TextDataset, trained: LabelledData) ->
 
 
 def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "dict[str, NDArray[np.int64]]") -> None:
-    """Reject files that now give other texts than for the run: its split would refer to other texts."""
+    """Reject files whose texts differ from the run's texts, because its split would then refer to different texts."""
     count, data = len(np.load(prepared.folder / "labels.npy", mmap_mode="r")), source.record["config"]["data"]
     whole = data.get("train_limit") is None and data.get("test_limit") is None
     split = sum(map(len, parts.values()))

@@ -1,4 +1,4 @@
-"""A linear classifier of the same texts, to show whether a network is worth its training.
+"""A linear classifier of the same texts, to show whether training a network is worth it.
 
 TF-IDF of words and pairs of neighboring words, and a linear support vector machine, both of scikit-learn with its
 defaults. This is a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018).

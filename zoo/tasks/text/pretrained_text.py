@@ -1,4 +1,4 @@
-"""Start a training on texts from a network of the zoo: its weights, its sizes and its vocabulary."""
+"""Start training on texts from one of the zoo's networks: its weights, its sizes and its vocabulary."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CUTTING = ("tokenizer", "vocabulary", "lowercase")
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a training: the weights for the worker, their record in ``run.json``, and the vocabulary."""
+    """The start of training: the weights for the worker, their record in ``run.json``, and the vocabulary."""
 
     npz: str | None = None
     record: Json | None = None
@@ -26,7 +26,7 @@ class Start:
 
 
 def choose(context: RunContext[Any]) -> Start:
-    """Return the start that ``weights=`` names; the sizes of its network replace those that nobody set."""
+    """Return the start that ``weights=`` names; its network's sizes replace sizes that nobody set."""
     settings: TextTraining = context.settings
     given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given)

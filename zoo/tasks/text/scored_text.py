@@ -20,7 +20,7 @@ NEEDED = {"config.data": dict, "data.sha256": str}
 
 
 def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenization.Tokenizer, trained: Json) -> Run:
-    """Evaluate the text of ``input=``; its metrics are those of the run."""
+    """Evaluate the text of ``input=``; its metrics become the run's metrics."""
     given = str(context.settings.input)
     if given != "test":
         context.refuse_needless(f"with input={given[:60]}", "data.root", "data.test_limit")

@@ -101,7 +101,7 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
 
 
 def _tell_of_pairs(model: Arguments) -> None:
-    """Warn of settings of the linear classifier without effect, or with less than expected."""
+    """Warn about settings of the linear classifier that have no effect, or less effect than expected."""
     buckets = model.get("pair_buckets", 0)
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(

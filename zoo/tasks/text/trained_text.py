@@ -35,7 +35,7 @@ def opened(
 
 
 def settings_of(source: Run, kind: type[T]) -> T:
-    """Return the settings of a run's data; its record may come from a stranger."""
+    """Return the settings of a run's data; its record may come from a third party."""
     settings = source.record["config"]["data"]
     problems = schema.violations(settings, kind)
     if not problems:
@@ -45,7 +45,7 @@ def settings_of(source: Run, kind: type[T]) -> T:
 
 
 def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int32], dataset.TextDataset]":
-    """Return the tokens of ``train`` or ``validation`` of a language model's text, as in its training.
+    """Return the ``train`` or ``validation`` tokens of a language model's text, as used in training.
 
     The tokens are mapped from the file: (n,), int32 once copied.
     """

@@ -1,4 +1,4 @@
-"""Shared parts of trainings on texts, of classifiers and of language models."""
+"""Code shared by the training of text classifiers and language models."""
 
 import dataclasses
 from typing import TypeVar
@@ -19,7 +19,7 @@ MANY_UNKNOWN = 0.2
 
 
 def remark(texts: dataset.TextDataset) -> None:
-    """Report how texts were read, and warn of anything unusual."""
+    """Report how texts were read, and warn about anything unusual."""
     info = texts.info
     for note in info.notes:
         console.say(note)
@@ -31,7 +31,7 @@ def remark(texts: dataset.TextDataset) -> None:
 
 
 def tell_unknown(texts: dataset.TextDataset, shares: dict[str, float]) -> dict[str, float]:
-    """Report and return the share of unknown tokens of the parts that are not trained with."""
+    """Report and return the share of unknown tokens in the parts that are not used for training."""
     others = {name: share for name, share in shares.items() if name != "train"}
     words = ", ".join(f"{share:.1%} of the {name} texts" for name, share in others.items())
     is_much = max(others.values()) > max(MANY_UNKNOWN, 2 * shares["train"])

@@ -26,7 +26,7 @@ def _multiplies(name):
 
 
 def _positions(layer):
-    """Count the uses of each number of a kernel: one per place of the output or, transposed, of the input."""
+    """Count the uses of each number of a kernel: one per position of the output or, if transposed, of the input."""
     x = layer.input if type(layer).__name__ == "Conv2DTranspose" else layer.output
     shape = compat.static_shape(x)
     return int(np.prod(shape[1:-1])) if len(shape) > 2 else 1

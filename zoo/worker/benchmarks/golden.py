@@ -10,7 +10,7 @@ TOLERANCE = 1e-4
 
 
 def draw_weights(named, seed, gain):
-    """Draw weights that keep a deep network's values at a size where errors show; NumPy keeps the numbers stable."""
+    """Draw weights that keep a deep network's values at a size where errors are visible, with NumPy for stability."""
     random = np.random.RandomState(seed)
     drawn = []
     for name, shape in named:
@@ -35,6 +35,6 @@ def draw_pictures(seed, count, size):
 
 
 def largest_error(golden, probabilities):
-    """Return the largest error of probabilities, (images, classes), in the classes of the golden ones."""
+    """Return the largest error of probabilities, (images, classes), in the classes of the golden file."""
     wanted = np.array(golden["probabilities"])
     return float(np.abs(np.asarray(probabilities)[: len(wanted), golden["classes"]] - wanted).max())

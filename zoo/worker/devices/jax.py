@@ -17,7 +17,7 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Set the platforms that JAX opens, before it is imported; a platform that it cannot open is then an error."""
+    """Set the platforms that JAX opens, before importing it; a platform that it cannot open is then an error."""
     os.environ["JAX_PLATFORMS"] = choose(device, sys.platform)
 
 

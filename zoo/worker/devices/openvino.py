@@ -59,7 +59,7 @@ def compute_in(precision):
 
 
 def _refuse_others(compiled):
-    """Raise UserError if OpenVINO chose another precision than the requested one."""
+    """Raise UserError if OpenVINO selected a different precision from the requested one."""
     wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if took != wish:
         raise UserError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
@@ -80,7 +80,7 @@ def proof(device):
 
 
 def predictor(predict, preprocess, shape):
-    """Compile Keras's predict function again, for a few images at a time, preprocessing included.
+    """Compile Keras's predict function again, including the preprocessing, for a few images at a time.
 
     Keras leaves the size of the batch open and passes float32; a fixed size and bytes are faster. So are a few images
     per core, instead of all cores on a batch whose feature maps exceed every cache.
@@ -122,7 +122,7 @@ def predictor(predict, preprocess, shape):
 
 
 def _with_preprocessing(graph, preprocess, shape):
-    """Let a graph take bytes, if its preprocessing is linear; return it and whether it does."""
+    """Let a graph accept bytes, if its preprocessing is linear; return the graph and whether it does."""
     import openvino
 
     graph.reshape({graph.input(0): list(shape)})

@@ -44,7 +44,7 @@ def start(device):
 
 
 def choose(ids, device):
-    """Return the requested device id, or else the best of the promised kind.
+    """Return the requested device id, or the best device of the promised kind.
 
     Metal comes before OpenCL: on the same Radeon, OpenCL has computed wrong numbers
     (https://github.com/plaidml/plaidml/issues/175).

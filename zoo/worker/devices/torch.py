@@ -28,7 +28,7 @@ def start(device):
 
 
 def choose(device, torch):
-    """Return the PyTorch device for a request: the requested one, or ``mps`` or ``cuda`` if a GPU is promised.
+    """Return the PyTorch device: the requested one, or ``mps`` or ``cuda`` if a GPU is promised.
 
     ``torch`` is the library, which reports the available devices.
     """

@@ -1,4 +1,4 @@
-"""One training on several processes: each takes its share of every batch, and gradients are averaged every step.
+"""One training run on several processes: each computes its share of every batch; gradients are averaged.
 
 ``meeting`` exchanges addresses. An engine (``torch``, ``jax`` or ``tensorflow``) connects the processes, provides
 their key-value store and sums over them. ``group`` lets processes agree, and detects one that hangs; ``keras_parts``
@@ -31,7 +31,7 @@ def share_of_batch(arrays, begin, total):
 
 
 def require_divisible(batch_size, group):
-    """Raise UserError for a batch size that is too small to share, or not divisible where the framework needs it."""
+    """Raise UserError for a batch size that is too small, or not divisible if the framework requires it."""
     if batch_size < group.size:
         raise UserError("a batch of %d cannot be shared by %d processes" % (batch_size, group.size))
     if batch_size % group.multiple:
@@ -57,17 +57,17 @@ class BaseEngine:
     needs_equal_shares = False
 
     def leave(self):
-        """End the connections: the process ends with them."""
+        """Close the connections; the process ends with them."""
 
     def watch(self, model):
-        """Take note of the model that is trained."""
+        """Record the model that is trained."""
 
     def enter(self):
         """Begin a step."""
 
 
 class Alone:
-    """A training in this process only, as a group of one; see :class:`zoo.worker.distributed.group.Group`."""
+    """A training run in only this process, as a group of one; see :class:`zoo.worker.distributed.group.Group`."""
 
     rank, size, multiple = 0, 1, 1
     bytes_per_step = 0

@@ -1,4 +1,4 @@
-"""The processes of one training: they stop and save together, and none waits for a lost one.
+"""The processes of one training run: they stop and save together, and none waits for a lost process.
 
 They exchange values through the engine. Small ones go through its key-value store (PyTorch's TCPStore, the
 coordination service of JAX and TensorFlow). Those that all need after a step go through the sum that ends the step.
@@ -48,7 +48,7 @@ class AgreedStop:
 
 
 class Group:
-    """This process among the processes of a training.
+    """This process among the processes of a training run.
 
     Args:
         settings: the part ``distributed`` of the request.
@@ -96,12 +96,12 @@ class Group:
 
     @property
     def weight(self):
-        """Share of the items of the current batch that this process has."""
+        """This process's share of the items of the current batch."""
         begin, end = self.bounds(self.present[1])
         return (end - begin) / float(self.present[1])
 
     def bounds(self, count, rank=None):
-        """Return begin and end of the share of a process, this one by default, among ``count`` items in order.
+        """Return the begin and end of a process's share (by default this one's) among ``count`` items in order.
 
         Shares differ by at most one item.
         """
@@ -151,12 +151,12 @@ class Group:
         return bool(save)
 
     def ask_to_stop(self, _stop, reason):
-        """Ask for the end of the training after the current step."""
+        """Request the end of training after the current step."""
         if not self._asked.asked:
             self._asked.asked, self._asked.reason = True, reason
 
     def settle_stop(self):
-        """Tell all processes, outside of steps, whether any of them is asked to stop."""
+        """Inform all processes, outside of steps, whether any of them is asked to stop."""
         for asked, reason in self.gather_values([self._asked.asked, self._asked.reason]):
             if asked:
                 self.stop.asked, self.stop.reason = True, reason
@@ -200,7 +200,7 @@ class Group:
         model.set_weights([stored[name] for name in sorted(stored)])
 
     def _exchange(self, topic, number, value, patience_s):
-        """Put a value into the engine's store, and return those of all processes by number.
+        """Put a value into the engine's store, and return the values of all processes by number.
 
         Raises:
             SilentError: a process put nothing within the time, or the store in the first process is gone.
@@ -270,7 +270,7 @@ class Group:
             os._exit(1)
 
     def explain(self, error):
-        """Report an error of the main thread, after time to name the process whose end may have caused it."""
+        """Report an error of the main thread, after waiting to name the process whose end may have caused it."""
         known = type(error).__name__ in ERROR_KINDS
         if not known and (isinstance(error, SilentError) or _OF_ANOTHER.search(describe(error))):
             time.sleep(SILENT_S + 2 * BEAT_S)

@@ -86,7 +86,7 @@ class Engine(BaseEngine):
         self._trained = model
 
     def outputs(self, model, x):
-        """Predict in this process only: all processes would have to start a program over all of them."""
+        """Predict only in this process, because all processes would have to start a shared program."""
         if model not in self._predicting:
             self._predicting[model] = self._jax.jit(
                 lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0]

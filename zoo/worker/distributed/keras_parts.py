@@ -41,7 +41,7 @@ def _synchronize_normalization(kind, group, engine):
 
 
 def moments_of_all(group, add_up, mean, variance):
-    """Return mean and variance over all processes from those of each, without cancellation (Chan et al. 1979).
+    """Combine the mean and variance of each process without cancellation (Chan et al. 1979).
 
     ``add_up`` sums an array over all processes; ``mean`` and ``variance`` are of this process's maps, (channels,).
     """

@@ -1,4 +1,4 @@
-"""Bring the processes of a training together before an engine connects them, by files in the run folder.
+"""Bring the processes of a training run together through files in the run folder, before an engine connects them.
 
 Engines need addresses: TensorFlow those of all processes, PyTorch and JAX the address of the first.
 """

@@ -45,7 +45,7 @@ class Engine(BaseEngine):
 
     @property
     def _store(self):
-        """Return the connection of this thread: while one thread waits, no other can use the same connection."""
+        """Return this thread's connection, because while a thread waits, no other thread can use its connection."""
         if not hasattr(self._local, "store"):
             self._local.store = self._connected(False)
         return self._local.store
@@ -119,7 +119,7 @@ class Engine(BaseEngine):
         return not hasattr(x, "device") or x.device.type == "meta"
 
     def ones_like_batch(self, x, total):
-        """Return ones of the shape of the whole batch, in the memory layout of its share, which draws follow."""
+        """Return ones in the whole batch's shape and the share's memory layout, which determines random draws."""
         shape = (total, *x.shape[1:])
         order = sorted(range(x.dim()), key=lambda axis: (-x.stride(axis), axis))
         ones = self._torch.ones([shape[axis] for axis in order], dtype=x.dtype, device=x.device)

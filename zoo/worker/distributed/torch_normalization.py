@@ -16,7 +16,7 @@ def of_all(group, add_up):
     """
 
     class Normalize(torch.autograd.Function):
-        """Its gradients belong to this process's loss; the maps' gradient, to the loss over all items."""
+        """Its gradients belong to this process's loss; the gradient of the maps, to the loss over all items."""
 
         @staticmethod
         def forward(ctx, maps, gamma, beta, epsilon):

@@ -27,7 +27,7 @@ def formats():
 
 
 def find(name):
-    """Import the exporter of a format, or raise UserError if the stack lacks a module that it needs."""
+    """Import a format's exporter; raise UserError if the stack lacks a module that it needs."""
     if name not in formats():
         raise UserError("there is no format %r to save a model in; known are %s" % (name, ", ".join(formats())))
     exporter = importlib.import_module("%s.%s" % (__name__, name))
@@ -38,7 +38,7 @@ def find(name):
 
 
 def wanted(asked):
-    """List the exporters of the formats that every training saves, and of the requested ones."""
+    """List the exporters of the formats that every training run saves, and of the requested formats."""
     names = ALWAYS + tuple(sorted(set(asked) - set(ALWAYS)))
     return [find(name) for name in names]
 

@@ -1,4 +1,4 @@
-"""Core ML, an ``.mlpackage`` for macOS 13 and iOS 16 and newer: converted everywhere, run on macOS only.
+"""Core ML, an ``.mlpackage`` for macOS 13 and iOS 16 or newer: converted on any system, run only on macOS.
 
 One item at a time: Core ML needs a fixed batch. Image classifiers take an image, scale its pixels, and return class
 names. ``dynamic`` keeps the weights in 8 bits.
@@ -79,7 +79,7 @@ def _with_names(ct, model, subject):
 
 
 def labels(subject):
-    """Return the class names; repeated ones get their number, since Core ML keeps only one of each name."""
+    """Return the class names; duplicates get their number, because Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
 
@@ -103,7 +103,7 @@ def _input(ct, subject, row):
 
 
 def opened(folder, about):
-    """Return the function from inputs, arrays by name, to the list of outputs; it runs on macOS only.
+    """Return the function that maps inputs, arrays by name, to the list of outputs; it runs only on macOS.
 
     Image classifiers take images and scale their pixels themselves: arrays are converted back.
     """

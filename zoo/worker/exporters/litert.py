@@ -52,7 +52,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def opened(folder, about):
-    """Return the function from inputs, arrays by name, to the list of outputs."""
+    """Return the function that maps inputs, arrays by name, to the list of outputs."""
     from ai_edge_litert.interpreter import Interpreter
 
     model = Interpreter(model_path=os.path.join(folder, "model.tflite"))

@@ -56,7 +56,7 @@ def convert(subject):
 
 
 def _to_8_bits(subject, path, calibration):
-    """Quantize a file in place; only its weights without calibration items.
+    """Quantize a file in place; without calibration items, quantize only its weights.
 
     A softmax stays in float32: in 8 bits, its probabilities do not sum to one.
     """
@@ -86,7 +86,7 @@ def _to_8_bits(subject, path, calibration):
 
 
 def opened(folder, about):
-    """Return the function from inputs, arrays by name, to the list of outputs."""
+    """Return the function that maps inputs, arrays by name, to the list of outputs."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), providers=["CPUExecutionProvider"])

@@ -26,7 +26,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def _for_model_api(subject):
-    """Return what OpenVINO's Model API reads from ``model_info`` of an image classifier."""
+    """Return the ``model_info`` that OpenVINO's Model API reads for an image classifier."""
     row, request = subject.preprocessing, subject.request
     if subject.kind != "images":
         return {}
@@ -41,7 +41,7 @@ def _for_model_api(subject):
 
 
 def opened(folder, about):
-    """Return the function from inputs, arrays by name, to the list of outputs, on the CPU in float32."""
+    """Return the function that maps inputs, arrays by name, to the list of outputs, on the CPU in float32."""
     import openvino
 
     exact = {"INFERENCE_PRECISION_HINT": "f32"}

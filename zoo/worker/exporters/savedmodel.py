@@ -13,7 +13,7 @@ RUNTIME, PACKAGE = "TensorFlow", "tensorflow"
 
 
 def export(subject, path, quantize, calibration, facts):
-    """Write the folder ``model``, the facts in ``assets.extra``; the arguments are those of the exporter for ONNX."""
+    """Write the folder ``model``, with the facts in ``assets.extra``; arguments as for the ONNX exporter."""
     import tensorflow as tf
 
     holder = tf.Module()
@@ -24,7 +24,7 @@ def export(subject, path, quantize, calibration, facts):
 
 
 def opened(folder, about):
-    """Return the function from inputs, arrays by name, to the list of outputs."""
+    """Return the function that maps inputs, arrays by name, to the list of outputs."""
     import tensorflow as tf
 
     loaded = tf.saved_model.load(os.path.join(folder, "model"))

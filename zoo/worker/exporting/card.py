@@ -1,4 +1,4 @@
-"""Describe an exported file: ``model.json``, and ``predict.py``, which answers for files; the README shows it."""
+"""Describe an exported file: ``model.json``, and ``predict.py``, which predicts files; the README shows it."""
 
 import inspect
 import json
@@ -81,7 +81,7 @@ def _packages(subject, exporter):
 
 
 def program(subject, exporter):
-    """Return the Python of ``predict.py``: the code that reads files is the program's own."""
+    """Return the code of ``predict.py``; the part that reads files is the zoo's own code."""
     kind = subject.kind
     words = {"images": "IMAGE...", "texts": "TEXT...", "pictures": "IMAGE...", "next_token": "TEXT COUNT"}[kind]
     standard = sorted(["json", "os", "sys", *programs.STANDARD[kind]])

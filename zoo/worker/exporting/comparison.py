@@ -1,4 +1,4 @@
-"""Compare the answers of an exported file with those of its source, and time both."""
+"""Compare the outputs of an exported file with the outputs of its source, and time both."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ FROM_FILES = {"images": 1e-3, "texts": 1e-3, "next_token": 1e-3, "pictures": 1.0
 
 
 def compare(kind, answers, source):
-    """Compare answers with those of the source, for each question a list of arrays, one per output.
+    """Compare answers with the source's answers: for each question, a list of arrays, one per output.
 
     Returns:
         ``difference``: the largest, of probabilities, or of colors as a share of 255. ``changed``: answers, or pixels
@@ -37,7 +37,7 @@ def compare(kind, answers, source):
 
 
 def of_files(kind, answers, source):
-    """Compare the first outputs of single items with those of the source; pixels are cut to the size of the answer.
+    """Compare the first outputs of single items with the source's; pixels are cut to the size of the answer.
 
     Returns:
         ``difference``, as :func:`compare`; ``changed``, the number of answers with another class or token, unless two

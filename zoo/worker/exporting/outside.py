@@ -1,4 +1,4 @@
-"""Run the code of an export's README on files, in a process that has none of the zoo."""
+"""Run the code of an export's README on files, in a process without access to the zoo."""
 
 import json
 import os

@@ -8,7 +8,7 @@ from zoo.worker.training.text_batches import shortened
 
 
 def scaled(pixels, how):
-    """Return pixels as the network takes them: float32, channels last."""
+    """Return pixels in the network's input format: float32, channels last."""
     values = pixels.astype(np.float32)
     if how.channels == "BGR":
         values = values[..., ::-1]
@@ -32,6 +32,6 @@ OTHER.update(texts=[], next_token=[])
 
 
 def ending(kind):
-    """Return code from a file of the folder ``templates``: the last lines for a kind, or other parts."""
+    """Return code from a file in the folder ``templates``: the last lines for a kind, or other parts."""
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
         return text.read().strip()

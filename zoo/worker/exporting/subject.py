@@ -17,7 +17,7 @@ KINDS = ("images", "texts", "pictures", "next_token")
 
 
 class Subject:
-    """A model and questions to it.
+    """A model, and the inputs to compare it on.
 
     Attributes:
         kind: one of :data:`KINDS`: classes of images, classes of texts, images from images, the next token.
@@ -121,7 +121,7 @@ def _next_token(request):
 
 
 def _steps(model, tokens, count, length, width):
-    """Yield the inputs of each step of reading a text, with the cache filled from the model's own answers."""
+    """Yield the inputs of each decoding step of a text, with the cache filled from the model's own outputs."""
     filled, caches = np.zeros((1, length + 1), np.float32), np.zeros((count, 1, length, width), np.float32)
     filled[:, -1] = 1
     for place, token in enumerate(tokens):

@@ -13,7 +13,7 @@ def signature(subject, batch=None):
 
 
 def function(subject, batch=None, before=None, named=True):
-    """Return a tf.function from the inputs to a dictionary of the outputs, which TensorFlow sorts by their names.
+    """Return a tf.function that maps the inputs to a dictionary of outputs, which TensorFlow sorts by name.
 
     Args:
         batch: number of items; None is any.
@@ -34,7 +34,7 @@ def function(subject, batch=None, before=None, named=True):
 
 
 def frozen(traced):
-    """Return a concrete function whose weights are constants: converters lose the variables of Keras 3."""
+    """Return a concrete function whose weights are constants, because converters lose Keras 3's variables."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     return convert_variables_to_constants_v2(traced.get_concrete_function())

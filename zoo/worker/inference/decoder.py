@@ -1,4 +1,4 @@
-"""The decoder of a request's language model: NumPy's on a CPU, the framework's on a GPU."""
+"""The decoder of a request's language model: with NumPy on a CPU, with the framework on a GPU."""
 
 from zoo.models import compat
 from zoo.models.transformer import decoding, lm
@@ -9,7 +9,7 @@ STEP_ARGUMENTS = ("vocabulary", "length", "layers", "d_model", "heads", "d_ff", 
 
 
 def open_decoder(request):
-    """Return a decoder with the weights of the request; they are checked against its model."""
+    """Return a decoder with the weights of the request, which are checked against its model."""
     model = build_trained_for_texts(request)
     arrays = model.get_weights()
     arguments = {name: value for name, value in request.model.args.items() if name in STEP_ARGUMENTS}

@@ -20,7 +20,7 @@ SEVERAL = "the layer %s is used in several places (output.layer): name another o
 
 
 def trunk(model, layer=None):
-    """Cut a network off after a layer; return the Keras model from images to its output, and its name.
+    """Cut a network off after a layer; return the Keras model that outputs this layer, and the layer's name.
 
     ``layer`` may be in a nested network; None is the usual one.
     """
@@ -95,7 +95,7 @@ def _tensor(model, path):
 
 
 def _single(tensors):
-    """Return the only tensor of a list; some versions of Keras return it without a list."""
+    """Return the only tensor of a list; some Keras versions return it without a list."""
     return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
 
 
@@ -132,7 +132,7 @@ def _names(model):
 
 
 class FeatureFile:
-    """A ``.npy`` file of float32 that grows by some rows at a time, and is valid after each of them.
+    """A float32 ``.npy`` file that grows by a few rows at a time, and is valid after each addition.
 
     If the process is killed, the file has all rows written so far. ``shape`` has the features of one image; if
     only one axis is longer than 1, the rest are left out.

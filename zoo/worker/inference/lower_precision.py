@@ -1,4 +1,4 @@
-"""Compute in a lower precision if that leaves the answers for the user's own images unchanged."""
+"""Compute in a lower precision if it does not change the predictions for the user's own images."""
 
 import time
 
@@ -17,7 +17,7 @@ class Fixed:
         self._predict, self._precision = predict, precision
 
     def warm_up(self, pixels):
-        """Compute a dummy batch: the first one compiles."""
+        """Compute a dummy batch, because the first one compiles."""
         return self._predict(pixels)
 
     def __call__(self, pixels, count):
@@ -47,7 +47,7 @@ class Comparison:
         self._seconds = {"exact": 0.0, "lower": 0.0}
 
     def warm_up(self, pixels):
-        """Compute a dummy batch in float32, and in the lower precision: the first ones compile."""
+        """Compute a dummy batch in float32 and in the lower precision, because the first ones compile."""
         if self._chosen is None:
             self._lower = self._make()
             self._lower(pixels)

@@ -62,7 +62,7 @@ def _merge(node, before):
 
 
 def _elementwise(node, orders, order):
-    """Handle inputs that are all transposed alike, or constants, which are transposed back now."""
+    """Handle inputs that are all transposed in the same way, or constants, which are transposed back now."""
     values = node.input_values()
     constants = [_constant(value) for value in values]
     if any(permutation != order and constant is None for permutation, constant in zip(orders, constants)):

@@ -1,4 +1,4 @@
-"""Choose a framework's fastest way from pixels to probabilities."""
+"""Select a framework's fastest function from pixels to probabilities."""
 
 from zoo.models import compat
 from zoo.worker.errors import UserError

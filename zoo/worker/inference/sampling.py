@@ -6,7 +6,7 @@ from zoo.worker.inference.outputs import finite
 
 
 def step(memory, seen):
-    """Return the logits after ``seen``, whose last token is new to the memory.
+    """Return the logits after ``seen``, whose last token is not in the cache yet.
 
     A full memory is cleared and reads the later half of its text again. Keys and values depend on their position, so
     the remaining text must start at the first one.
@@ -40,7 +40,7 @@ def sample(logits, temperature, top_k, random, top_p=None):
 
 
 def _nucleus(chances, share):
-    """Keep the likeliest tokens that together have that share, including the one that reaches it."""
+    """Keep the most likely tokens that together have that share, including the one that reaches it."""
     order = np.argsort(-chances, kind="stable")
     before = np.cumsum(chances[order]) - chances[order]
     kept = np.zeros_like(chances)

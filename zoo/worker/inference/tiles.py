@@ -64,7 +64,7 @@ def _residual(job, blocks, stream, scratch):
 
 
 class _Job:
-    """The sweeps over one image: its tiles, and the statistics gathered so far.
+    """The passes over one image: its tiles, and the statistics gathered so far.
 
     Positions are counted in cells of 4 x 4 pixels, one value each in the middle of the network.
     """
@@ -124,12 +124,12 @@ def _part(model, stages, raw):
 
 
 def _after(stage, size):
-    """Return the values along the edge of a cell after a stage, from those before."""
+    """Return the values along the edge of a cell after a stage, from the values before it."""
     return {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
 
 
 def _halo(stages, grain):
-    """Return the cells around a tile that it needs so that none of its values misses an input."""
+    """Return the cells around a tile that are needed to compute all of its values."""
     before, after = 0, GRAIN - 1
     sizes = [grain]
     for stage in stages:
@@ -173,7 +173,7 @@ def _spans(length, size, halo):
 
 
 class Moments:
-    """Mean and variance of every channel, gathered piece by piece (Chan et al. 1979)."""
+    """The mean and variance of every channel, gathered piece by piece (Chan et al. 1979)."""
 
     def __init__(self):
         self._count, self._mean, self._squares = 0, 0.0, 0.0
@@ -203,7 +203,7 @@ class Moments:
 
 
 class _Store:
-    """A float32 array (rows, columns, channels) in an unnamed file, which vanishes when it is closed."""
+    """A float32 array (rows, columns, channels) in an unnamed file, which is removed when it is closed."""
 
     def __init__(self, folder, shape):
         self.shape = tuple(shape)

@@ -11,7 +11,7 @@ from zoo.worker.files import save_arrays
 
 
 def run(request, events, stop, phases):
-    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` has the milliseconds of one item.
+    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` contains the milliseconds for one item.
 
     If the request's ``export`` names a ``folder``, the model is written there as a SavedModel.
     """

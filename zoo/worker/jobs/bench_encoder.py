@@ -60,7 +60,7 @@ def _case(implementation, way, mode, precision):
 
 
 def flops(model, length, batch):
-    """Return multiplications and additions of one pass: the products of attention and feed-forward."""
+    """Return the multiplications and additions of one pass: the products of attention and feed-forward."""
     width = model["d_model"]
     weights = 4 * width * width + 2 * width * model["d_ff"]
     return 2 * batch * length * model["layers"] * (weights + 2 * length * width)

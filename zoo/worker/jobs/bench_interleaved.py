@@ -1,4 +1,4 @@
-"""Keep a network ready in several precisions and modes, and time each when the host asks for it.
+"""Keep a network ready in several precisions and modes, and time each when the host requests it.
 
 The host writes a line ``{"case": 0, "seconds": 0.5}`` to standard input for every turn and gets a ``batch`` event
 with the seconds of each call. It closes standard input when there are no more turns. Other stacks take turns in
@@ -40,7 +40,7 @@ def run(request, events, stop, phases):
 
 
 def _prepared(network, mode, precision, batch, framework):
-    """Return the facts of a case, and the call to time; for a failed case None, and its error."""
+    """Return the facts about a case, and the call to time; for a failed case, return its error and None."""
     row = {"mode": mode, "precision": precision}
     began = time.monotonic()
     try:
@@ -59,7 +59,7 @@ def _prepared(network, mode, precision, batch, framework):
 
 
 def _turn(call, seconds):
-    """Repeat the call for a time; the first moments do not count, since threads elsewhere may still spin."""
+    """Repeat the call for some time; the start does not count, because threads elsewhere may still spin."""
     taken = []
     try:
         call()

@@ -1,4 +1,4 @@
-"""Time single operations, small to large, on the CPU and the accelerator.
+"""Time single operations from small to large on the CPU and the accelerator.
 
 There are three. One is the product of a row and a column of n numbers, as in blog posts about
 https://developer.apple.com/metal/tensorflow-plugin/. The second is the product of two square matrices, the third a
@@ -24,7 +24,7 @@ TOLERANCE = 1e-3
 
 
 def run(request, events, stop, phases):
-    """Write ``rows.json``: one row per operation, size and place; a failed one is a row too."""
+    """Write ``rows.json``: one row per operation, size and device; a failed one is a row too."""
     settings = request.bench
     framework = request.device.framework
     began = time.monotonic()
@@ -42,7 +42,7 @@ def run(request, events, stop, phases):
 
 
 def _places(framework):
-    """Return (name, kind, module) of every place: NumPy first, then those of the framework."""
+    """Return the (name, kind, module) of every device: NumPy first, followed by the framework's devices."""
     try:
         own = importlib.import_module("zoo.worker.devices.kernels." + framework)
     except ImportError as error:
@@ -52,7 +52,7 @@ def _places(framework):
 
 
 def _measured(what, size, known, settings, stop):
-    """Return the rows of one operation of one size, place by place.
+    """Return the rows of one operation of one size, device by device.
 
     The places do not alternate: the idle threads of one library continue to spin and would slow the next one's call.
     """
@@ -69,7 +69,7 @@ def _row(what, size, place):
 
 
 def _timed(row, arrays, module, settings, stop):
-    """Return the row with its metrics, or with the error of this place."""
+    """Return the row with its metrics, or with the error of this device."""
     what, size = row["operation"], row["size"]
     try:
         call, result = module.prepare(_KERNELS[what], arrays, row["device"])

@@ -1,4 +1,4 @@
-"""Convert a model into formats, run each with its own runtime, and compare it with its source."""
+"""Convert a model to formats, run each in its own runtime, and compare it with its source."""
 
 import errno
 import os
@@ -41,7 +41,7 @@ def run(request, events, stop, phases):
 
 
 class _Job:
-    """Data that all formats share: the model, the questions, and the answers of the source."""
+    """Data that all formats share: the model, the inputs, and the outputs of the source."""
 
     def __init__(self, request):
         self._wanted = request.export
@@ -89,7 +89,7 @@ class _Job:
         return row
 
     def _raise_if_full(self, error):
-        """Raise OSError if the disk has no room for a converter's copies, which converters report in many ways."""
+        """Raise OSError if the disk has no room for a converter's copies; converters report this in many ways."""
         size = sum(array.nbytes for array in self._subject.model.get_weights())
         if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
@@ -124,7 +124,7 @@ class _Job:
             )
 
     def _check_readme(self, row, run, folder):
-        """Let the code of the README answer for files, and compare its answers with those of the program."""
+        """Run the README's code on files, and compare its answers with the zoo's own."""
         kind, files = self._subject.kind, self._wanted.example_files
         answers = outside.answers(folder, files)
         row["files"] = comparison.of_files(kind, answers, self._example_answers)

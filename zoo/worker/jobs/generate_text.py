@@ -10,7 +10,7 @@ from zoo.worker.inference.sampling import sample, step
 
 
 def run(request, events, stop, phases):
-    """Draw token after token and send the text of each one.
+    """Draw one token after the other and send the text of each.
 
     The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed. ``pieces`` has the
     text of each token, as bytes written as one character each.

@@ -19,7 +19,7 @@ from zoo.worker.training import optimizers
 
 
 def run(request, events, stop, phases):
-    """Optimize an image, size after size; write ``picture.png`` and ``steps/NNNN.png`` into the run folder.
+    """Optimize an image, one size after the other; write ``picture.png`` and ``steps/NNNN.png`` into the run folder.
 
     The request's ``style`` has ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and number of
     steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``. A stop keeps the current image.
@@ -45,7 +45,7 @@ def run(request, events, stop, phases):
 
 
 def _descend(settings, maker, start, build, phases):
-    """Optimize size after size, starting from an image of one of them, or from the first."""
+    """Optimize one size after the other, starting from an image of one of the sizes, or from the first."""
     picture, first, begun = start
     sizes, before, problem = settings.sizes, None, None
     maker.skip(sizes[:first])
@@ -102,7 +102,7 @@ def _target(chosen, layers, settings, size, content):
 
 
 def _mask(path, shape):
-    """Return a mask, 0..255, as 0..1 on the padded image; the padding belongs to no mask."""
+    """Return a mask, 0..255, as 0..1 on the padded image; the padding is not part of any mask."""
     mask = np.load(path, allow_pickle=False).astype(np.float32) / 255.0
     padded = np.zeros(shape[:2], np.float32)
     objective.cropped(padded, *mask.shape)[:] = mask
@@ -119,7 +119,7 @@ def _start(settings, size, content):
 
 
 def _grown(picture, before, content):
-    """Return the result of a smaller size on the next: the scaled-up change, added to the larger content."""
+    """Transfer the result of a smaller size to the next: the scaled-up change, added to the larger content."""
     rows, columns = content.shape[:2]
     changed = resize(np.clip(picture, 0, 255) - before, rows, columns)
     return np.clip(content + changed, 0, 255)
@@ -145,7 +145,7 @@ class _Maker:
         return self._stop.asked or self._checkpoints.full
 
     def optimise(self, problem, picture, size, steps, begun, phases):
-        """Return the image after the steps of one size, of which ``begun`` were already taken."""
+        """Return the image after the steps of one size, of which ``begun`` have already been taken."""
         self._shape, started, self._before = picture.shape, time.monotonic(), self.done
         self._size_began, self._begun, self._taken = started, begun, begun
         self._last = objective.padded(picture)

@@ -1,4 +1,4 @@
-"""Run a classifier on images that the host decodes at the same time; memory does not grow with their number.
+"""Run a classifier on images that the host decodes at the same time, in constant memory.
 
 Pixels and probabilities are in two files that both sides map, each of a few slots for a batch. The host writes a line
 ``{"slot": 0, "count": 32}`` to standard input for every filled slot, and closes it after the last. The worker answers
@@ -18,7 +18,7 @@ from zoo.worker.model import build_trained
 
 
 def run(request, events, stop, phases):
-    """Answer every slot; the ``done`` event has the speed of the network alone. A stop ends after the current slot.
+    """Answer every slot; the ``done`` event contains the network's own speed. A stop finishes the current slot.
 
     The request's ``stream`` names the files ``pixels`` (uint8) and ``probabilities`` (float32), their ``shape``
     (slots, batch, height, width, channels) and ``classes``. It also has the number of ``items`` (None if unknown),
@@ -78,12 +78,12 @@ class _Features:
 
 
 def _keeper(request, shape):
-    """Return the object that stores the answers of a slot, each of this shape."""
+    """Return the object that stores a slot's answers, each of this shape."""
     return _Features(request, shape) if request.features else _Probabilities(request.stream)
 
 
 def _predictor(request, shape, phases):
-    """Return the function that answers a batch of pixels, called with them and the number of valid ones."""
+    """Return the function that answers a batch, called with its pixels and the number of valid images."""
     began, wanted = time.monotonic(), request.stream.precision
     if wanted != "auto":
         answer = lower_precision.Fixed(_network(request, shape, wanted), wanted)
@@ -104,7 +104,7 @@ def _network(request, shape, in_precision):
 
 
 def _speed(seconds, items):
-    """Return metrics of the network alone: preprocessing included, decoding not."""
+    """Return the metrics of the network alone, including preprocessing but not decoding."""
     if not seconds:
         return {"items": 0}
     ordered = np.sort(seconds)

@@ -15,7 +15,7 @@ from zoo.worker.input_queue import iter_commands
 
 
 def run(request, events, stop, phases):
-    """Answer until the host closes standard input; a stop ends after the current requests.
+    """Answer until the host closes standard input; a stop finishes the current requests first.
 
     The request's ``serve`` names the ``kind``, a module of ``zoo.worker.serving``, and its settings. The module has
     ``run``, or ``answerer``, which returns the function that answers a slot.
@@ -33,7 +33,7 @@ def run(request, events, stop, phases):
 
 
 def _one_by_one(answer, events, stop):
-    """Answer in the main thread, the only one in which TensorFlow 1 has its graph; return the number of answers."""
+    """Answer in the main thread, the only one with TensorFlow 1's graph; return the number of answers."""
     count = 0
     for asked in iter_commands(stop):
         events.emit("batch", slot=asked["slot"], **_answered(answer, asked))

@@ -1,4 +1,4 @@
-"""Train an image classifier: from random weights, or from existing ones in stages."""
+"""Train an image classifier from random weights, or from existing weights in stages."""
 
 import difflib
 import os
@@ -22,7 +22,7 @@ from zoo.worker.training.state import ProgressiveFreezing, Stage
 
 
 def run(request, events, stop, phases):
-    """Train, keep the best weights, and evaluate them once on the data set aside.
+    """Train, keep the best weights, and evaluate them once on the held-out data.
 
     Uses the request's ``train``, ``fine_tune``, ``freeze``, ``weights`` and ``data`` parts. A stop ends the training
     after the current step and keeps the result.
@@ -78,7 +78,7 @@ def build_and_fill(training):
 
 
 def _frozen(model, plan):
-    """Return the layers that stay frozen after the head's training: those before ``unfreeze_from``, normalization."""
+    """Return the layers that stay frozen after head training: layers before ``unfreeze_from``, and normalization."""
     frozen = _before(model, plan and plan.unfreeze_from, "fine_tune.unfreeze_from")
     if plan and plan.unfreeze_share is not None:
         names = [layer.name for layer in model.layers]
@@ -87,7 +87,7 @@ def _frozen(model, plan):
 
 
 def _before(model, wanted, key):
-    """Return the names of the layers before the one that a setting names; empty without a setting."""
+    """Return the names of the layers before the layer that a setting names; empty without a setting."""
     names = [layer.name for layer in model.layers]
     wanted = wanted or names[0]
     if wanted not in names:
@@ -100,7 +100,7 @@ def _before(model, wanted, key):
 
 
 class _Stages:
-    """The stages of a training: if requested, only the last layer first, and then the rest."""
+    """The stages of a training run: if requested, first only the last layer, and then the rest."""
 
     def __init__(self, training, model, preprocess, parts, checkpointer):
         self._training, self._model, self._preprocess = training, model, preprocess

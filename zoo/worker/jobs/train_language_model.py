@@ -57,7 +57,7 @@ class WindowBatches:
         self.on_device = None
 
     def place(self, run):
-        """Put the text on the device, if :func:`zoo.worker.training.placement.keeper` chooses it."""
+        """Put the text on the device, if :func:`zoo.worker.training.placement.keeper` selects the device."""
         text = self._parts["train"]
         keeper = placement.keeper(run, 4 * len(text) + self._rows.nbytes)
         if keeper:
@@ -91,7 +91,7 @@ class WindowBatches:
 
 
 def evaluate(model, text, length, group=None):
-    """Return mean cross-entropy (nats) and accuracy over all tokens of a text but the first, in adjacent windows.
+    """Return the mean cross-entropy (nats) and accuracy over a text's tokens but the first, in adjacent windows.
 
     Each window of ``length`` tokens ignores the tokens before it. The model ends in probabilities. The processes of
     ``group`` share the windows, and all get the metrics of all.
@@ -110,7 +110,7 @@ def evaluate(model, text, length, group=None):
 
 
 def _judged(model, x, y):
-    """Return cross-entropy and whether the likeliest token is correct, (windows, length) each."""
+    """Return the cross-entropy and whether the most likely token is correct, (windows, length) each."""
     windows, length = x.shape
     size = max(1, min(windows, TOKENS_AT_ONCE // length))
     losses, right, begin = np.zeros((windows, length)), np.zeros((windows, length), bool), 0

@@ -31,7 +31,7 @@ _ROUGH = 127.5**2.5
 
 
 def run(request, events, stop, phases):
-    """Train for the requested steps, or until stopped; every report, an ``epoch`` event, writes the current weights.
+    """Train for the requested steps, or until stopped; every report (``epoch`` event) writes the current weights.
 
     The request's ``train`` has ``steps``, ``report``, ``batch_size``, ``size``, ``optimizer``, ``learning_rate``,
     ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
@@ -61,7 +61,7 @@ def run(request, events, stop, phases):
 
 
 def _start(model, request, settings):
-    """Fill the network: with trained weights, or random ones whose first results have the colors of the painting.
+    """Fill the network with trained weights, or random weights whose first results have the painting's colors.
 
     With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
     has almost no gradient. Skies stayed white for hundreds of steps.
@@ -122,7 +122,7 @@ class _Training:
         self._events.emit("warning", message=words)
 
     def run(self, path, inbox, stop):
-        """Train on one batch after the other, until the last or until stopped."""
+        """Train on one batch after the other, until the last one or until stopped."""
         settings, values, began, first = self._settings, [], time.monotonic(), 1
         if self._group.rank and self._done:  # the first process removes batches of earlier steps
             inbox.index, first = self._done - 1, self._done + 1
@@ -209,7 +209,7 @@ def _read(path):
 
 
 def _terms(model, settings, sample):
-    """Return the trained model: photos to (batch, 4), the loss and its terms; only the network's weights change."""
+    """Return the trained model, which maps photos to (batch, 4), the loss and its terms; only the network learns."""
     chosen, wanted, size = settings.features, settings.layers, settings.size
     chosen.precision = precision.settle(chosen.precision)
     layers = [*wanted.style, *(name for name in wanted.content if name not in wanted.style)]
@@ -255,7 +255,7 @@ def _style(names, targets, seen):
 
 
 def _targets(settings):
-    """Return Gram matrices of the painting, (1, channels, channels) by layer."""
+    """Return the painting's Gram matrices, (1, channels, channels) by layer."""
     painting, chosen = _read(settings.painting)[None], settings.features
     judge = frozen(chosen, settings.layers.style, painting.shape[1:])
     grams = {}

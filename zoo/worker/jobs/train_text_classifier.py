@@ -89,7 +89,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
 
 
 def _folded(ratios, gains, parts, features):
-    """Return ratios and gains of features only: those of tokens include their parts, with a gain of 1."""
+    """Return only the features' ratios and gains; tokens include their parts, with a gain of 1."""
     of_parts = ratios[features:] * gains[features:, np.newaxis]
     ratios, gains = ratios[:features].copy(), gains[:features].copy()
     ratios[: parts.words] *= gains[: parts.words, np.newaxis]

@@ -73,7 +73,7 @@ def attention(tried, device):
 
 
 def argmax(tried, device):
-    """The position of the largest value, among floats and among integers."""
+    """The position of the largest value, of floats and of integers."""
     floats = _draw(5, (16, 40))[0]
     numbers = np.array([np.roll(np.arange(40), 7 * row) for row in range(16)], dtype="int32")
     place = (compat.keras.ops if compat.MAJOR >= 3 else compat.keras.backend).argmax
@@ -106,7 +106,7 @@ def _integers(tried, kind, large, factor):
 
 
 def dropout(tried, device):
-    """Count violations of: two draws differ, a seed repeats its draw, and half of everything is dropped."""
+    """Count violations: two draws must differ, a seed must repeat its draw, and half of the values is dropped."""
 
     def build(layers, x):
         class Dropout(layers.Dropout):
@@ -199,7 +199,7 @@ def _softmax(x):
 
 
 def _slopes(x, y, weights):
-    """Return gradients of the mean cross-entropy of softmax(relu(x w1 + b1) w2 + b2), in the order of the weights."""
+    """Return the gradients of the mean cross-entropy of softmax(relu(x w1 + b1) w2 + b2), in order of the weights."""
     w1, b1, w2, b2 = weights
     hidden = np.maximum(x @ w1 + b1, 0)
     back = (_softmax(hidden @ w2 + b2) - y) / len(x)
@@ -208,7 +208,7 @@ def _slopes(x, y, weights):
 
 
 def _normalised_slopes(x, y, weights):
-    """Return gradients of the model of ``normalised_step``: kernel, gamma, beta, weights of the last layer."""
+    """Return the gradients of ``normalised_step``'s model: kernel, gamma, beta, weights of the last layer."""
     kernel, gamma, beta, _, _, w, b = weights
     mixed = x @ kernel[0, 0]
     places = (0, 1, 2)

@@ -129,7 +129,7 @@ def _describe(row):
 
 @contextlib.contextmanager
 def _quiet():
-    """Hide warnings of frameworks that make no sense for tiny models, such as too many traces."""
+    """Hide framework warnings that do not apply to tiny models, such as too many traces."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():

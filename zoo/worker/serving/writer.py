@@ -1,4 +1,4 @@
-"""A language model that continues several texts at once, one token of each in turn."""
+"""A language model that continues several texts at once, taking turns token by token."""
 
 import codecs
 import copy
@@ -83,7 +83,7 @@ class _Text:
 
 
 class _Commands:
-    """Lines on standard input, read without waiting while there is a text to write."""
+    """The lines on standard input, read without waiting while there is a text to write."""
 
     def __init__(self, stop):
         self._rest, self._stop, self.ended = b"", stop, False

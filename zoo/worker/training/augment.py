@@ -31,7 +31,7 @@ def make_augmenter(settings):
 
 
 def mix(batch, alpha, seeds):
-    """Mix every item of a batch with another one (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
+    """Mix every item of a batch with a different item (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
 
     Args:
         batch: arrays with equally many rows: inputs, labels as shares of the classes and optional weights.

@@ -1,4 +1,4 @@
-"""Time a few steps at several batch sizes and precisions, each taken as the training itself would take it."""
+"""Time a few steps at several batch sizes and precisions, each taken as in the actual training run."""
 
 import gc
 import os
@@ -19,17 +19,17 @@ SHARE = 0.95
 
 
 class EnoughStepsError(Exception):
-    """Ends a training whose steps were timed."""
+    """Ends training after its steps were timed."""
 
 
 class StepTimer:
-    """Takes the events of a training, and ends it after enough steps or when ``is_over`` says so."""
+    """Receives the events of training, and ends it after enough steps or when ``is_over`` returns True."""
 
     def __init__(self, is_over):
         self._is_over, self._last, self._steps, self.rates, self._seconds = is_over, None, 0, [], 0.0
 
     def emit(self, _event, **_fields):
-        """Ignore what is not a step."""
+        """Ignore all events except steps."""
 
     def step(self, step, items, **_fields):
         now, self._steps = time.monotonic(), self._steps + 1
@@ -79,14 +79,14 @@ class Calibration:
                 return
 
     def _is_over(self):
-        """Return whether time is up; it begins with the end of the first step, which any training compiles."""
+        """Return whether time is up; it starts after the first step, which any training run compiles."""
         if self._until is None:
             self._until = time.monotonic() + SHARE * self._request.calibration.seconds
             self.guard.start()
         return time.monotonic() >= self._until
 
     def _rate(self, size, name):
-        """Return the items a second with a batch size and the name of a precision; 0 if it cannot be timed."""
+        """Return the items per second with a batch size and a precision's name, or 0 if they cannot be timed."""
         began, point = time.monotonic(), (size, name)
         too_late = self._until is not None and began + self._cost / 2 > self._until
         if point in self._rates or self._stop.asked or too_late:

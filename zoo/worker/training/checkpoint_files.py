@@ -1,4 +1,4 @@
-"""Write and read checkpoints, so that the death of a process loses little.
+"""Write and read checkpoints, so that little is lost if a process dies.
 
 A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``: its sha256 and the
 rest of the state. The JSON is written last: one without the other is not a checkpoint. Any loop can use
@@ -61,7 +61,7 @@ class Checkpoints:
         self._remove_surplus(number)
 
     def _remove_surplus(self, newest):
-        """Remove all but the newest few, and those of a later step: a rollback made them obsolete."""
+        """Remove all but the newest few, and checkpoints of later steps, which a rollback made obsolete."""
         numbers = self.numbers()
         kept = [number for number in numbers if number <= newest][-self._keep :]
         for number in set(numbers) - set(kept):

@@ -1,4 +1,4 @@
-"""Keep the results of a training: the best weights, and checkpoints to resume a run from."""
+"""Keep the results of training: the best weights, and checkpoints from which a run can be resumed."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ ROLLBACKS = 5
 
 
 class Checkpointer:
-    """Keeps the best weights so far, and writes them and checkpoints: a killed run loses only later steps.
+    """Keeps and writes the best weights so far and checkpoints, so that a killed run loses only later steps.
 
     For a resumed run, it reads the newest valid checkpoint at once.
 
@@ -63,11 +63,11 @@ class Checkpointer:
         return self._loaded is not None
 
     def finished(self, first):
-        """Return the number of epochs of the stage that begins with epoch ``first``, if it was completed before."""
+        """Return the number of epochs of the stage that starts with epoch ``first``, if it is already complete."""
         return self._finished.get(str(first)) if self._loaded is not None else None
 
     def enter(self, state):
-        """Restore model and state from the checkpoint, if there is one of this stage.
+        """Restore the model and the state from the checkpoint, if there is one for this stage.
 
         The stage may train another model than the checkpointer's that shares its layers, with its own optimizer.
         """
@@ -200,7 +200,7 @@ class Checkpointer:
 
 
 def precision_before(run):
-    """Return the precision in the checkpoint of a resumed training, or None."""
+    """Return the precision in the checkpoint of a resumed run, or None."""
     loaded = checkpoint_files.resumed(run.request)
     precision = loaded[1].get("precision") if loaded else None
     return precision if precision in ("float32", "mixed_bfloat16") else None
@@ -208,7 +208,7 @@ def precision_before(run):
 
 @contextlib.contextmanager
 def _refuse_wrong_content():
-    """Report a checkpoint that belongs to another run, or comes from a stranger."""
+    """Report a checkpoint that belongs to a different run or comes from a third party."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

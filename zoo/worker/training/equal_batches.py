@@ -1,4 +1,4 @@
-"""Divide all items of an epoch into batches of one size: most frameworks compile again for another size.
+"""Divide an epoch's items into batches of one size, because most frameworks compile again for a new size.
 
 A short last batch would either give its items a higher weight or, if dropped, waste them.
 """
@@ -18,7 +18,7 @@ def equal_batches(items, most, multiple=1):
 
 
 def tell_if_raised(run, items):
-    """Warn if the processes of a training need larger batches than one process would use."""
+    """Warn if the processes of a training run need larger batches than one process would use."""
     most, group = run.settings.batch_size, run.group
     (_, wanted), (_, size) = equal_batches(items, most), equal_batches(items, most, group.multiple)
     if size != wanted:

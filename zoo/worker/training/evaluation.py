@@ -1,4 +1,4 @@
-"""Evaluate a classifier on a part, and keep the data that shows its mistakes."""
+"""Evaluate a classifier on a part, and store the data that shows its mistakes."""
 
 import os
 

@@ -1,10 +1,10 @@
-"""End a training: evaluate the best weights once, and save them."""
+"""Finish training: evaluate the best weights once, and save them."""
 
 from zoo.worker import exporters
 
 
 def evaluate_best(model, checkpointer, run, evaluate=dict):
-    """Restore the best weights and evaluate them, unless the user stopped; return the metrics of the whole training.
+    """Restore the best weights and evaluate them, unless the user stopped; return the metrics of the whole run.
 
     ``evaluate`` returns the metrics on the data set aside.
     """

@@ -42,7 +42,7 @@ def read_small(path):
 
 
 class Part:
-    """Rows and labels of the training, validation or test part."""
+    """The rows and labels of the training, validation or test part."""
 
     def __init__(self, rows, y, chosen):
         self.rows, self.labels = rows, np.load(y, allow_pickle=False)[chosen]
@@ -94,7 +94,7 @@ class ImageBatches:
         self.on_device = None
 
     def place(self, run):
-        """Put all items on the device, if :func:`zoo.worker.training.placement.keeper` chooses it."""
+        """Put all items on the device, if :func:`zoo.worker.training.placement.keeper` selects the device."""
         altered = "images are altered on the host (augment)" if self._augment or self._mixup else None
         first = () if altered else self._items(np.arange(1), slice(None), None)
         keeper = placement.keeper(run, len(self._train) * sum(each.nbytes for each in first), altered)
@@ -102,7 +102,7 @@ class ImageBatches:
         return self
 
     def _every_item(self, first):
-        """Return arrays of all items, made in parts: converting all at once would need a multiple of their memory."""
+        """Return arrays of all items, made in parts, because converting all at once would need much more memory."""
         count = len(self._train)
         arrays = [np.empty((count, *each.shape[1:]), each.dtype) for each in first]
         for begin in range(0, count, self._size):
@@ -138,7 +138,7 @@ class ImageBatches:
         return batch if self._weights is None else (*batch, self._weights[labels])
 
     def _share(self, chosen, seeds, mixing):
-        """Return this process's items of a batch; the items to mix with are read too."""
+        """Return this process's items of a batch; the items to mix them with are read too."""
         begin, end = self._group.bounds(len(chosen))
         own = np.arange(begin, end)
         if not self._mixup:

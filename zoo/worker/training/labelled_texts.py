@@ -51,7 +51,7 @@ class TextBatches:
 
 
 def predict_shared(model, texts, chosen, size, group):
-    """Predict some texts, of which each process takes a part; the arguments are those of :func:`predict_texts`."""
+    """Predict some texts, a part in each process; the arguments are the same as for :func:`predict_texts`."""
 
     def part(begin, end):
         return {"rows": predict_texts(model, texts, chosen[begin:end], size)}

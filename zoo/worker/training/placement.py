@@ -1,4 +1,4 @@
-"""Place the items of a training: on the device, which gathers batches by index, or on the host.
+"""Place the training items on the device, which gathers batches by index, or on the host.
 
 Batches from the host are copied to a GPU a step ahead.
 """
@@ -14,13 +14,13 @@ SHARE = 0.25
 
 
 def gatherer(module, arrays):
-    """Put arrays on the device of a module of ``zoo.worker.devices``; return what gathers some rows of each."""
+    """Put arrays on the device of a ``zoo.worker.devices`` module; return a function that gathers rows of each."""
     kept = [module.put(each) for each in arrays]
     return lambda chosen: tuple(module.take(each, chosen) for each in kept)
 
 
 def keeper(run, size, obstacle=None):
-    """Return the module of ``zoo.worker.devices`` that keeps the items of a training, or None for the host.
+    """Return the ``zoo.worker.devices`` module that keeps the training items, or None for the host.
 
     ``size`` is the bytes of all items; ``obstacle`` is why the host must make the batches, or None.
     """

@@ -7,7 +7,7 @@ AHEAD = 2
 
 
 def prefetch(batches):
-    """Yield the items of an iterator, prepared by a thread while earlier ones are in use.
+    """Yield the items of an iterator, which a thread prepares while earlier items are in use.
 
     Exceptions of the iterator are raised here, in order.
     """

@@ -60,7 +60,7 @@ def _rotate(pixels, amounts):
 
 
 def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
-    """Take every pixel from another place: a linear function of its place, relative to the middle of the image."""
+    """Take every pixel from a position that is a linear function of the pixel's position relative to the center."""
     count, height, width = pixels.shape[:3]
     values = (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
     factors = [np.broadcast_to(np.float32(each), count)[:, None, None] for each in values]
@@ -72,7 +72,7 @@ def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
 
 
 def _interpolated(pixels, rows, columns):
-    """Return bilinear values at places (n, height, width)."""
+    """Return bilinear values at positions (n, height, width)."""
     top, left = np.floor(rows), np.floor(columns)
     below, right = (rows - top)[..., None], (columns - left)[..., None]
     image = np.arange(len(pixels))[:, None, None]
@@ -112,7 +112,7 @@ def _sharpness(pixels, amounts):
 
 
 def _away_from(dull, pixels, amounts):
-    """Scale the difference of images from a duller version by 1 + amount."""
+    """Scale the difference between images and a duller version by 1 + amount."""
     factors = (1 + 0.9 * amounts)[:, None, None, None]
     return _bytes(dull + (pixels.astype(np.float32) - dull) * factors)
 
@@ -148,7 +148,7 @@ def _equalize(pixels, _amounts):
 
 
 def _equalized(plane):
-    """Spread the values of a plane so that all ranges are about equally common, as Pillow does."""
+    """Spread the values of a plane so that all ranges are about equally common, as in Pillow."""
     counts = np.bincount(plane.ravel(), minlength=256)
     step = (counts.sum() - counts[np.flatnonzero(counts)[-1]]) // 255
     if not step:

@@ -1,4 +1,4 @@
-"""Bundle what all parts of a training share: request, events, stop and phases."""
+"""Bundle the data that all parts of a training run share: request, events, stop and phases."""
 
 import contextlib
 import time
@@ -7,7 +7,7 @@ from zoo.worker import distributed, exporters
 
 
 class Run:
-    """One training.
+    """One training run.
 
     Args:
         request: its ``train`` part has the settings, ``run_dir`` the run folder.

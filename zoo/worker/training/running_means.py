@@ -4,7 +4,7 @@ import numpy as np
 
 
 class RunningMeans:
-    """Mean loss and accuracy over all items so far; NaN before the first batch."""
+    """The mean loss and accuracy over all items so far; NaN before the first batch."""
 
     def __init__(self):
         self._sums, self._count = np.zeros(2), 0

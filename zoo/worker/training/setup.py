@@ -31,7 +31,7 @@ def build_and_compile(run):
 
 
 def settled_precision(run):
-    """Return Keras's name of a training's precision; a resumed one keeps its checkpoint's.
+    """Return Keras's name of the training precision; a resumed run keeps the precision of its checkpoint.
 
     Raises:
         ValueError: not every such device supports it.
@@ -43,7 +43,7 @@ def settled_precision(run):
 
 
 def build_for_texts(request):
-    """Build the model of a request; set ``fixed`` if the framework compiles for one length only."""
+    """Build the model of a request; set ``fixed`` if the framework compiles for only one length."""
     request.model.args["fixed"] = not devices.capabilities()["any_length"]
     return build(request)[0]
 

@@ -1,4 +1,4 @@
-"""Track the position of a training: everything in a checkpoint except arrays."""
+"""Track the position in a training run: everything in a checkpoint except arrays."""
 
 from zoo.worker.training.running_means import RunningMeans
 from zoo.worker.training.weight_average import WeightAverage
@@ -27,7 +27,7 @@ class ProgressiveFreezing:
 
 
 class Stage:
-    """One stage of a training: its settings and its place among the stages.
+    """One stage of a training run: its settings and its position among the stages.
 
     Args:
         settings: ``epochs``, ``learning_rate``, ``schedule``, ``warmup``, ``patience``, ``ema``, ``max_minutes`` and
@@ -85,7 +85,7 @@ class TrainingState:
         return dict({name: getattr(self, name) for name in SAVED}, means=self.means.state())
 
     def restore(self, saved):
-        """Continue from the result of :meth:`capture`; with another batch size, at the same share of the epoch."""
+        """Continue from the result of :meth:`capture`; with a new batch size, at the same share of the epoch."""
         for name in SAVED:
             setattr(self, name, saved[name])
         self.means = RunningMeans()

@@ -58,7 +58,7 @@ class TokenizedTexts:
 
 
 def shortened(tokens, length):
-    """Return the tokens that the model reads: of a text that is too long, half of them from each end."""
+    """Return the tokens that the model reads; if a text is too long, half of them are from each end."""
     first = length // 2
     return tokens if len(tokens) <= length else np.concatenate([tokens[:first], tokens[first - length :]])
 

@@ -1,4 +1,4 @@
-"""Average the weights of a training over its steps, which are often better than those of any single step.
+"""Average the weights over the training steps; the average is often better than the weights of any step.
 
 Polyak and Juditsky 1992, as an exponential moving average. Its window starts short and grows, like TensorFlow's with
 ``num_updates``; with a long one, the first steps would dominate it for long.
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class WeightAverage:
-    """The exponential moving average of all weights of a model, statistics of normalization included.
+    """The exponential moving average of all weights of a model, including normalization statistics.
 
     It is computed with NumPy, which every stack has. ``decay`` is the share of the average that a step keeps once the
     training is long enough; 0 disables it.
@@ -55,6 +55,6 @@ class WeightAverage:
         return {"ema/%05d" % number: value for number, value in enumerate(self._arrays or [])}
 
     def restore(self, arrays):
-        """Continue from the arrays of a checkpoint; without any, the next weights are the first."""
+        """Continue from the arrays of a checkpoint; without arrays, the next weights are the first."""
         kept = [arrays[name] for name in sorted(arrays) if name.startswith("ema/")]
         self._arrays = kept or None

@@ -73,7 +73,7 @@ def size_of(name: str, stack: Stack, platform: str) -> int | None:
 
 
 def catalogue(stack: Stack, platform: str) -> Json:
-    """Return name -> size of the architectures of a stack, cached in its environment."""
+    """Return the image size of each architecture of a stack, by name, cached in the stack's environment."""
     environment = store.ensure(stack, platform)
     path = paths.cache_dir() / "applications" / f"{environment.folder.name}.json"
     known: Json = {}
@@ -87,7 +87,7 @@ def catalogue(stack: Stack, platform: str) -> Json:
 
 
 def asked(stack: Stack, python: Path, job: str, what: str, model: ModelPart | None = None) -> Json:
-    """Return what a job of a stack answers without a run; ``what`` are words for messages."""
+    """Return what a stack's job reports without a run; ``what`` describes the job in messages."""
     try:
         answer = store.ask(stack, python, "infer", job, model)
     except subprocess.TimeoutExpired as error:

@@ -1,4 +1,4 @@
-"""A network of the zoo with weights that are published or in a file."""
+"""One of the zoo's networks, with published weights or weights in a file."""
 
 from zoo.config import config_files, model_files
 from zoo.config.config_files import model_arguments

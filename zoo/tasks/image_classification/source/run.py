@@ -15,14 +15,14 @@ from zoo.tasks.image_classification.predict_photos import Classifier, fastest
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """The run, and name and arguments of its model."""
+    """The run, and the name and arguments of its model."""
 
     run: Run
     model: Json
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return (height, width, channels) of its images."""
+        """Return the (height, width, channels) of its images."""
         return tuple(self.model["args"].get("input_shape") or ())
 
     @property
@@ -35,7 +35,7 @@ class TrainedRun:
         return "digits" if self.run.record["data"].get("name") in ("mnist", "digits") else "plain"
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool) -> Overrides:
-        """Add backend, stack and resizing of the run.
+        """Add the run's backend, stack and resizing.
 
         Photos get the run's size as in training; if a CPU trained, the fastest CPU stack predicts.
         """
@@ -47,7 +47,7 @@ class TrainedRun:
         return trained_run.add_defaults(overrides, here)
 
     def with_resize(self, overrides: Overrides) -> Overrides:
-        """Add the way of resizing of the training."""
+        """Add the way in which training resized the images."""
         if not self.is_of_photos or overrides.get("resize") is not None:
             return overrides
         return overrides.with_("run", {"resize": self.run.record["config"]["data"].get("resize", "stretch")})

@@ -78,7 +78,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
-    """Return how pixels are scaled: as the network needs it, or the user's setting if the file does not say."""
+    """Return how pixels are scaled: as the network needs it, or the user's setting if the file does not define it."""
     name, layer, wanted = model.path.name, model.scaled_by, model.wanted_scale
     if wanted and settings.scale not in (None, wanted):
         raise ZooError(
@@ -100,7 +100,7 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
 
 
 def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int | None]) -> tuple[int, int]:
-    """Return (height, width) of the images: those of the file, or ``size=`` where it takes any."""
+    """Return the (height, width) of the images: the file's size, or ``size=`` if the model accepts any size."""
     height, width = edges
     if settings.size == "auto":
         if height is None or width is None:
