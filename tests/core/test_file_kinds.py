@@ -142,6 +142,11 @@ def test_a_numpy_array_is_not_weights(tmp_path: Path) -> None:
         ("m.ckpt-1.index", b"\0\1", "a checkpoint of TensorFlow"),
         ("m.tar", bytes(257) + b"ustar", "an archive"),
         ("m.h5", b"\x89PNG\r\n\x1a\n", "an image"),
+        ("m.zip", b"PK\x05\x06" + bytes(18), "empty: a zip archive without files"),
+        ("m.keras.crdownload", bytes(9), "an incomplete download"),
+        ("m.onnx.data", bytes(9), "the weights of an ONNX model"),
+        ("m.ipynb", b'{"cells": []}', "a notebook"),
+        ("m.cbm", b"CBM1", "a model of CatBoost"),
     ],
 )
 def test_models_of_other_programs_are_named(tmp_path: Path, name: str, content: bytes, words: str) -> None:
@@ -156,3 +161,8 @@ def test_a_folder_of_another_program_is_named_by_its_file(tmp_path: Path) -> Non
     error = file_kinds.of(tmp_path).refusal("model")
     assert error.message.startswith(f"{tmp_path}/pytorch_model.bin is a Python pickle")
     assert "safetensors" in error.remedy
+
+
+def test_an_unpacked_keras_model_is_packed_again(tmp_path: Path) -> None:
+    folder("config.json", "model.weights.h5")(tmp_path / "a.keras")
+    assert "python -m zipfile -c ../packed.keras *" in file_kinds.of(tmp_path / "a.keras").refusal("model").remedy

@@ -111,6 +111,16 @@ def test_an_address_is_no_path_unless_something_is_called_so(tmp_path: Path, mon
     with pytest.raises(ZooError, match=r"https://example\.org/a is an address") as refused:
         user_path("https://example.org/a")
     assert "curl -LO https://example.org/a" in refused.value.remedy
+    remedies = {
+        "s3://b/a": "aws s3 cp",
+        "file:///a%20b/c": "Give the path: '/a b/c'",
+        "hf://a/b": "Download it first.",
+    }
+    for address, words in remedies.items():
+        with pytest.raises(ZooError, match="is an address") as refused:
+            user_path(address)
+        assert words in refused.value.remedy
+        assert "curl" not in refused.value.remedy
     (tmp_path / "https:" / "a").mkdir(parents=True)
     assert user_path("https://a") == Path("https:/a")
 

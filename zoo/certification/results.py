@@ -107,9 +107,6 @@ class Certification:
     def result(self, place: Place, step: str) -> StepResult | None:
         return next((row for row in self.taken(place) if row.step == step), None)
 
-    def place_of(self, row: StepResult) -> Place | None:
-        return next((each for each in self.places if (each.backend, each.stack) == (row.backend, row.stack)), None)
-
     def taken(self, place: Place) -> list[StepResult]:
         return [row for row in self.steps if (row.backend, row.stack) == (place.backend, place.stack)]
 

@@ -51,18 +51,14 @@ def matmul(work: Work) -> Findings:
 
 def encoder(work: Work) -> Findings:
     short = ("length=128", "passes=2", "repeats=2", "compiled=false", "modes=[evaluation]", "precisions=[float32]")
-    long = ("repeats=1", "compiled=false", f"precisions=[{','.join(_precisions(work))}]")
+    bfloat16 = ",bfloat16" if environment_of(work).versions.get("keras", "").startswith("3.") else ""
+    long = ("repeats=1", "compiled=false", f"precisions=[float32{bfloat16}]")
     run = run_of("bench", work, "model=transformer", *(short if work.quick else long))
     rows = [row for row in rows_of(run) if row.get("implementation") == "zoo"]
     figures = {f"{row['mode']}_{row['precision']}_s": float(row["median_s"]) for row in rows if row.get("median_s")}
     wrong = [str(row["error"]) for row in rows if row.get("error")]
     words = [f"{name.removesuffix('_s').replace('_', ', ')}: {value:.3g} s" for name, value in figures.items()]
     return Findings(words, figures, "; ".join(wrong), "", run)
-
-
-def _precisions(work: Work) -> list[str]:
-    keras = environment_of(work).versions.get("keras", "")
-    return ["float32", "bfloat16"] if keras.startswith("3.") else ["float32"]
 
 
 def _networks(work: Work, names: tuple[str, ...], sizes: str, mode: str) -> Run:

@@ -10,7 +10,6 @@ from zoo.config import arguments, compose, config_files, model_files, setting
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.config.setting import Setting
-from zoo.config.tasks import Command
 from zoo.core import paths
 from zoo.core import schema as row_files
 from zoo.core.errors import ZooError, nearest, unknown
@@ -42,7 +41,8 @@ def lines(topic: str | None) -> list[str]:
             sections.setdefault(group, [f"{group}=NAME:", *_options(group, names)])
     for group, keys in _settings().items():
         sections.setdefault(group, [f"{group}:"]).extend(_lines(keys))
-    benches = [f"  bench={each.task:<18} python -m zoo help {each.file}" for each in _benches()]
+    commands = [command for command in discovery.commands() if command.verb == "bench"]
+    benches = [f"  bench={each.task:<18} python -m zoo help {each.file}" for each in commands]
     sections["bench"] = ["bench=NAME, for bench:", *benches]
     if topic is None:
         rows = [f"  {name:<24} {len(section) - 1} settings or options" for name, section in sections.items()]
@@ -76,10 +76,6 @@ def of_command(verb: str, words: list[str]) -> list[str]:
             line = f"  {key:<24} {_default(value):<10} {described}"
             groups.setdefault(key.partition(".")[0] if "." in key else "general", []).append(line)
     return [line for name, section in groups.items() if section for line in [f"{name}:", *section, ""]] + MORE[1:]
-
-
-def _benches() -> list[Command[Any]]:
-    return [command for command in discovery.commands() if command.verb == "bench"]
 
 
 def _settings() -> dict[str, dict[str, list[_Use]]]:

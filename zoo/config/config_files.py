@@ -98,8 +98,3 @@ def has_recipes(file: str) -> bool:
 def recipes_by_size() -> list[str]:
     """Return the recipes for models without a recipe, in alphabetical order (largest data first)."""
     return sorted(f"{ANY}/{path.stem}" for path in (paths.RECIPES / ANY).glob("*.yaml"))
-
-
-def recipe_for(items: int) -> str:
-    """Return the recipe of :func:`recipes_by_size` for a number of training images."""
-    return f"{ANY}/" + ("small" if items < 2_000 else "medium" if items < 20_000 else "large")

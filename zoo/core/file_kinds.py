@@ -107,6 +107,8 @@ def _of_folder(path: Path) -> FileKind:
         return FileKind(path, "run", "weights.npz" if (path / "weights.npz").is_file() else "")
     if (path / "model.json").is_file() and (any(path.glob("*shard*")) or (path / "weights.bin").is_file()):
         return FileKind(path / "model.json", "tfjs")
+    if (path / "config.json").is_file() and (path / "model.weights.h5").is_file():
+        return FileKind(path, "unpacked")
     word, other = "export" if (path / "export.json").is_file() else "folder", None
     for member in sorted([*path.glob("*"), *path.glob("*/model*")])[:200]:
         kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None
@@ -190,7 +192,9 @@ def _of_archive(path: Path) -> FileKind:
                 return FileKind(path, "keras")
             if any(name.endswith("/data.pkl") for name in names):
                 return FileKind(path, "torch")
-            if names and all(name.endswith(".npy") for name in names):
+            if not names:
+                return FileKind(path, "empty", detail=": a zip archive without files")
+            if all(name.endswith(".npy") for name in names):
                 return FileKind(path, "npz")
             return _inside_archive(path, archive, members)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:

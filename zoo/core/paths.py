@@ -6,6 +6,7 @@ import re
 import shlex
 import stat
 import sys
+import urllib.parse
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +20,12 @@ CONFIGS = ROOT / "configs"
 RECIPES = ROOT / "recipes"
 STACKS = RECIPES / "stacks"
 WORKER = PACKAGE / "worker" / "__main__.py"
+
+# Commands that download an address, by its scheme.
+_FETCH = {
+    **dict.fromkeys(("http", "https", "ftp"), "curl -LO {}"),
+    "s3": "aws s3 cp --recursive {} DIR", "gs": "gcloud storage cp -r {} DIR",
+}  # fmt: skip
 
 
 def install_command(extra: str) -> str:
@@ -77,10 +84,13 @@ def user_path(text: str | Path) -> Path:
     A name that begins with ``~`` is kept if no user has that name.
     """
     given = str(text)
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", given) and not os.path.lexists(given):
+    if (address := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", given)) and not os.path.lexists(given):
+        command = _FETCH.get(address[1].lower(), "")
+        fetch = f"Download it first{', for example: ' if command else '.'}{command}".format(shlex.quote(given))
+        local = f"Give the path: {shlex.quote(urllib.parse.unquote(given[len(address[0]) :]))}"
         raise ZooError(
             f"{given} is an address, and files are read from the disk only",
-            f"Download it first, for example: curl -LO {shlex.quote(given)}\nThen give the path of the file.",
+            local if address[1].lower() == "file" else f"{fetch}\nThen give the path of the file.",
         )
     if _is_special(given):
         raise ZooError(f"{given} is a pipe or a device: neither a file nor a folder", "Name a file or folder.")

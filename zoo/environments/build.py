@@ -102,7 +102,9 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     _create(plan, part, follow)
     _install(plan, part, follow)
     follow("checking that it works")
-    with contextlib.nullcontext() if _is_compiled_by_use() else _compiling(part):
+    # Python saves the byte code of imports unless it is told not to; a named cache may be shared by users.
+    compiled_by_use = not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
+    with contextlib.nullcontext() if compiled_by_use else _compiling(part):
         words = plan.healthy(plan.stack, marker.python_of(part))
     if words is not None:
         raise ZooError(
@@ -176,11 +178,6 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
     words = f"The installer's own words:\n{outcome.tail()}"
     kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
-
-
-def _is_compiled_by_use() -> bool:
-    """Return True if Python saves the byte code of imports; a named cache may be shared by users."""
-    return not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
 
 
 @contextlib.contextmanager

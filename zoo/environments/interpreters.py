@@ -149,7 +149,9 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
     seen: set[Path] = set()
     for place in places:
         for path in sorted(_expand(place / name), key=_by_version, reverse=True):
-            if not re.fullmatch(r"python3\.\d+", path.name) or _is_borrowed(path):
+            # Shims start something else, and a virtual environment belongs to a project.
+            borrowed = "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
+            if not re.fullmatch(r"python3\.\d+", path.name) or borrowed:
                 continue
             real = path.resolve()
             if real not in seen:
@@ -167,11 +169,6 @@ def _expand(pattern: Path) -> Iterator[Path]:
 
 def _by_version(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", str(path))]
-
-
-def _is_borrowed(path: Path) -> bool:
-    """Return True for shims, which start something else, and virtual environments, which belong to a project."""
-    return "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
 
 
 def is_downloadable(version: str) -> bool:

@@ -198,16 +198,13 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
         record.processes = start.processes | ((done and done.processes) or {})
     record.metrics = done.metrics if done else {}
     record.peak_memory_bytes = done.peak_memory_bytes if done else None
-    record.exit = "interrupted" if _is_interrupted(outcome) else "completed" if done else "failed"
+    interrupted = outcome.interrupted or (done is not None and done.stopped == "interrupted")
+    record.exit = "interrupted" if interrupted else "completed" if done else "failed"
     if done:
         spent = context.previous.get("phases", {})  # before interruptions
         record.phases |= {key: round(spent.get(key, 0.0) + value, 4) for key, value in done.phases.items()}
         if done.stopped:
             record.stopped = done.stopped
-
-
-def _is_interrupted(outcome: Outcome) -> bool:
-    return outcome.interrupted or (outcome.done is not None and outcome.done.stopped == "interrupted")
 
 
 def request_of(

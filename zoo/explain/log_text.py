@@ -18,16 +18,10 @@ ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
-    (b"\0", b""),
-    (b"\x08", b""),
-    (b"\r\n", b"\n"),
-    (b"\r", b"\n"),
-    ("\u2018".encode(), b"'"),
-    ("\u2019".encode(), b"'"),
-    ("\u201c".encode(), b'"'),
-    ("\u201d".encode(), b'"'),
+    (b"\0", b""), (b"\x08", b""), (b"\r\n", b"\n"), (b"\r", b"\n"),
+    ("\u2018".encode(), b"'"), ("\u2019".encode(), b"'"), ("\u201c".encode(), b'"'), ("\u201d".encode(), b'"'),
     ("\u00a0".encode(), b" "),
-)
+)  # fmt: skip
 
 
 class LogText:

@@ -59,16 +59,12 @@ def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figure
     """Return a table; the first cell of a row is its heading, ``figures`` are indices of numeric columns."""
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]
-    body = [
-        tag("tr", _row_heading(row[0]), [_cell(row[at], right.get(at)) for at in range(1, len(row))]) for row in rows
-    ]
+    # A single word in a heading, such as the name of a run, is not broken at its hyphens.
+    titles = [tag("th", row[0], scope="row", class_="word" if _is_word(row[0], 40) else None) for row in rows]
+    others = [[_cell(row[at], right.get(at)) for at in range(1, len(row))] for row in rows]
+    body = [tag("tr", *each) for each in zip(titles, others, strict=True)]
     drawn = tag("table", tag("caption", caption), tag("thead", tag("tr", head)), tag("tbody", body))
     return tag("div", drawn, class_="wide", role="region", aria_label=caption, tabindex=0)
-
-
-def _row_heading(cell: Child) -> Html:
-    """Return the heading of a row; a single word, such as the name of a run, is not broken at its hyphens."""
-    return tag("th", cell, scope="row", class_="word" if _is_word(cell, 40) else None)
 
 
 def _is_word(cell: Child, longest: int) -> bool:

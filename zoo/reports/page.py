@@ -81,7 +81,8 @@ def _title(run: ReportedRun) -> str:
 
 def _single(run: ReportedRun) -> Html:
     parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
-    header = tag("header", _kicker(run), tag("h1", _title(run)), _subtitle(run), _contents(parts))
+    kicker = tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
+    header = tag("header", kicker, tag("h1", _title(run)), _subtitle(run), _contents(parts))
     return join([_skip(), header, tag("main", [_section(2, *part) for part in parts], id="main"), _footer()])
 
 
@@ -146,10 +147,6 @@ def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
 
 def _skip() -> Html:
     return tag("a", "Skip to the results", href="#main", class_="skip")
-
-
-def _kicker(run: ReportedRun) -> Html:
-    return tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
 
 
 def _subtitle(run: ReportedRun) -> Html:

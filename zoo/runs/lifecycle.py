@@ -174,9 +174,6 @@ def _close_record(context: RunContext[Settings]) -> None:
 
 
 def _artifacts(folder: Path) -> list[Json]:
-    files = sorted(path for path in folder.iterdir() if path.is_file() and _is_artifact(path.name))
-    return [run_folder.describe_file(folder, path) for path in files]
-
-
-def _is_artifact(name: str) -> bool:
-    return name != records.RECORD and not name.startswith(".") and not name.endswith(".part")
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != records.RECORD)
+    whole = (path for path in files if not path.name.startswith(".") and not path.name.endswith(".part"))
+    return [run_folder.describe_file(folder, path) for path in whole]

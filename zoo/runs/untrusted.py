@@ -37,7 +37,8 @@ class Untrusted:
         value = self.part(*keys).value
         if isinstance(value, bool):
             return str(value).lower()
-        return cut(str(value)) if isinstance(value, str | float) or _is_small(value) else ""
+        small = isinstance(value, int) and abs(value) < 10**30
+        return cut(str(value)) if isinstance(value, str | float) or small else ""
 
     def number(self, *keys: str) -> float | None:
         return finite(self.part(*keys).value)
@@ -53,10 +54,6 @@ class Untrusted:
 
     def words(self, *keys: str) -> list[str]:
         return [text for row in self.rows(*keys) if (text := row.text())]
-
-
-def _is_small(value: Any) -> bool:
-    return isinstance(value, int) and abs(value) < 10**30
 
 
 def finite(value: Any) -> float | None:

@@ -53,7 +53,9 @@ class Application:
             Route("/v1/models/{name}:predict", self._predict, methods=["POST"]),
             Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
         ]
-        return Router(_most_special_first(routes))
+        # NAME:predict comes before NAME, which would match it too.
+        routes.sort(key=lambda route: ":" not in route.path.partition("}")[2])
+        return Router(routes)
 
     async def _alive(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -127,11 +129,6 @@ async def _events(first: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _event(content: Json) -> str:
     return f"data: {json.dumps(content)}\n\n"
-
-
-def _most_special_first(routes: list[Route]) -> list[Route]:
-    """Sort ``NAME:predict`` before ``NAME``, which would match it too."""
-    return sorted(routes, key=lambda route: ":" not in route.path.partition("}")[2])
 
 
 def _static(name: str, kind: str) -> Handler:

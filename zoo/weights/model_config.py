@@ -202,10 +202,6 @@ def head(rows: list[Layer]) -> list[str]:
     ]
 
 
-def poolings(rows: list[Layer]) -> set[str]:
-    return {row.kind for row in rows if "pooling" in row.kind}
-
-
 def epsilons(rows: list[Layer]) -> list[float]:
     return [float(row.settings.get("epsilon", 1e-3)) for row in rows if row.kind == "batch_normalization"]
 

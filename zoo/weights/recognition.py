@@ -185,7 +185,8 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
     (path, layer), *rest = top.items()
     if rest or "kernel" not in layer or layer["kernel"].shape[:-1] not in ((width,), (1, 1, width)):
         return None, f"ends in another top than one layer on the means of {width} maps: {described or path}", []
-    others = sorted(model_config.poolings(rows) - {"global_average_pooling2d", "average_pooling2d"})
+    means = ("global_average_pooling2d", "average_pooling2d")
+    others = sorted({row.kind for row in rows if "pooling" in row.kind and row.kind not in means})
     others += model_config.head(rows)
     activation = model_config.output_activation(rows)
     kernel = layer["kernel"].reshape(width, -1)

@@ -157,8 +157,7 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
         if _is_custom(row):
             raise ZooError(
-                f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing",
-                OWN,
+                f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing", OWN
             )
 
 

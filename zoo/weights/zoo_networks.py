@@ -192,7 +192,8 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
     # Arguments added since the network was trained have the default that does not change it; a recipe may set
     # another.
     arguments = config_files.default_arguments(model) | network.arguments
-    fixed = {key: value for key, value in arguments.items() if not _is_of_training(key)}
+    of_training = ("l2", "bn_momentum")
+    fixed = {key: value for key, value in arguments.items() if key not in of_training and not key.endswith("dropout")}
     wrong = {key: value for key, value in given.items() if fixed.get(key, value) != value}
     if wrong:
         asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())
@@ -202,10 +203,6 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         )  # fmt: skip
     console.say(f"Starting from {network.source}: {network.card.about}")
     return network, fixed
-
-
-def _is_of_training(argument: str) -> bool:
-    return argument.endswith("dropout") or argument in ("l2", "bn_momentum")
 
 
 def as_dict(card: Card) -> dict[str, Any]:

@@ -368,3 +368,19 @@ def test_a_folder_that_cannot_be_used_is_told_before_a_size_is_asked_for(
         said = capsys.readouterr().err
         assert words in said
         assert "data.size" not in said
+
+
+def test_values_of_12_bits_and_later_pages_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, top in (("a", 4095), ("b", 2000)):
+        (tmp_path / "set" / name).mkdir(parents=True)
+        for number in range(3):
+            page = Image.fromarray(np.full((8, 8), top - number, np.uint16))
+            page.save(tmp_path / "set" / name / f"{number}.tif", save_all=True, append_images=[page] * (name == "b"))
+    prepare(tmp_path / "set")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "The images are nearly black: the largest value is 16 of 255" in said
+    assert "such as b/0.tif, only the first is used" in said
+    prepare(fill(tmp_path / "fruit"))
+    said = capsys.readouterr().err
+    assert "black" not in said
+    assert "only the first" not in said

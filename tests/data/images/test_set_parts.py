@@ -313,3 +313,27 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "1.png")
     with pytest.raises(ZooError, match=r"1.png is an image, not a folder"):
         folder_scan.scan(str(tmp_path / "1.png"))
+
+
+def test_a_folder_of_unlabeled_images_next_to_classes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ZooError, match="unlabeled contains images next to the class folders cat, dog"):
+        folder_scan.scan(str(lay(tmp_path, "cat/1.png", "dog/1.png", "unlabeled/1.png")))
+
+
+def test_domains_with_a_folder_between_them_and_their_classes_are_refused(tmp_path: Path) -> None:
+    names = [f"{domain}/images/{name}/1.png" for domain in ("amazon", "webcam") for name in ("bike", "mug")]
+    with pytest.raises(ZooError, match="amazon, webcam all contain the folders bike, mug"):
+        folder_scan.scan(str(lay(tmp_path, *names)))
+
+
+def test_labels_next_to_folders_of_persons_are_named_before_these(tmp_path: Path) -> None:
+    lay(tmp_path, "faces/7890/1.png", "faces/7891/1.png")
+    for name, words in (
+        ("classes.txt", ""),
+        ("fold_0_data.txt", "Read the labels with `data=image_table data.root="),
+    ):
+        (tmp_path / name).write_text("x")
+        with pytest.raises(ZooError, match="only one folder of images, 'faces'") as caught:
+            folder_scan.scan(str(tmp_path))
+        assert caught.value.remedy.startswith(words or "The class folders are further down")
+        assert caught.value.remedy.endswith(f"data.root={tmp_path / 'faces'}")

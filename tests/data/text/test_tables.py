@@ -96,6 +96,14 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
          "you mean data.text_column=sentence data.label_column=mark"),
         ("ham,one\nspam,two\n", {"label_column": "0"}, "columns are all numbers or all names"),
         ("ham,one\nspam,two\n", {"label_column": "0", "text_column": "2"}, "its 2 columns are counted from 0"),
+        ("".join(f"a text{', and' * (row % 3)} {row}@{'pn'[row % 2]}\n" for row in range(8)), {},
+         "it has no header, and you mean data.text_column=0 data.label_column=1"),
+        ("".join(f"{word} text {row}\t{row % 2}\n" for row in range(6) for word in ("good", "bad")), {},
+         "you mean data.text_column=0 data.label_column=1"),
+        ("".join(f"{word} text {row}\n" for row in range(6) for word in ("good", "bad")), {},
+         "If the first word of each line, such as 'good', is its label: data.text_column=1 data.label_column=0"),
+        ("".join(f"{row % 2},{row},Mon Apr 06 22:19 2009,fine {row}\n" for row in range(8)), {},
+         "you mean data.text_column=3 data.label_column=0"),
         ("one\ntwo\n", {}, "only one column"),
         ("one\ntwo\n", NUMBERED, "only one column"),
         ("", {}, "the file is empty"),
@@ -103,6 +111,7 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
         ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
         (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
+        (b"PK\x05\x06" + bytes(18), {}, "an empty zip archive"),
         (b"PAR1....", {}, "read_parquet"),
         ("<?xml version='1.0'?>\n<rows/>", {}, "is XML or HTML"),
         ("text,label\nfine,1\n", {"label_column": "text"}, "texts and labels are one column, 0"),
@@ -207,3 +216,19 @@ def test_parts_of_any_suffix_are_read_and_a_third_is_named(tmp_path: Path) -> No
 def test_numeric_labels_and_a_column_of_numbers_by_pandas(tmp_path: Path) -> None:
     texts = read(tmp_path / "a.csv", ",text,label\n0,fine,4\n1,dull,0\n2,good,4\n")
     assert (texts.class_names, texts.labels) == (["0", "4"], [1, 0, 1])
+
+
+def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
+    rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
+    (note,) = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
+    assert "column split is not used: give a folder with train.csv and test.csv" in note
+
+
+def test_the_part_may_be_within_the_name_of_a_table(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        (tmp_path / f"r8-{part}-all-terms.txt").write_text("acq\ta\nearn\tb\n" * 3)
+    texts = sources.source_of(LabelledData(name="text_table", root=str(tmp_path), **NUMBERED)).read()
+    assert (texts.parts or []).count("test") == 6
+    (tmp_path / "r8-test-all-terms.txt").rename(tmp_path / "train-test-split.txt")
+    with pytest.raises(ZooError, match="does not hold one train and one test table"):
+        sources.source_of(LabelledData(name="text_table", root=str(tmp_path), **NUMBERED))

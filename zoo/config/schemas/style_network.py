@@ -38,10 +38,6 @@ class StyleTrainer:
         ]
 
 
-def _loss_weights() -> LossWeights:
-    return LossWeights(style=10.0, content=1.0, total_variation=0.1)
-
-
 @dataclass
 class StyleNetworkConfig(Features, common.Seeded, Shareable, common.Settings):
     """Settings of ``train model=style_transfer/fast``."""
@@ -55,7 +51,7 @@ class StyleNetworkConfig(Features, common.Seeded, Shareable, common.Settings):
         256, "shorter side that the painting is scaled to, in pixels; larger gives larger strokes", at_least=32,
         at_most=2048)  # fmt: skip
     photos: str | None = setting(None, "folder of photos; null means two that scikit-learn includes", literal=True)
-    strength: LossWeights = field(default_factory=_loss_weights)
+    strength: LossWeights = field(default_factory=lambda: LossWeights(style=10.0, content=1.0, total_variation=0.1))
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
     output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 

@@ -127,6 +127,16 @@ def _opened(path: Path, how: Reading) -> "Image.Image":
         raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
+def has_frames(path: Path) -> bool:
+    """Return whether a decodable image has a second page or frame, other than a phone's preview."""
+    # Malformed bytes make decoders raise nearly any exception; a sound file without a second frame raises EOFError.
+    with contextlib.suppress(Exception), Timed(path, MOST_SECONDS) as file:
+        image = Image.open(file, formats=formats())
+        image.seek(1)
+        return image.format != "MPO"
+    return False
+
+
 class Timed(io.BufferedReader):
     """A file that takes at most some seconds of processor time to be read and decoded by one thread."""
 

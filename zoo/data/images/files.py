@@ -99,13 +99,11 @@ def _animation(path: Path) -> ImageMetadata | None:
             durations.append(int(image.info.get("duration") or _USUAL_FRAME_MS))
             transparent = transparent or _is_transparent(image)
         loop = image.info.get("loop")
-        plays = _gif_plays(loop) if image.format == "GIF" else int(loop or 0)
-        return ImageMetadata(durations=tuple(durations), plays=plays, transparent=path if transparent else None)
-
-
-def _gif_plays(loop: int | None) -> int:
-    """Convert GIF's count of repetitions after the first play (0: endless, None: no repetition)."""
-    return 1 if loop is None else loop + 1 if loop else 0
+        if image.format == "GIF":  # counts repetitions after the first play (0: endless, None: no repetition)
+            loop = 1 if loop is None else loop + 1 if loop else 0
+        return ImageMetadata(
+            durations=tuple(durations), plays=int(loop or 0), transparent=path if transparent else None
+        )
 
 
 def _loop_option(kind: str, plays: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from zoo.core import console, paths
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256
-from zoo.data.images import cache
+from zoo.data.images import cache, decode
 from zoo.data.images.folder_scan import FolderListing
 
 SHOWN = 10
 READERS = 8
+# Largest value of 12 bits in a file of 16 bits that is read as 8 bits, and the number of images that are inspected.
+_DARK, _SAMPLE = 16, 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +60,8 @@ def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: 
     skipped = listing.unreadable + [(listing.names[row], reason) for row, reason in sorted(cached.reasons.items())]
     _report(listing, skipped, strict)
     _check_classes(listing, cached.usable, skipped)
+    for remark in _losses(listing, cached):
+        console.warn(remark)
     # Only a table gives parts and groups that names do not contain.
     given = (listing.parts, listing.groups) if listing.table else ()
     columns = [listing.names, map(str, listing.labels), sums, *filter(None, given)]
@@ -154,10 +159,7 @@ def _checksums(listing: FolderListing) -> list[str]:
         except ZooError:  # the decoder will report it
             return ""
 
-    with (
-        ThreadPoolExecutor(READERS) as pool,
-        console.bar(f"Checking {len(stamps):,} images", len(stamps)) as bar,
-    ):
+    with ThreadPoolExecutor(READERS) as pool, console.bar(f"Checking {len(stamps):,} images", len(stamps)) as bar:
         sums = []
         for sha256 in pool.map(checksum, listing.names, stamps):
             sums.append(sha256)
@@ -196,6 +198,20 @@ def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool
         console.warn(f"Skipped {len(skipped):,} of {len(listing.names):,} images:\n{lines}")
     if listing.empty_classes:
         console.warn(f"Skipped (no images): {listed(map(repr, listing.empty_classes))}")
+
+
+def _losses(listing: FolderListing, cached: cache.Cached) -> Iterator[str]:
+    """Yield what decoding loses in a sample of images: brightness, and frames after the first."""
+    usable = np.flatnonzero(cached.usable)
+    some = usable[:: -(-len(usable) // _SAMPLE)]
+    if (top := int(cache.rows(cached.pictures, some).max())) <= _DARK:
+        yield (
+            f"The images are nearly black: the largest value is {top} of 255. Values of 10 or 12 bits in files of 16 "
+            "bits are read as 16 bits; save them as 8 bits"
+        )
+    names = [listing.names[row] for row in some[:5]]
+    if several := next((name for name in names if decode.has_frames(listing.root / name)), None):
+        yield f"Of files with several pages or frames, such as {several}, only the first is used"
 
 
 def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped: list[tuple[str, str]]) -> None:

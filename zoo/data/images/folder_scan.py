@@ -67,7 +67,7 @@ def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[st
 
     With ``refuse``, raise an error for ambiguous folders.
     """
-    inside = {name: set_parts.folders_of_images(path / name) for name in folders}
+    inside = {name: set_parts.folders_of_images(set_parts.without_wrapper(path / name)) for name in folders}
     parts = set_parts.find(path, folders, inside)
     if refuse and not parts:
         set_parts.refuse_ambiguous(path, folders, inside)
@@ -218,7 +218,9 @@ def _without_classes(
         inner = path  # parts of unsorted images
     if inner not in (None, path):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
-        return ZooError(f"{path} {message}{reasons}", f"The class folders are further down: data.root={inner}")
+        return ZooError(
+            f"{path} {message}{reasons}", f"{labels}The class folders are further down: data.root={inner}"
+        )
     remedy = labels + LAYOUT
     if loose and "\\" in loose:
         remedy = (

@@ -27,8 +27,12 @@ OF_SYSTEMS = (
 # Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
+# Names of files that list classes and not images.
+_NAMES = re.compile(r"(class|label)[_ ]?names?|class(es)?|names|wnids?|synsets?", re.IGNORECASE)
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
+# Names of folders of images without labels next to folders of classes.
+_LOOSE = re.compile("|".join([*(word for word in WORDS if WORDS[word] != "train"), "un(labell?ed|sorted|sup)"]), re.I)
 _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
 They are either parts of one data set, or classes."""
 
@@ -102,7 +106,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 f"{path} has the folders {other!r} and {name!r}, which differ in capitals or blanks only",
                 "Join them into one, or add data.layout=classes if they are two classes.",
             )
-    loose = [name for name in folders if WORDS.get(name.lower(), "train") != "train" and not inside[name]]
+    loose = [name for name in folders if _LOOSE.fullmatch(name) and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
         raise ZooError(
@@ -184,7 +188,7 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not PROSE.match(file.name)]
+    likely = [file for file in files if not PROSE.match(file.name) and not _NAMES.fullmatch(file.stem)]
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )

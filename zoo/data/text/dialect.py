@@ -23,6 +23,8 @@ _WORDS = {
     "space": "the first blank of a line",
 }  # fmt: skip
 _SAMPLE = 1 << 20
+# Signs that separate columns in some published sets, tried if no usual delimiter fits.
+_RARE = "@^~#\x01"
 # A delimiter gives at least this share of rows the same number of columns.
 _REGULAR = 0.5
 # Quotes are plain text only if this share of rows is regular without them, because quoted text may contain
@@ -135,7 +137,24 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
         rank = _rank(sample, delimiter, names, label)
         if rank:
             ranked[delimiter] = rank
+    others = [rank for delimiter, rank in ranked.items() if delimiter != "space"]
+    regular = any(named or share >= _NEARLY_ALL for named, _, share, _, _ in others)
+    if not regular and (rare := _rare(sample)):
+        return rare
+    if regular and not label.isdecimal():
+        ranked.pop("space", None)
     return max(ranked, key=lambda each: ranked[each]) if ranked else None
+
+
+def _rare(text: str) -> str:
+    """Return an unusual sign that separates labels at one end of every line, or an empty text."""
+    rows = [line for line in files.lines(text) if line.strip()]
+    for sign in _RARE:
+        cells = [line.split(sign) for line in rows]
+        kinds = min(len({each[place].strip() for each in cells}) for place in (0, -1))
+        if len(cells[0]) > 1 and len({len(each) for each in cells}) == 1 and 1 < kinds <= len(cells) / 2:
+            return sign
+    return ""
 
 
 def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool, bool, float, int, int] | None:

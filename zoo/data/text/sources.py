@@ -117,7 +117,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     if not root.is_dir():
         return [("", "", root)], []
     files = sorted(path for path in root.iterdir() if path.is_file())
-    named = [(part[0], path) for path in files if (part := set_parts.part_of(path.name.partition(".")[0]))]
+    named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {part for part, _ in exact} >= set(PARTS) else named
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
@@ -130,6 +130,13 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         )
     left = [path.name for part, path in named if part == "validation"]
     return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []
+
+
+def _part_of_table(stem: str) -> str:
+    """Return the part in the name of a table, also within it (r8-train-all-terms), or an empty text."""
+    whole, within = set_parts.part_of(stem), map(set_parts.part_of, re.split(r"[^A-Za-z]+", stem))
+    words = {part[0] for part in ([whole] if whole else within) if part}
+    return words.pop() if len(words) == 1 else ""
 
 
 def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path: Path) -> Iterable[Row]:

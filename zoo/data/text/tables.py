@@ -22,6 +22,8 @@ _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
+# Titles of columns with the part of a row, which only tables of images use.
+_PARTS = ("split", "subset", "part", "partition")
 # A setting, and the name or number of the column in it.
 Column = tuple[str, str]
 
@@ -57,7 +59,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     """
     text, encoding, chosen, shape = load(path, settings, [name for _, name in columns], settings.label_column)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
-    header, places = _places(path, settings.header, columns, some)
+    header, places = _places(path, settings.header, columns, some, chosen.delimiter)
     if header is None:
         titled = bool(title) and bool(some) and some[0][places[0]].strip() == title
         header = titled or (len(columns) > 1 and _names_no_class(chosen.records(text), places[-1]))
@@ -68,6 +70,9 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
+    titles = [cell.strip() for place, cell in enumerate(some[0]) if header and place not in places]
+    if parts := [title for title in titles if title.lower() in _PARTS]:
+        words += f"; column {parts[0]} is not used: give a folder with train.csv and test.csv to keep its parts"
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto", title], words, rows)
 
@@ -93,7 +98,7 @@ def load(
 
 
 def _places(
-    path: Path, header: bool | None, columns: list[Column], some: list[list[str]]
+    path: Path, header: bool | None, columns: list[Column], some: list[list[str]], delimiter: str
 ) -> tuple[bool | None, list[int]]:
     """Find the columns by name in the header, or by number; None if it is unknown whether there is a header."""
     names, first = [name for _, name in columns], [cell.strip() for cell in some[0]] if some else []
@@ -103,10 +108,10 @@ def _places(
         return True, [first.index(name) for name in names]
     if numbered and max(map(int, names)) < len(first):
         return header, [int(name) for name in names]
-    raise _lacking(path, columns, some, first)
+    raise _lacking(path, columns, some, first, delimiter)
 
 
-def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str]) -> ZooError:
+def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str], delimiter: str) -> ZooError:
     lacking = [
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
@@ -119,6 +124,13 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         return ZooError(
             f"{path} has only one column with each of the supported delimiters",
             "Texts and labels need two columns. Set data.delimiter=comma, tab, semicolon, pipe or space.",
+        )
+    if delimiter == "space" and not any(name.isdecimal() for _, name in columns):
+        given = " ".join(f"{key}={place}" for (key, _), place in zip(columns, (1, 0), strict=True))
+        return ZooError(
+            f"{path} has only one column with each of the supported delimiters except the blank",
+            f"If the first word of each line, such as {first[0][:40]!r}, is its label: {given}. If not, add a column "
+            "with the label of each text.",
         )
     shown = listed(repr(each[:40]) for each in first)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
@@ -134,7 +146,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     if not body or len(columns) < 2:
         return ""
     values = [Counter(column) for column in zip(*body, strict=True)]
-    text = max(range(len(values)), key=lambda place: sum(len(cells[place]) for cells in body))
+    text = max(range(len(values)), key=lambda place: len(values[place]) * sum(len(cells[place]) for cells in body))
     few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
     if not few:
         return ""

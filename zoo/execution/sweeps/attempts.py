@@ -9,7 +9,6 @@ from zoo.core import paths
 from zoo.execution.launchers import Command
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.protocol.variables import WATCH_HOST
-from zoo.runs import lock
 
 # The settings that determine the environment of a run.
 DECIDES = ("backend", "stack", "reference", "backend.python")
@@ -30,11 +29,6 @@ def settings(sweep: Sweep, element: Element) -> list[str]:
         taken = [int(suffix) for suffix in suffixes if suffix.isdecimal()] + [1] * (sweep.folder / name).exists()
         where = [f"output.name={f'{name}_{max(taken) + 1}' if taken else name}"]
     return [*element.words, f"output.root={sweep.folder}", *where]
-
-
-def is_written(sweep: Sweep, element: Element) -> bool:
-    """Return True if a process, such as one of an earlier sweep, is writing into a run folder of an element."""
-    return any(lock.is_held(folder) for folder in sweep.attempts(element))
 
 
 def preparations(verb: str, elements: list[Element]) -> list[list[str]]:

@@ -14,6 +14,7 @@ from zoo.core.errors import ZooError
 from zoo.execution.launchers import Executor, Job, ssh
 from zoo.execution.sweeps import attempts
 from zoo.execution.sweeps.record import Element, Sweep
+from zoo.runs import lock
 
 POLL_S = 0.25
 STOP_S = 90.0
@@ -81,7 +82,8 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
         if executor.jobs is not None and len(progress.running) >= executor.jobs:
             return
         element = progress.waiting.popleft()
-        if attempts.is_written(sweep, element):  # by an earlier sweep's process, which ends soon
+        # A process of an earlier sweep may write, and ends soon.
+        if any(lock.is_held(folder) for folder in sweep.attempts(element)):
             progress.waiting.append(element)
             continue
         if sweep.is_complete(element):
@@ -105,18 +107,15 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
         if sweep.is_complete(elements[name]):
             continue
         progress.failures[name] += 1
-        again = progress.failures[name] <= retries and _may_differ(sweep, elements[name], status)
+        # Another attempt cannot help if the settings were rejected before the run began.
+        may_differ = status != 1 or bool(sweep.attempts(elements[name]))
+        again = progress.failures[name] <= retries and may_differ
         words = ending(sweep, elements[name], status)
         if isinstance(job, ssh.SshJob) and status == ssh.UNREACHABLE:
             words = f"{progress.places[name]} cannot be reached: {last_words(sweep.log(name)).splitlines()[-1]}"
         console.warn(f"{name}: {words}" + ("; it is tried again" if again else ""))
         if again:
             progress.waiting.append(elements[name])
-
-
-def _may_differ(sweep: Sweep, element: Element, status: int) -> bool:
-    """Return False if another attempt cannot help, because the settings were rejected before the run began."""
-    return status != 1 or bool(sweep.attempts(element))
 
 
 def ending(sweep: Sweep, element: Element, status: int) -> str:

@@ -218,10 +218,7 @@ def initial_deviations(model):
     """
     deviations = {}
     for layer in model.layers:
-        for weight, attribute in (
-            ("kernel", "kernel_initializer"),
-            ("depthwise_kernel", "depthwise_initializer"),
-        ):
+        for weight, attribute in (("kernel", "kernel_initializer"), ("depthwise_kernel", "depthwise_initializer")):
             if _is_glorot_uniform(getattr(layer, attribute, None)):
                 deviations[layer.name + "/" + weight] = None
         for weight, deviation in getattr(layer, "initial_deviations", {}).items():

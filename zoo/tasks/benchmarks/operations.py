@@ -55,16 +55,13 @@ def sentences(rows: list[Row]) -> Iterator[str]:
     if not any(row["device_kind"] == "gpu" for row in rows):
         yield "No accelerator took part; the processor alone was timed, with and without the framework."
     timed = [row for row in rows if row.get("median_ms")]
-    wrong = [_off(row) for row in timed if not row["correct"]]
+    off = "{operation} {size:,} on {device} (off by {percent:.2g} %)"
+    wrong = [off.format(**row, percent=100 * row["largest_error"]) for row in timed if not row["correct"]]
     if wrong:
         yield f"WRONG, by more than a thousandth of what numpy gets in float64: {', '.join(wrong)}"
     else:
         yield f"All {len(timed)} results are right."
     yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in rows if _told(row))
-
-
-def _off(row: Row) -> str:
-    return f"{row['operation']} {row['size']:,} on {row['device']} (off by {100 * row['largest_error']:.2g} %)"
 
 
 def _told(row: Row) -> bool:

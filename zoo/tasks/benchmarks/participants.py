@@ -50,10 +50,7 @@ def choices(context: RunContext[Settings], others: Iterable[str]) -> list[select
     selections = [context.choice]
     if context.choice.device_kind == "gpu":
         selections.append(on_processor(context, context.choice.stack.name))
-    return only_once([*selections, *(on_processor(context, name) for name in others)])
-
-
-def only_once(selections: Iterable[selection.Selection]) -> list[selection.Selection]:
+    selections += (on_processor(context, name) for name in others)
     return list({(choice.stack.name, choice.device_kind): choice for choice in selections}.values())
 
 

@@ -37,12 +37,7 @@ def _name(material: TrainingSet, part: str, item: int) -> str:
 
 
 def _show(
-    path: Path,
-    title: str,
-    material: TrainingSet,
-    part: str,
-    predictions: "Arrays",
-    shown: "NDArray[np.int64]",
+    path: Path, title: str, material: TrainingSet, part: str, predictions: "Arrays", shown: "NDArray[np.int64]"
 ) -> None:
     names = material.class_names
     stored = material.files["x_test" if part == "test" else "x_train"]

@@ -84,7 +84,8 @@ def _resolve_size(context: RunContext[TrainConfig]) -> None:
 def _choose_recipe(context: RunContext[TrainConfig], items: int) -> None:
     if not _is_without_recipe(context.settings) or context.overrides.is_given("recipes"):
         return
-    recipe = config_files.recipe_for(items)
+    size = "small" if items < 2_000 else "medium" if items < 20_000 else "large"
+    recipe = f"{config_files.ANY}/{size}"
     context.overlay("recipe", {"recipes": recipe})
     console.say(f"Recipe {recipe}, for {items:,} training images; your settings override it")
 

@@ -1,7 +1,6 @@
 """Train a text classifier."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import Overrides
@@ -43,7 +42,7 @@ def train(overrides: Overrides) -> Run:
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
         request.pieces = texts.tokenizer.token_bytes()
         files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
-        _save_split(split, parts)
+        np.savez(split, **dict[str, Any](parts))
         request.data = TextData(**files, split=str(split))
         return request
 
@@ -108,10 +107,6 @@ def _tell_of_pairs(model: Arguments) -> None:
             f"model.pair_buckets={buckets} can be divided by 3 or 5, by which their numbers are computed: many pairs "
             "share one bucket. 1048576 serves"
         )
-
-
-def _save_split(path: Path, parts: dict[str, Any]) -> None:
-    np.savez(path, **parts)
 
 
 TRAIN = Command(

@@ -6,10 +6,7 @@ from zoo.protocol.events import DeviceProof
 from zoo.worker import memory
 from zoo.worker.errors import UserError
 
-CAPABILITIES = {
-    "modes": ("eager", "compiled"),
-    "variables": ("MLX_DISABLE_COMPILE",),
-}
+CAPABILITIES = {"modes": ("eager", "compiled"), "variables": ("MLX_DISABLE_COMPILE",)}
 
 
 def start(device):
