@@ -71,7 +71,7 @@ def place(choice: Selection) -> Place:
 
 
 def steps_of(place: Place, mode: str) -> list[Step]:
-    """Return the steps of a place, in order; a stack that cannot train has fewer."""
+    """Return the steps for a backend and stack, in order; a stack that cannot train has fewer."""
     begin = [
         Step("environment", "builds the environment of the stack from its lock", 5, steps.environment, True, False),
         Step("device", "proves the device, probes operations, times a product", 8, steps.device, needed=True),

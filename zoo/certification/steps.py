@@ -11,7 +11,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.tasks import search_settings, tune, validate
 
 FIRST_EPOCHS = Path(__file__).with_name("first_epoch.json")
-# Limit of a training on slow hardware: all steps of a machine should end within an hour.
+# Time limit of a training run on slow hardware, so that all steps of a machine end within an hour.
 LONGEST_MINUTES = 1.5
 
 

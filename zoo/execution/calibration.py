@@ -1,6 +1,6 @@
 """Select the fastest point in a recipe's range by a few timed steps, before the first training step.
 
-The steps are taken by a separate process. So the training is the one that the same settings on the command line give.
+A separate process takes the steps, so training gives the same result as these settings on the command line.
 If the system kills the process for its memory, that point is not chosen and the run continues.
 """
 
@@ -44,7 +44,7 @@ def settle(
 
     Args:
         context: of a run that has not started; a resumed one keeps its point.
-        request_of: returns the request of the training, for the folder of a context.
+        request_of: returns the training request for the folder of a context.
         fixed_steps: a larger batch would not lead to fewer steps, so only the precision is chosen.
     """
     settings, wanted = context.settings, context.settings.trainer.calibrate

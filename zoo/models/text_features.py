@@ -20,7 +20,7 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
     Args:
         tokens: (n, length) int32, an array or a tensor.
         keep: (n, length): 1 where a token counts, 0 where it is padding.
-        stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for pairs of tokens only.
+        stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for only pairs of tokens.
         count: number of buckets.
         modulo: computes remainders of such tensors.
 
@@ -58,7 +58,7 @@ def features(rows, stems, vocabulary, count):
 
     Args:
         rows: (n, length) int32 tokens, 0 for padding.
-        stems: (vocabulary,) int32 number of each token's stem; None for pairs of tokens only.
+        stems: (vocabulary,) int32 number of each token's stem; None for only pairs of tokens.
         count: number of buckets.
 
     Returns:

@@ -6,7 +6,7 @@ from zoo.protocol.part import Json, Part, ProtocolError
 
 # Types of the worker's errors, the values of the field ``type`` of an ``error`` event.
 USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
-# One of the processes of a training is gone, or hangs.
+# One of the processes of a training run has ended or hangs.
 GROUP_BROKEN = "GroupError"
 # Errors with a message for the user, which is shown without the end of the log.
 ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, GROUP_BROKEN, "FloatingPointError")
@@ -117,7 +117,7 @@ class EpochEvent(Event):
         epochs: number of the last one.
         best: its weights are the best so far.
         steps: its number of optimizer steps.
-        all_steps: the number that it would have had, if the training was stopped within it.
+        all_steps: the number that it would have had, if training was stopped within it.
     """
 
     epoch: int

@@ -501,7 +501,7 @@ class Request(Part):
         resume: continue from the newest checkpoint in the run folder.
         weights: path of ``weights.npz``.
         pieces: the text of each token, as bytes written as one character each.
-        freeze: for trainings of an image classifier with ``fine_tune``.
+        freeze: to train an image classifier with ``fine_tune``.
     """
 
     protocol: int = PROTOCOL

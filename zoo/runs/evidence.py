@@ -1,6 +1,6 @@
 """Read and write the evidence that recipes work: ``recipes/MODEL/BACKEND.validated.json``, and published figures.
 
-A file is a list of rows. Each is one training, with one of three grades that are never mixed:
+A file is a list of rows. Each is one training run, with one of three grades that are never mixed:
 
 - ``measured``: the zoo ran it on that platform and device;
 - ``stand-in``: the zoo ran it on a build that stands in for the GPU build of the same Keras generation;
@@ -56,7 +56,7 @@ class EvidenceRow:
         machine: in one line.
         hardware: from :func:`zoo.environments.machine.hardware`; for own rows.
         metric: name of ``value``, such as ``test_accuracy``.
-        expected: promise of the recipe; null if none applies to such a training.
+        expected: promise of the recipe; null if none applies to such a run.
         direction: whether ``value`` must be ``at_least`` (default) or ``at_most`` the expected one.
         seconds: by phase.
         commit: of the zoo, with ``-dirty`` for changed files, or its version.

@@ -17,7 +17,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
 
     Returns:
         Fields of ``run.json``: ``expected`` has each bound with its verdict; ``expected_not_applicable`` the bounds
-        and why there is no verdict. Empty without a promise, or if the training did not finish.
+        and why there is no verdict. Empty without a promise, or if the run did not finish.
     """
     if not any(settings.expect.values()) or record.exit != "completed":
         return {}
@@ -56,8 +56,8 @@ def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple
     """Return name, value and the recipe's value of each setting that affects the results and differs.
 
     Args:
-        config: all settings of a training.
-        groups: chosen for the recipe as in the training.
+        config: all settings of a training run.
+        groups: selected for the recipe as in the training run.
     """
     chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
     composed = compose.compose(command, Overrides.of(chosen))

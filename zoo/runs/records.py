@@ -49,13 +49,13 @@ class RunRecord:
         other: fields of another version of this program, kept unchanged.
         device: the device and the proof that it computed, from the worker.
         probes: rows of the numeric probes; ``probes_from`` is the date of cached ones.
-        stopped: the limit that ended the training early.
+        stopped: the limit that stopped the run early.
         adjusted: settings changed during the run, such as the batch size.
         attempts: failed workers that were replaced.
         interruptions: earlier exits of a resumed run.
         data: name, sizes and checksum of the data.
-        calibration: points that were timed before the training, and the settings taken.
-        weights: that the training started from, or that predicted.
+        calibration: points that were timed before training, and the selected settings.
+        weights: the weights that training started from, or that predicted.
         expected: bounds that the recipe promises, with verdicts.
         side_files: further files of a style transfer.
         places: participants of a benchmark.

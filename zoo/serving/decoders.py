@@ -89,7 +89,7 @@ class _Process:
         """Send a request; return the answer.
 
         Raises:
-            OSError: the process ended before it received the whole question.
+            OSError: the process ended before it received the whole request.
             EOFError: the process ended while answering.
         """
         self._running = self._running or await _started(self._path)

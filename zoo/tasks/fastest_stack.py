@@ -9,7 +9,7 @@ from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 
 STACK = "torch"
-# Platforms where trainings were timed on several stacks; elsewhere the order of the backend's stacks applies.
+# Platforms where training was timed on several stacks; elsewhere the order of the backend's stacks applies.
 MEASURED = ("linux-x86_64",)
 
 

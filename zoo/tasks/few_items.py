@@ -62,7 +62,7 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     """Return the settings that follow from the number of items; none if the recipe fits.
 
     Args:
-        settings: settings of the training.
+        settings: the training settings.
         recipe: the settings of its recipe alone.
         own: keys that the user set.
         sizes: number of items by part.

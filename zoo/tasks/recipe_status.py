@@ -15,7 +15,7 @@ from zoo.environments import machine as machines
 from zoo.runs import evidence
 from zoo.tasks import discovery
 
-# From best to worst; the last two are grades without a training.
+# From best to worst; the last two are grades without a training run.
 RESOLVED = "resolved"
 GRADES = (*stacks.GRADES, stacks.LINKED, RESOLVED)
 # Packages whose version is shown, the framework first.
@@ -30,9 +30,9 @@ class Status:
     Attributes:
         grade: one of :data:`GRADES`; empty if no stack can run it.
         versions: of that stack, by package.
-        date: date of the training; without one, the date of the lock.
+        date: date of the training run; without a run, the date of the lock.
         result: the metric, and whether the target was reached.
-        stale: number of trainings that no longer count.
+        stale: number of training runs that no longer count.
     """
 
     model: str
@@ -103,7 +103,7 @@ def _lock(stack: stacks.Stack, platform: str) -> str:
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:
     """Return the recorded runs of a recipe, including runs on CPU builds that stand in for its stacks.
 
-    ``own`` includes trainings that only this user has.
+    ``own`` includes training runs that only this user has.
     """
     files = (evidence.file, evidence.own_file)[: 1 + own]
     rows = [row for file in files for row in evidence.read_file(file(model, backend.name))]
@@ -169,7 +169,7 @@ def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
     """Yield the training runs for all recipes that this machine can run and has not validated yet.
 
     Args:
-        given: settings of each training; ``model``, ``backend`` and ``stack`` restrict the selection. ``data.root``
+        given: settings of each run; ``model``, ``backend`` and ``stack`` restrict the selection. ``data.root``
             has a folder named as each data set, or files with the promised checksums anywhere below it.
         machine: this machine.
     """

@@ -68,7 +68,7 @@ def named(overrides: Overrides) -> Path | None:
 def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
     """Open a sweep to complete it.
 
-    Paths outside of ``folder`` must be given again in the overrides, since its record may come from a stranger.
+    Paths outside ``folder`` must be given again in the overrides, because its record may come from a third party.
     """
     sweep = record.load(folder)
     if sweep.verb != verb:

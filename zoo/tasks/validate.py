@@ -23,8 +23,8 @@ class Verdict:
     """The result of a validation.
 
     Attributes:
-        recipe: model and backend; empty if the training itself failed.
-        row: the evidence; None if the training itself failed.
+        recipe: model and backend; empty if training itself failed.
+        row: the evidence; None if training itself failed.
         problems: why it does not count, one sentence each; empty if it does.
         remarks: further facts.
         folder: the run folder, if any.

@@ -53,7 +53,7 @@ class Card:
         about: what it predicts, or creates.
         parameters: their number.
         precision: of the stored numbers, ``float16`` or ``float32``.
-        in_training: the metric at the end of the training, before storing in ``precision``.
+        in_training: the metric at the end of training, before storing in ``precision``.
         default: whether ``weights=zoo`` selects this one of several for a model.
         recipe: the training command.
         commit: of the zoo that trained it.
@@ -182,7 +182,7 @@ def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:
-    """Return the network to start a training from, and its arguments, without dropout and the like.
+    """Return the network to start training from, and its arguments, without dropout and similar ones.
 
     Args:
         source: value of ``weights=``.

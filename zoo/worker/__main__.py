@@ -39,7 +39,7 @@ class Stop:
 def _watch_host(pipe, stop):
     """Stop when the host closes the other end of a pipe, which happens however the host ends.
 
-    A training then has some seconds to write a checkpoint; after that this process is ended.
+    Training then has some seconds to write a checkpoint; after that, this process is killed.
     """
     os.read(pipe, 1)
     stop.asked = True

@@ -25,7 +25,7 @@ def take_stdout():
 class Emitter:
     """Writes events to a stream; if the host is gone, BrokenPipeError ends the worker.
 
-    ``errors_only``: of the processes of one training, only the first reports progress.
+    ``errors_only``: of the processes of one training run, only the first reports progress.
     """
 
     def __init__(self, stream, errors_only=False):

@@ -1,4 +1,4 @@
-"""Write TensorBoard event files of a training with the stack's own writer."""
+"""Write TensorBoard event files of a training run with the stack's own writer."""
 
 import math
 import os

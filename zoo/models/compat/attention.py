@@ -70,7 +70,7 @@ def _by_products(q, k, v, bias, drop=None):
 def _some_at_a_time(q, k, v, bias):
     """Compute attention by products for a few texts at a time, so that the memory for all token pairs is reused.
 
-    It saves a tenth of the time of a training on film reviews, with up to 1,024 tokens in batches of 64.
+    This saves a tenth of the training time on film reviews, with up to 1,024 tokens in batches of 64.
     """
     texts = max(1, PAIRS_TOGETHER // max(1, q.shape[1] * q.shape[2] * k.shape[2]))
     parts = [each.split(texts) for each in (q, k, v)]

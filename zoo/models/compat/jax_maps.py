@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from zoo.models.compat.version import network_operations
 
-# Largest kernel, in places; larger ones than 5x5 were not measured.
+# Largest kernel, in positions; kernels larger than 5x5 were not measured.
 MOST = 25
 
 

@@ -99,7 +99,7 @@ def reflected(x, edge):
 
 
 def channel_products(a, b):
-    """Multiply (batch, places, m) with (batch, places, n), summed over places: (batch, m, n)."""
+    """Multiply (batch, positions, m) with (batch, positions, n), summed over positions: (batch, m, n)."""
     return ops.matmul(ops.transpose(a, (0, 2, 1)), b)
 
 

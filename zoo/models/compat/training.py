@@ -11,7 +11,7 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, jit_argumen
 
 # Model -> its training steps, see `_train_on_batch`.
 _traced_steps = weakref.WeakKeyDictionary()
-# The group that distributes the batches of this training among processes, if any.
+# The group that distributes the batches of this training run among processes, if any.
 _sharing = {"group": None}
 
 

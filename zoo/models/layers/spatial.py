@@ -9,7 +9,7 @@ from zoo.models import compat
 from zoo.models.compat import tensors
 
 layers = compat.keras.layers
-# Number of places whose Gram matrix is computed in float32 at a time. On the GPUs of M1 and M2, sums of 32,767 or
+# Number of positions whose Gram matrix is computed in float32 at a time. On the GPUs of M1 and M2, sums of 32,767 or
 # more products may read past their operands (https://github.com/pytorch/pytorch/issues/195163).
 CHUNK = 1 << 14
 
@@ -63,5 +63,5 @@ else:
         return sum(torch.mm(one.t().float(), other.float()) for one, other in chunks)
 
     def channel_products(a, b):
-        """Multiply (batch, places, m) with (batch, places, n), summed over places: (batch, m, n) float32."""
+        """Multiply (batch, positions, m) with (batch, positions, n), summed over positions: (batch, m, n) float32."""
         return _ChannelProducts.apply(a, b) if a.device.type != "meta" else tensors.channel_products(a, b)

@@ -9,10 +9,10 @@ def gram_matrix(compat, x, name=None, mask=None):
     """Compute Gram matrices: the correlation of each pair of channels of a feature map, over all positions.
 
     Args:
-        mask: (1, height, width, 1) tensor of weights that sum to one; None weights all places equally.
+        mask: (1, height, width, 1) tensor of weights that sum to one; None weights all positions equally.
 
     Returns:
-        (batch, channels, channels): the mean over the places, so that images of any size compare.
+        (batch, channels, channels): the mean over all positions, so that images of any size can be compared.
     """
     from zoo.models.compat.tensors import reshape
     from zoo.models.layers.spatial import channel_products
@@ -78,7 +78,7 @@ def tone_distance(compat, a, b, block=8, name=None):
         block: edge in pixels of the squares whose mean brightness is compared.
 
     Returns:
-        (batch, 1): 0 if the same places are light, 2 for unrelated images, 4 if light and dark are swapped.
+        (batch, 1): 0 if the same areas are light, 2 for unrelated images, 4 if light and dark are swapped.
     """
     from zoo.models.compat.tensors import mean, reshape, sqrt, square
 

@@ -98,7 +98,7 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
         return None
     target = user_path(settings.save)
     record = records.read(folder)
-    # A record may come from a stranger: it must name a file next to the one in the settings, or none.
+    # A record may come from a third party: it must name a file next to the one in the settings, or none.
     path = target.with_name(Path(str(record.get("saved", ""))).name or target.name)
     unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
     return path if unchanged else None

@@ -34,7 +34,7 @@ from zoo.weights.formats import Weights
 
 MODEL = "style_transfer/fast"
 ASSETS = paths.ROOT / "assets"
-# The initial weights, in the run folder during the training.
+# The initial weights, in the run folder during training.
 START = "start.npz"
 # A painting longer than this many times its width shows little of a style.
 MOST_LENGTH = 20

@@ -12,7 +12,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.weights import pretrained
 
-# How its texts were tokenized; a training that starts from a network uses the same settings.
+# How its texts were tokenized; training that starts from a network uses the same settings.
 CUTTING = ("tokenizer", "vocabulary", "lowercase")
 
 

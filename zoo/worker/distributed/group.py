@@ -83,7 +83,7 @@ class Group:
                 "process %d on %s cannot reach the first process (at %s): %s"
                 % (self.rank, self.hosts[self.rank], first, describe(error))
             ) from error
-        # The coordination services handle SIGTERM, which should stop the training.
+        # The coordination services handle SIGTERM, which should stop training.
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
         self.agree(None)
         if self.rank == 0:

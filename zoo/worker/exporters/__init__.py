@@ -18,7 +18,7 @@ import pkgutil
 
 from zoo.worker.errors import UserError
 
-# The formats that every training saves.
+# The formats that every training run saves.
 ALWAYS = ("npz", "native")
 
 

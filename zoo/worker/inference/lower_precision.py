@@ -2,7 +2,7 @@
 
 import time
 
-# Number of images computed in both precisions, and share of them whose likeliest class may change.
+# Number of images computed in both precisions, and the share whose most likely class may change.
 SAMPLE = 600
 MOST_CHANGED = 1 / 200
 
@@ -31,7 +31,7 @@ class Fixed:
 class Comparison:
     """Answers the first images in float32 and in a lower precision, and the rest in the better one.
 
-    The lower one is chosen if it is faster and gave less than MOST_CHANGED of SAMPLE images another likeliest class.
+    The lower one is selected if it is faster and changed the class of less than MOST_CHANGED of SAMPLE images.
     The comparison ends as soon as there are too many. The answers for the compared images are float32's.
 
     Args:

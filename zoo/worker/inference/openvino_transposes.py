@@ -8,7 +8,7 @@ inverse and both vanish. Only the order in memory changes, no number does.
 
 import numpy as np
 
-# Operations that compute each element from the elements at the same place.
+# Operations that compute each element from the elements at the same position.
 ELEMENTWISE = frozenset((
     "Abs", "Add", "Clamp", "Convert", "Divide", "Elu", "Exp", "Gelu", "HSigmoid", "HSwish", "Log", "Maximum",
     "Minimum", "Mish", "Multiply", "Negative", "Power", "Relu", "Sigmoid", "SoftPlus", "Sqrt", "SquaredDifference",

@@ -22,8 +22,8 @@ def sample(logits, temperature, top_k, random, top_p=None):
 
     Args:
         logits: (vocabulary,).
-        temperature: divisor of the logits; 0 takes the likeliest.
-        top_k: number of likeliest tokens to draw from; None means all. Padding and the unknown are never drawn.
+        temperature: divisor of the logits; 0 takes the most likely token.
+        top_k: number of most likely tokens to draw from; None means all. Padding and unknown tokens are never drawn.
         random: NumPy's RandomState.
         top_p: draw from the likeliest tokens that make up this share of the probability, at least one (nucleus
             sampling, Holtzman et al. 2020); None means all. It applies after the temperature and ``top_k``.

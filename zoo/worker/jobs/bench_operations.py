@@ -16,7 +16,7 @@ from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import UserError, describe
 
 PICTURES, CHANNELS = 8, 32
-# A place needs memory for both arrays, the frameworks' copies and the result.
+# A device needs memory for both arrays, the frameworks' copies and the result.
 COPIES = 4
 # Relative to NumPy in float64. Float32 summed in blocks stays below, even for a hundred million numbers; summed one
 # by one it does not: measured with TensorFlow 2.21 on a CPU, 0.0034 at ten million and 0.16 at a hundred million.
@@ -54,7 +54,7 @@ def _places(framework):
 def _measured(what, size, known, settings, stop):
     """Return the rows of one operation of one size, device by device.
 
-    The places do not alternate: the idle threads of one library continue to spin and would slow the next one's call.
+    The devices do not alternate: idle threads of one library continue to spin and would slow the next one's call.
     """
     known = [place for place in known if _KERNELS[what] in place[2].OPERATIONS]
     try:
@@ -79,7 +79,7 @@ def _timed(row, arrays, module, settings, stop):
             row["gflop_per_s"] = flops(what, size) / row["median_ms"] / 1e6
             row["largest_error"] = _error(what, arrays, result())
             row["correct"] = row["largest_error"] <= TOLERANCE
-    except Exception as error:  # the error of a place becomes its row, and the rest continue
+    except Exception as error:  # the error of a device becomes its row, and the rest continue
         row["error"] = describe(error)
     return row
 

@@ -23,7 +23,7 @@ TOKENS_AT_ONCE = 8192
 def run(request, events, stop, phases):
     """Train, and keep the weights that predicted the validation part best.
 
-    Uses the request's ``train`` and ``data`` parts. A stop ends the training after the current step, with its result.
+    Uses the request's ``train`` and ``data`` parts. A stop ends training after the current step, with its result.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
@@ -46,7 +46,7 @@ class WindowBatches:
         parts: ``train``, more tokens than a window has, and ``validation``.
         length: tokens of a window.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
-        group: the processes that share the batches; this one reads its own windows only.
+        group: the processes that share the batches; this process reads only its own windows.
     """
 
     def __init__(self, parts, length, vocabulary, settings, group=None):

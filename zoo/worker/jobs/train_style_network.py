@@ -134,7 +134,7 @@ class _Training:
                 values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
                 self._due = self._group.after_step(self._is_time())
-            if self._group.rank == 0:  # all have read it: no process ends a step before all have begun it
+            if self._group.rank == 0:  # all have read it, because no process ends a step before all have started it
                 os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
             is_last = step == settings.steps or stop.asked

@@ -23,7 +23,7 @@ def run(request, events, stop, phases):
     """Train, keep the best weights, and evaluate them once on the test texts.
 
     Uses the request's ``train`` and ``data`` parts, and ``pieces``: the text of each token, as bytes written as one
-    character each. A stop ends the training after the current step and keeps the result.
+    character each. A stop ends training after the current step and keeps the result.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)

@@ -186,7 +186,7 @@ def _wide(array):
 
 
 def _shifted(x, kernel, equation):
-    """Compute a 3x3 convolution with zero padding: one product for each place in the kernel."""
+    """Compute a 3x3 convolution with zero padding: one product for each position in the kernel."""
     rows, columns = x.shape[1:3]
     padded = np.pad(_wide(x), ((0, 0), (1, 1), (1, 1), (0, 0)), "constant")
     places = [(i, j) for i in range(3) for j in range(3)]

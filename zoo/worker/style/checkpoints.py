@@ -37,7 +37,7 @@ class StyleCheckpoints:
     def resumed(self):
         """Return (image, index of the size, steps taken at it) of the newest valid checkpoint, or None.
 
-        Raise UserError for other content, which may come from another run or from a stranger.
+        Raise UserError for other content, which may come from a different run or from a third party.
         """
         checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
         if checkpoint is None:

@@ -147,7 +147,7 @@ def _inverse(aim):
 
 
 def _shrunk(mask, maps):
-    """Return a mask as weights that sum to one over the places of a feature map."""
+    """Return a mask as weights that sum to one over the positions of a feature map."""
     _, rows, columns, _ = compat.static_shape(maps)
     small = resize(mask[:, :, None], rows, columns)
     return (small / max(1e-12, float(small.sum())))[None].astype(np.float32)

@@ -108,7 +108,7 @@ class Calibration:
         compat.keras.backend.clear_session()
         gc.collect()
         self._cost = time.monotonic() - began
-        self._rates[size, train.precision] = rate  # the job replaces "auto" by what it computes in
+        self._rates[size, train.precision] = rate  # the job replaces "auto" with the precision that it uses
         self._events.emit(
             "point", batch_size=size, precision=train.precision, seconds=self._cost, problem=problem,
             items_per_s=rate or None,

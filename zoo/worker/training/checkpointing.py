@@ -69,7 +69,7 @@ class Checkpointer:
     def enter(self, state):
         """Restore the model and the state from the checkpoint, if there is one for this stage.
 
-        The stage may train another model than the checkpointer's that shares its layers, with its own optimizer.
+        The stage may train a different model that shares the checkpointer's layers, with its own optimizer.
         """
         self._saved = time.monotonic()
         if self._loaded is not None:

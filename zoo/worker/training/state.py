@@ -15,7 +15,7 @@ SAVED = (
 
 
 class ProgressiveFreezing:
-    """Freezes some layers before the end of the training (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
+    """Freezes some layers before the end of training (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
 
     Attributes:
         share: share of all steps after which the layers are frozen.
