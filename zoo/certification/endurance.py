@@ -16,7 +16,7 @@ from zoo.tasks import registry
 
 # Starts, as a separate process, the training run that will be killed.
 ZOO = [sys.executable, "-m", "zoo"]
-# Epochs of the run that is killed in its third epoch, so many that even a fast device is not finished by then.
+# Epochs of the run that is killed in its third epoch; enough that even a fast device is not finished by then.
 KILLED_EPOCHS = 61
 # A worker whose memory grows by more than this from the third epoch to the last leaks; frameworks' own later
 # allocations are smaller.

@@ -1,7 +1,7 @@
 """Select the fastest point in a recipe's range by a few timed steps, before the first training step.
 
 A separate process takes the steps, so training gives the same result as these settings on the command line.
-If the system kills the process for its memory, that point is not chosen and the run continues.
+If the system kills the process for its memory use, that point is not selected and the run continues.
 """
 
 import dataclasses

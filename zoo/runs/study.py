@@ -131,7 +131,7 @@ class Study:
     def importances(self) -> dict[str, float]:
         """Return how much of the trials' distance from the target at the first rung each setting explains.
 
-        Unlike seconds, the distance is known for nearly every trial, also for pruned ones. The method is fANOVA
+        Unlike seconds, the distance is known for nearly every trial, including pruned ones. The method is fANOVA
         (Hutter et al. 2014). Empty with fewer than eight such trials, or without differences.
         """
         rows = [each for each in self._study.get_trials(deepcopy=False) if FIRST_RUNG in each.intermediate_values]

@@ -5,7 +5,7 @@ and passes more. The learning rates follow the batch size (Malladi et al. 2022, 
 
 The moving averages of batch normalization start at a mean of 0 and a variance of 1. Keras's momentum of 0.99 or 0.999
 needs thousands of steps to forget these. With fewer, each layer of a deep network shrinks its output, and all images
-get the same prediction, however well the network learned.
+get the same prediction, no matter how well the network learned.
 """
 
 import dataclasses

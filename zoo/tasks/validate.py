@@ -95,7 +95,7 @@ def as_dict(verdict: Verdict) -> Json:
 def row_of(record: Json) -> evidence.Row:
     """Return the evidence of a finished training run, from its ``run.json``.
 
-    On a stack that stands in for another build the grade is ``stand-in``, whatever the metric is.
+    On a stack that stands in for another build the grade is ``stand-in``, regardless of the metric.
     """
     stack, settings = record["stack"], record["config"]
     metric = metric_of(record)

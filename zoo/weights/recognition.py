@@ -1,6 +1,6 @@
 """Recognize the zoo's MobileNets in weights files of any origin, and rename their weights.
 
-A network is recognized by the kinds and shapes of its layers, in order, whatever their names. Equivalent
+A network is recognized by the kinds and shapes of its layers, in order, not by their names. Equivalent
 constructions are converted exactly: biases before a batch normalization, other epsilons, and a dense layer instead of
 a 1x1 convolution. So is one output with a sigmoid instead of two with a softmax.
 """

@@ -1,7 +1,7 @@
 """Run a model without layers in its own runtime: TensorFlow Lite, ONNX, or a signature of a SavedModel.
 
 Layout, quantization, names and shapes are read from the file. Operations that access files, the network or Python are
-refused before a SavedModel is loaded.
+rejected before a SavedModel is loaded.
 """
 
 import importlib

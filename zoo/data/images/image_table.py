@@ -1,6 +1,6 @@
 """Read ``data=image_table``: a table with the classes of the images in a folder next to it.
 
-A cell names an image by its path, or the end of it, with or without suffix, also by a path of another computer. Only
+A cell names an image by its path, or the end of it, with or without suffix, or by a path from another computer. Only
 files found below the folder of images are used, whatever a table names.
 """
 

@@ -43,9 +43,9 @@ def first_layer(input_shape):
 def dropout(rate, name):
     """Create a dropout layer whose random draws continue from the same state when training is resumed.
 
-    Models must use this one. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and PlaidML
-    keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of reach.
-    There, each draw is computed from the seed, the layer's name and the number of the step.
+    Models must use this layer. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and
+    PlaidML keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of
+    reach. There, each draw is computed from the seed, the layer's name and the number of the step.
     """
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)

@@ -59,7 +59,7 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
 
     It computes the same as ``torch.nn.TransformerEncoder`` with the same weights; ``python -m zoo weights convert``
     converts them in both directions. If all positions that a position may attend to are padding, it attends to all
-    positions, also later ones. PyTorch gives NaN there.
+    positions, including later ones. PyTorch returns NaN in this case.
 
     Args:
         d_model: width of the vectors, in and out; a multiple of heads.

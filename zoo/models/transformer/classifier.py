@@ -1,6 +1,6 @@
 """Text classification: token and position embeddings, an encoder, pooling, one dense layer.
 
-Token 0 is padding: attention masks it and pooling leaves it out.
+Token 0 is padding: attention masks it and pooling ignores it.
 """
 
 from zoo.models.preprocessing import to_tokens as preprocess  # noqa: F401

@@ -1,6 +1,6 @@
 """Decode a language model with NumPy and a key/value cache, for one text.
 
-The products of one token take microseconds on a CPU, a call into Keras milliseconds.
+The products of one token take microseconds on a CPU; a call into Keras takes milliseconds.
 """
 
 import math

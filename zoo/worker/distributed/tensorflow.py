@@ -1,7 +1,7 @@
 """TensorFlow: collective operations, in the cluster that MultiWorkerMirroredStrategy opens.
 
-The strategy itself does not place the model. ``fit`` of Keras 3 does not work under it, and its sums would be
-weighted wrong for shares of different sizes. Only its ring of workers and its operations are used.
+The strategy itself does not place the model. ``fit`` of Keras 3 does not work under it, and it would weight sums
+incorrectly for shares of different sizes. Only its ring of workers and its operations are used.
 """
 
 import os

@@ -3,7 +3,7 @@
 Keras keeps feature maps as (batch, height, width, channels), but OpenVINO's convolutions need the channels first.
 Keras therefore adds a transpose before and after every convolution and every batch normalization. OpenVINO 2026.4
 executes them: they were two thirds of the time of MobileNet. Moved down past elementwise operations, each meets its
-inverse and both vanish. Only the order in memory changes, no number does.
+inverse and both vanish. Only the order in memory changes, not the numbers.
 """
 
 import numpy as np
