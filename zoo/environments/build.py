@@ -102,7 +102,7 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     _create(plan, part, follow)
     _install(plan, part, follow)
     follow("checking that it works")
-    # Python saves the byte code of imports unless it is told not to; a named cache may be shared by users.
+    # By default, Python saves the byte code of imports; a named cache may be shared by users.
     compiled_by_use = not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
     with contextlib.nullcontext() if compiled_by_use else _compiling(part):
         words = plan.healthy(plan.stack, marker.python_of(part))

@@ -81,7 +81,7 @@ def _model_of_hdf5(path: Path) -> KerasConfig:
 
 
 def _adapted(tree: Tree) -> dict[str, list[float]]:
-    """Return ``mean`` and ``variance`` of the only Normalization layer; empty without one, or with several."""
+    """Return the ``mean`` and ``variance`` of the Normalization layer; empty unless there is exactly one."""
     ends = re.compile(r"(?:^|(?<=/))(?:(normalization(?:_\d+)?/vars)/0|mean(:0)?)$")
     names = [name for name in tree.values if ends.search(name)]
     if len(names) != 1:

@@ -22,7 +22,7 @@ def build(compat, length=None, masked=False, d_model=512, **settings):
     """Build the bare encoder.
 
     Args:
-        length: number of positions of every input; None accepts any, which PlaidML cannot.
+        length: number of positions of every input; None accepts any number, except on PlaidML.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
         d_model: width of the vectors.
         settings: see :func:`encode`.
@@ -72,7 +72,7 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
         final_norm: normalize the output of the last layer.
         epsilon: epsilon of the normalizations.
         attention_dropout: share of attention weights dropped; None means ``dropout``.
-        length: number of positions of every input; None accepts any, which PlaidML cannot.
+        length: number of positions of every input; None accepts any number, except on PlaidML.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
         nhead, dim_feedforward, num_encoder_layers: PyTorch's names of ``heads``, ``d_ff`` and ``layers``.
 
