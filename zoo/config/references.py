@@ -1,4 +1,4 @@
-"""Ready settings for common machines: ``configs/reference/NAME.yaml``. The folder is the registry.
+"""Predefined settings for common machines: ``configs/reference/NAME.yaml``. The folder is the registry.
 
 ``reference=NAME`` on the command line stands for the settings of such a file; the path of a copy works too. Settings,
 data sets and presets that the user chooses take precedence.
