@@ -194,6 +194,10 @@ def test_paths_classes_and_parts(tmp_path: Path) -> None:
         write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,test", "data/{}.jpg,b,test"))
     )
     assert "has no training images of 'a', 'b'" in error.message
+    numbers = [f"data/{{}}.jpg,{'ab'[number % 2]},{number % 3}" for number in range(6)]
+    error = refused(write(tmp_path / "all.csv", "path,label,split", *rows(*numbers)))
+    assert "column split of" in error.message
+    assert "holds 0, 1, 2" in error.message
 
 
 def test_numbers_and_other_names_of_the_same_classes(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_a_label_before_the_first_blank(tmp_path: Path) -> None:
     assert (texts.texts[1], texts.class_names) == ("Great: a film, 1", ["__label__0", "__label__1"])
     assert "separated by the first blank of a line" in texts.notes[0]
     assert read(tmp_path / "b", "a x\nb y\n", delimiter="space", **NUMBERED).texts == ["x", "y"]
+    lines = "".join(f"{number % 2} Texas#mayor#Lee#some text {number}\n" for number in range(8))
+    assert read(tmp_path / "train.txt", lines, **NUMBERED).class_names == ["0", "1"]
 
 
 def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_one(tmp_path: Path) -> None:

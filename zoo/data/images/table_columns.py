@@ -62,7 +62,7 @@ def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number
         suffix = Path(first[image]).suffix.lower()
         header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
     layout = Columns(first if header else [], image, [], None, grouped)
-    layout = layout._replace(part=_part_column(columns, layout, label))
+    layout = layout._replace(part=_part_column(path, columns, layout, label))
     labels = _label_columns(path, columns, layout, number) if label is None else [label]
     if len(labels) == 1:
         _refuse_targets(path, columns, layout, labels[0], label is not None)
@@ -95,13 +95,19 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     return same[0]
 
 
-def _part_column(columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
+def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
     """Return the column of words such as train and test; a column with a single word needs a title such as split."""
     for place, column in enumerate(columns):
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
         if place not in (layout.image, layout.group, label) and None not in parts and several:
             return place
+        if place != label and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
+            values = listed(sorted(set(column)))
+            raise ZooError(
+                f"The column split of {path} holds {values}, and it is not known which part each number means",
+                "Write train, val and test in it, or give the column a different name to draw the parts at random.",
+            )
     return None
 
 

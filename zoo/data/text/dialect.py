@@ -139,7 +139,8 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
             ranked[delimiter] = rank
     others = [rank for delimiter, rank in ranked.items() if delimiter != "space"]
     regular = any(named or share >= _NEARLY_ALL for named, _, share, _, _ in others)
-    if not regular and (rare := _rare(sample)):
+    blanks = label.isdecimal() and "space" in ranked
+    if not regular and not blanks and (rare := _rare(sample)):
         return rare
     if regular and not label.isdecimal():
         ranked.pop("space", None)
