@@ -358,7 +358,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "npz bomb": (_bomb("bad.npz"), "declares 134,2"),
     "npz with two of a name": (_twice, "two entries"),
     "npz without names": (_npz(_npy((2,)), ".npy"), "the name ''"),
-    "npz with nothing": (_keras({}), "without a single weight"),
+    "npz with nothing": (_keras({}), "a zip archive without files"),
     "keras bomb": (_bomb("bad.keras"), "declares 134,2"),
     "keras without weights": (_keras({"config.json": b"{}"}), "no model.weights.h5"),
     "keras with a torn configuration": (_keras({"config.json": b"{", "model.weights.h5": b""}), "not JSON"),
