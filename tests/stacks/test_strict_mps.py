@@ -45,8 +45,8 @@ def _run(model: str, jobs: Jobs, folder: Path, **variables: str) -> record.Calls
     for job in jobs(folder):
         code, shown = mac.zoo(*job, "backend=mps")
         assert code == 0, shown
-        record = mac.record()
-        assert (record["device"]["name"], record["device"]["device_kind"]) == ("mps:0", "gpu")
+        device = mac.record()["device"]
+        assert (device["name"], device["device_kind"]) == ("mps:0", "gpu")
     seen = record.parse(calls.read_text())
     problem = record.unlisted("torch", model, seen)
     assert not problem, problem
