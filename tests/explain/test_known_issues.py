@@ -76,8 +76,7 @@ def test_the_sequence_of_entries_in_the_files_has_no_meaning(monkeypatch: pytest
         random.Random(seed).shuffle(shuffled)  # noqa: S311
         ordered = known_issues.in_order(shuffled)
         monkeypatch.setattr(known_issues, "issues", lambda ordered=ordered: ordered)
-        # Every text is read in one of the orders, and the reports in all of them.
-        for backend, text, names in texts[seed : len(EXCERPTS) : 4] + texts[len(EXCERPTS) :]:
+        for backend, text, names in texts:
             assert [finding.id for finding in known_issues.explain(text, backend)] == names, seed
 
 
@@ -371,7 +370,7 @@ def _logs() -> dict[str, str]:
         "near misses": "out of range METAL tensorflow-metal SyntaxError dlopen libplaidml\n" * 70_000,
         "hits": (EXCERPTS["mps-oom"][1] + "\n") * 30_000,
         "escapes": "\x1b[" * 2_500_000,
-        "one letter": "a" * 5_000_000,
+        "one letter": "a" * 10_000_000,
     }
 
 
@@ -386,10 +385,10 @@ def test_a_log_of_megabytes_takes_seconds(kind: str) -> None:
     assert "metal-xla-compiler" in {finding.id for finding in findings}
 
 
-def test_a_long_training_is_read_in_seconds() -> None:
+def test_fifty_megabytes_of_training_take_a_few_seconds() -> None:
     line = "Epoch {0}/90 step {0} [=====>....] - ETA: 12s - loss: 0.{0} - accuracy: 0.9{0}\n"
-    log = "".join(line.format(step) for step in range(150_000)) + EXCERPTS["mps-oom"][1]
-    assert len(log) > 11_000_000
+    log = "".join(line.format(step) for step in range(600_000)) + EXCERPTS["mps-oom"][1]
+    assert len(log) > 45_000_000
     begin = time.process_time()
     assert [finding.id for finding in known_issues.explain(log)] == ["mps-oom"]
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 8
