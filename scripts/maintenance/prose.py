@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ("*.md", "docs/**/*.md", "recipes/*.md", "recipes/*/*.md")
 NAMED = re.compile(
     r"\b(beside|anew|foretold|told|so called|that of|others|otherwise|meanwhile|of (its|their) own|goes on|go on"
-    r"|(in|at) hand|by heart|whoever|thereof|a one|(?<!there )(is|are|was) no (?!longer|more|faster|slower|better)"
+    r"|(in|at) hand|by heart|whoever|thereof|a one|(?<!there )(is|are|was) no (?!longer|more|faster|slower)"
     r"|is none of|for want of|refuses? in words|(called|named) like|what c[ao]me of|no obstacle"
     r"|h[eo]ld [^.]{0,40}against|nothing to say of|to the bit|as they are|all the same|as soon as three|pictures?"
     r"|takes? over|what becomes of|(?<!not )(knows|wants|believes|tells|looks (at|for|up|into))|is to be|are to be"

@@ -9,7 +9,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 SHOWN_PREDICTIONS = 20
-# Fewer items say nothing about a network.
+# With fewer items, the comparison with the largest class is left out.
 FEWEST_JUDGED = 20
 
 
@@ -99,10 +99,10 @@ def _no_better(analysis: Json, what: str) -> list[str]:
     items, largest = analysis["items"], analysis["largest_class"]["items"]
     if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
         return []
-    answer = f"{analysis['largest_class']['name']!r} for all {what}, which is right for {largest / items:.4f}"
+    name, share = analysis["largest_class"]["name"], largest / items
     uneven = what == "images" and largest > 1.5 * items / len(analysis["accuracy_by_class"])
     remedy = "; data.balance=true makes all classes count equally" if uneven else ""
-    return [f"The network is no better than the answer {answer}{remedy}"]
+    return [f"Always predicting {name!r} would be right at least as often: {share:.4f} of the {what}{remedy}"]
 
 
 def _linear_baseline(record: Json) -> list[str]:
