@@ -72,8 +72,7 @@ def first_epoch(model: str) -> Do:
 def first_epoch_settings(model: str, samples: Path) -> list[str]:
     """Return the settings of the short epoch of a model, from ``first_epoch.yaml``."""
     settings = schema.read_yaml(FIRST_EPOCHS.with_suffix(".yaml"))[model]
-    words = [f"{name}={value}" for name, value in {"model": model, **settings}.items()]
-    return [word.replace("=SAMPLES/", f"={samples}/") for word in words]
+    return [f"{name}={value}".format(samples=samples) for name, value in {"model": model, **settings}.items()]
 
 
 def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do:
