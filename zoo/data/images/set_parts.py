@@ -31,8 +31,9 @@ PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submis
 _NAMES = re.compile(r"(class|label)[_ ]?names?|class(es)?|names|wnids?|synsets?", re.IGNORECASE)
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
-# Names of folders of images without labels next to folders of classes.
-_LOOSE = re.compile("|".join([*(word for word in WORDS if WORDS[word] != "train"), "un(labell?ed|sorted|sup)"]), re.I)
+# Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
+_OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
+_WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup", re.IGNORECASE)
 _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
 They are either parts of one data set, or classes."""
 
@@ -106,7 +107,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 f"{path} has the folders {other!r} and {name!r}, which differ in capitals or blanks only",
                 "Join them into one, or add data.layout=classes if they are two classes.",
             )
-    loose = [name for name in folders if _LOOSE.fullmatch(name) and not inside[name]]
+    loose = [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
         raise ZooError(
