@@ -50,7 +50,7 @@ class FileKind:
     @property
     def about(self) -> str:
         inner = f" that contains {self.detail}" if self.detail and self.inside else self.detail
-        return self.known.about if self.known else f"{formats.content()['models'][self.word]['about']}{inner}"
+        return self.known.about if self.known else f"{formats.models()[self.word]['about']}{inner}"
 
     def refusal(self, setting: str) -> ZooError:
         """Return the error for ``model=`` or ``weights=`` that names a file which the setting does not take."""
@@ -60,7 +60,7 @@ class FileKind:
         path, inside = shlex.quote(str(self.path)), shlex.quote(str(self.path / self.inside))
         if self.word == "run":
             return f"Give weights={inside}." if setting == "weights" else f"Give run={path} instead of model=."
-        if setting == "weights" and self.detail in [formats.content()["models"][word]["about"] for word in FROZEN]:
+        if setting == "weights" and self.detail in [formats.models()[word]["about"] for word in FROZEN]:
             return "Give the Keras model that it was made from, .keras or .h5."
         if self.word == "zip" and self.inside:
             folder = shlex.quote(str(self.path.with_suffix("")))
@@ -73,8 +73,8 @@ class FileKind:
             return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
             return f"Name the network of these weights: model=NAME weights={path}"
-        own = self.known.remedies.get("models") if self.known else formats.content()["models"][self.word].get("do")
-        return (own or formats.content()["models"]["unknown"]["do"]).format(
+        own = self.known.remedies.get("models") if self.known else formats.models()[self.word].get("do")
+        return (own or formats.models()["unknown"]["do"]).format(
             path=path, folder=shlex.quote(str(self.path.parent)), name=shlex.quote(self.path.name)
         )
 
@@ -205,7 +205,7 @@ def _inside_archive(path: Path, archive: zipfile.ZipFile, members: list[zipfile.
     for member in members:
         folder, _, name = member.filename.rpartition("/")
         if name == "saved_model.pb":
-            return FileKind(path, "zip", folder or ".", formats.content()["models"]["saved_model"]["about"])
+            return FileKind(path, "zip", folder or ".", formats.models()["saved_model"]["about"])
     for member in (each for each in members[:200] if not each.is_dir()):
         with archive.open(member) as stream:
             word = _of_head(stream.read(formats.HEAD_BYTES), member.file_size)

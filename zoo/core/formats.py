@@ -29,6 +29,11 @@ def content() -> Any:
     return schema.read_yaml(Path(__file__).with_suffix(".yaml"))
 
 
+def models() -> Any:
+    """Return the description ``about`` and the remedy ``do`` of each kind of model file, by its word."""
+    return content()["models"]
+
+
 @functools.cache
 def rows() -> tuple[Format, ...]:
     """Return all formats, the most specific first."""
