@@ -1,6 +1,7 @@
 """Read rows of YAML and check them against a dataclass; all problems are listed at once."""
 
 import dataclasses
+import functools
 import itertools
 import re
 import types
@@ -63,7 +64,7 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     """
     if not isinstance(row, dict):
         return [f"{where.rstrip('.') or 'the file'}: expected keys and values, got {row!r}"]
-    hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key not in given}
+    hints = {key: hint for key, hint in _hints(typing.cast("Any", kind)).items() if key not in given}
     problems = [f"{where}{key}: missing" for key in _needed(kind) if key in hints and key not in row]
     for key, value in row.items():
         if key in hints:
@@ -71,6 +72,11 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
         else:
             problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
     return problems
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _needed(kind: type[Any]) -> list[str]:
