@@ -172,8 +172,7 @@ def _sort_overrides(
         elif value in valid[key]:
             picked.append(entry)
         elif not (key == "model" and row):
-            if "://" in value:
-                paths.user_path(value)  # an address is a separate error
+            paths.refuse_address(value)
             more = "; architectures of Keras are model=keras/NAME" if key == "model" else ""
             problems.append(unknown(key, value, valid[key]).on_one_line() + more)
             picked += Overrides.of(_meant(command, key, value, valid[key]))

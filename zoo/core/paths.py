@@ -78,12 +78,8 @@ def make_cache() -> None:
             folder.chmod(0o700)
 
 
-def user_path(text: str | Path) -> Path:
-    """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
-
-    A name that begins with ``~`` is kept if no user has that name.
-    """
-    given = str(text)
+def refuse_address(given: str) -> None:
+    """Raise an error that says how to download an address, unless a file has this name."""
     if (address := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", given)) and not os.path.lexists(given):
         command = _FETCH.get(address[1].lower(), "")
         fetch = f"Download it first{', for example: ' if command else '.'}{command}".format(shlex.quote(given))
@@ -92,6 +88,15 @@ def user_path(text: str | Path) -> Path:
             f"{given} is an address, and files are read from the disk only",
             local if address[1].lower() == "file" else f"{fetch}\nThen give the path of the file.",
         )
+
+
+def user_path(text: str | Path) -> Path:
+    """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
+
+    A name that begins with ``~`` is kept if no user has that name.
+    """
+    given = str(text)
+    refuse_address(given)
     if _is_special(given):
         raise ZooError(f"{given} is a pipe or a device: neither a file nor a folder", "Name a file or folder.")
     if "\0" in given:
