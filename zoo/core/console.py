@@ -260,7 +260,7 @@ def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
     from rich.live import Live
 
     with Live(console=_console(), transient=True, refresh_per_second=4) as live:
-        yield lambda rows: live.update(_table(title, headings, rows))
+        yield lambda rows: live.update(_table(title, headings, _on_one_line(rows)))
 
 
 def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
@@ -268,7 +268,7 @@ def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     from rich.cells import cell_len
     from rich.console import Console
 
-    rows = [[escape_controls(cell, keep="") for cell in row] for row in rows]
+    rows = _on_one_line(rows)
     columns = list(zip(headings, *rows, strict=True))
     least = [max(cell_len(word) for cell in cells for word in [" ", *cell.split()]) for cells in columns]
     more = [max(map(cell_len, cells)) - width for cells, width in zip(columns, least, strict=True)]
@@ -287,6 +287,10 @@ def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     screen.print(_table(title, headings, rows, widths))
 
 
+def _on_one_line(rows: list[list[str]]) -> list[list[str]]:
+    return [[escape_controls(cell, keep="") for cell in row] for row in rows]
+
+
 def _table(title: str, headings: list[str], rows: list[list[str]], widths: Sequence[int | None] = ()) -> Any:
     from rich.table import Table
     from rich.text import Text
@@ -300,5 +304,5 @@ def _table(title: str, headings: list[str], rows: list[list[str]], widths: Seque
     for heading, width in itertools.zip_longest(headings, widths):
         drawn.add_column(heading, overflow="fold", width=width)
     for row in rows:
-        drawn.add_row(*(Text(escape_controls(cell, keep="")) for cell in row))
+        drawn.add_row(*map(Text, row))
     return drawn
