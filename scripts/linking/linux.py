@@ -9,17 +9,16 @@ import json
 import posixpath
 import re
 import tempfile
-import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.linking import elf
+from scripts.linking.wheels import locked_packages
 from zoo.core import download
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
-from zoo.environments import uv_client
 from zoo.environments.platforms import version_numbers
 
 # Of the GNU C library, GCC and zlib: manylinux (PEP 600) lets wheels use them.
@@ -74,16 +73,9 @@ def wheels(lock: Path, triple: str, python: str, cache: Path) -> Iterator[Wheel]
         python: such as ``"3.12"``.
         cache: where results are kept.
     """
-    cache.mkdir(parents=True, exist_ok=True)
-    table = cache / "pylock.linux.toml"
     place = ["--python-platform", triple, "--python-version", python]
-    arguments = ["pip", "compile", "-q", "--format", "pylock.toml", "--no-deps", "-o", str(table), *place, str(lock)]
-    outcome = uv_client.run(arguments)
-    if outcome.code:
-        why, remedy = uv_client.reason(outcome)
-        raise ZooError(f"{why}\n{outcome.tail()}", remedy)
     known = lock.read_text(encoding="utf-8")
-    for row in tomllib.loads(table.read_text(encoding="utf-8"))["packages"]:
+    for row in locked_packages(lock, place, cache / "pylock.linux.toml"):
         for each in row.get("wheels", [])[:1]:
             url, sha256 = each["url"], each["hashes"]["sha256"]
             if sha256 not in known:

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scripts.linking import macho
 from zoo.core import download
@@ -45,17 +46,30 @@ def unpack(
     """
     place = ["--python-platform", triple, "--python-version", python]
     with_files = folder.with_name(f"pylock.{folder.name.replace('.', '-')}.toml")  # uv insists on the form
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _uv(["pip", "compile", "-q", "--format", "pylock.toml", "--no-deps", "-o", str(with_files), *place, str(lock)],
-        variables)  # fmt: skip
-    packages = tomllib.loads(with_files.read_text(encoding="utf-8"))["packages"]
-    text = lock.read_text(encoding="utf-8")
-    missing = [_source(row, text, sources) for row in packages if not row.get("wheels")]
+    rows, text = locked_packages(lock, place, with_files, variables), lock.read_text(encoding="utf-8")
+    missing = [_source(row, text, sources) for row in rows if not row.get("wheels")]
     wanted = folder.with_name(f"{folder.name}.txt")
     wanted.write_text(without(text, {each.name for each in missing}), encoding="utf-8")
     safely = ["--only-binary", ":all:", "--require-hashes"]
     _uv(["pip", "sync", "-q", "--target", str(folder), *safely, *place, str(wanted)], variables)
     return missing
+
+
+def locked_packages(
+    lock: Path, place: list[str], table: Path, variables: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the packages of a lock with the addresses and hashes of their files, most suitable wheels first.
+
+    Args:
+        place: uv's options for platform and Python.
+        table: the ``pylock.NAME.toml`` to write.
+        variables: for uv.
+    """
+    table.parent.mkdir(parents=True, exist_ok=True)
+    arguments = ["pip", "compile", "-q", "--format", "pylock.toml", "--no-deps", "-o", str(table), *place, str(lock)]
+    _uv(arguments, variables or {})
+    rows: list[dict[str, Any]] = tomllib.loads(table.read_text(encoding="utf-8"))["packages"]
+    return rows
 
 
 def _uv(arguments: list[str], variables: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -114,7 +114,7 @@ def test_wheels_are_read_once_and_deleted(tmp_path: Path, monkeypatch: pytest.Mo
     lock.write_text(f"alpha==1.0 --hash=sha256:{sha256}\n")
     fetched = []
 
-    def run(arguments: list[str]) -> uv_client.CompletedCommand:
+    def run(arguments: list[str], extra: Mapping[str, str]) -> uv_client.CompletedCommand:
         row = f'{{url = "https://x/{wheel.name}", hashes = {{sha256 = "{sha256}"}}}}'
         table = Path(arguments[arguments.index("-o") + 1])
         table.write_text(f'[[packages]]\nname = "alpha"\nwheels = [{row}]\n')
