@@ -64,8 +64,7 @@ class _Drawn:
     def name_device(self, event: events.StartEvent) -> None:
         """Print the device that computes and the libraries, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
-        name = event.device.name.rpartition("device:")[2]  # TensorFlow writes /job:localhost/.../device:CPU:0
-        line = f"Device: {name} ({event.device.proof} ran there); {known}"
+        line = f"Device: {events.short_device(event.device.name)} ({event.device.proof} ran there); {known}"
         if line != self._device:
             console.say(line)
         self._device = line

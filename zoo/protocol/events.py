@@ -37,6 +37,11 @@ class DeviceProof(Part):
     description: str = ""
 
 
+def short_device(name: str) -> str:
+    """Return a device's name without the job and task that TensorFlow writes before it, such as ``CPU:0``."""
+    return name.rpartition("device:")[2]
+
+
 class StartEvent(Event):
     """The framework runs on its device.
 

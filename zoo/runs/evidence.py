@@ -21,6 +21,7 @@ from zoo.core import schema as checks
 from zoo.core.errors import ZooError, bulleted, nearest
 from zoo.core.files import atomic_write
 from zoo.environments.stacks import GRADES
+from zoo.protocol.events import short_device
 
 Row = dict[str, Any]
 
@@ -240,8 +241,7 @@ def origin(row: Row) -> str:
 
 def device(row: Row) -> str:
     """Return the common name of the device: ``Apple M1``, ``CPU:0``, ``llvm_cpu.0``."""
-    name = str(row["device"].get("description") or row["device"]["name"])
-    return name.rpartition("device:")[2]
+    return short_device(str(row["device"].get("description") or row["device"]["name"]))
 
 
 def place(row: Row) -> str:

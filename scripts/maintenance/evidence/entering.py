@@ -16,6 +16,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write
 from zoo.environments import backends, gpus, stacks
 from zoo.environments.machine import Machine
+from zoo.protocol.events import short_device
 from zoo.runs import evidence as rows_of_recipes
 from zoo.runs.evidence import Row
 from zoo.runs.records import Json
@@ -166,8 +167,7 @@ def _device(rows: list[StepResult], evidence: Evidence) -> tuple[str, str]:
             described = device.get("description") or (
                 graphics[0] if device.get("device_kind") == "gpu" and graphics else ""
             )
-            name = str(described or device.get("name")).rpartition("device:")[2]
-            return name, str(device.get("device_kind"))
+            return short_device(str(described or device.get("name"))), str(device.get("device_kind"))
     return "", ""
 
 

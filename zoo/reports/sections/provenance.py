@@ -8,6 +8,7 @@ from zoo.config import config_files
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.environments import backends
+from zoo.protocol.events import short_device
 from zoo.reports.html import Child, Html, folded, join, link, pairs, table, tag
 from zoo.reports.units import data, seconds, short, size
 from zoo.runs import evidence, published_figures, untrusted
@@ -50,7 +51,7 @@ def machine_line(record: Untrusted) -> str:
 
 
 def device_name(record: Untrusted) -> str:
-    return record.text("device", "description") or record.text("device", "name").rpartition("device:")[2]
+    return record.text("device", "description") or short_device(record.text("device", "name"))
 
 
 def _gpu(gpu: Untrusted) -> str:
