@@ -23,6 +23,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
 from zoo.environments.store import Environment
 from zoo.execution import execution
+from zoo.protocol.events import short_device
 from zoo.serving import guard, http, kinds, notices
 from zoo.serving.app import Application
 from zoo.serving.decoders import Decoders
@@ -178,8 +179,8 @@ class _Server:
         secret = f"#token={self._token}" if self._token else ""
         for each in self._loaded:
             model = each.model
-            device = model.proof.get("device", {}).get("name", "")
-            console.say(f"  {model.name}: {each.kind()} on {model.context.choice.stack.name} ({device})")
+            device = short_device(model.proof.get("device", {}).get("name", ""))
+            console.say(f"  {model.name}: stack {model.context.choice.stack.name}, device {device}")
         console.output(f"Serving on http://{shown}:{port}/{secret}")
         sys.stdout.flush()
 
