@@ -197,6 +197,18 @@ def test_a_bar_on_a_terminal_shows_what_is_known(monkeypatch: pytest.MonkeyPatch
     assert not any(words in unknown for words in ("%", "kB", "-:--:--"))
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_narrow_terminal_cuts_the_end_of_the_note(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with console.bar("scale 3 of 3", 100) as bar:
+        bar.note("loss 0.0228  content 0.0129  style 0.0047  roughness 0.0052  0.44 items/s")
+    shown = plain(screen)
+    assert "loss 0.0228" in shown
+    assert re.search(r"0:00:0\d -:--:--", shown)
+    assert "items/s" not in shown
+
+
 def test_rows_are_drawn_again_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
     with console.live_table("Trials", ["name"]) as draw:

@@ -100,7 +100,7 @@ def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str
 
 def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
     assert feature_networks.choose("auto", None).network == "random"
-    assert "features=vgg19 (80 MB)" in capsys.readouterr().err
+    assert "download=yes (3 MB)" in capsys.readouterr().err
     assert mirror.asked == 0
 
 

@@ -276,5 +276,5 @@ def _check_lines(checks: list[surroundings.Check]) -> list[str]:
 
 def _network_line(network: Network) -> str:
     if not network.checked:
-        return "not checked: neither uv nor pip has a package registry configured"
+        return "not checked: no package registry of your own is configured, and none is needed"
     return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"

@@ -211,16 +211,26 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
     from rich import progress as rich
     from rich.table import Column
 
+    shown = _console()
+
+    class Note(rich.TextColumn):
+        def render(self, task: Any) -> Any:
+            note = super().render(task)
+            others = len(task.description) + (11 if total is None else 25)  # spinner, shortest bar, share and times
+            note.truncate(max(1, shown.width - others), overflow="ellipsis")
+            return note
+
+    # On a narrow screen, first the bar shrinks, then the end of the note; the times stay whole.
     columns: list[Any] = [rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False)]
-    if total is not None:  # the bar shrinks if the line is longer than the screen, and figures stay whole
+    if total is not None:
         columns += [rich.BarColumn(None, table_column=Column(max_width=40)), rich.TaskProgressColumn()]
     if unit == "B":
         columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
-    columns += [rich.TextColumn("{task.fields[note]}", markup=False, table_column=Column(ratio=1, no_wrap=True))]
+    columns += [Note("{task.fields[note]}", markup=False)]
     columns += [rich.TimeElapsedColumn(Column(no_wrap=True))]
     if total is not None:
         columns += [rich.TimeRemainingColumn(table_column=Column(no_wrap=True))]
-    with rich.Progress(*columns, console=_console(), transient=True, expand=total is None) as drawn:
+    with rich.Progress(*columns, console=shown, transient=True, expand=total is None) as drawn:
         yield _Drawn(drawn, drawn.add_task(escape_controls(label), total=total, note=""))
 
 
