@@ -13,6 +13,7 @@ import pytest
 
 from zoo.core import file_kinds
 from zoo.core.errors import ZooError
+from zoo.weights import io
 
 # ModelProto: ir_version 8, producer "x", an empty graph, and one set of operators.
 ONNX = b"\x08\x08" + b"\x12\x01x" + b"\x3a\x00" + b"\x42\x02\x10\x0f"
@@ -166,3 +167,19 @@ def test_a_folder_of_another_program_is_named_by_its_file(tmp_path: Path) -> Non
 def test_an_unpacked_keras_model_is_packed_again(tmp_path: Path) -> None:
     folder("config.json", "model.weights.h5")(tmp_path / "a.keras")
     assert "python -m zipfile -c ../packed.keras *" in file_kinds.of(tmp_path / "a.keras").refusal("model").remedy
+
+
+@pytest.mark.parametrize(
+    ("member", "content"),
+    [("_METADATA", b"{}"), ("1000/_CHECKPOINT_METADATA", b"{}"), ("manifest.ocdbt", b"\x0c\xdb\x3a\x2a"),
+     ("flax_model.msgpack", b"\x82"), ("weights", b"\x81\xa6params\x81")],
+)  # fmt: skip
+def test_checkpoints_of_jax_are_saved_again(tmp_path: Path, member: str, content: bytes) -> None:
+    (tmp_path / member).parent.mkdir(exist_ok=True)
+    (tmp_path / member).write_bytes(content)
+    refusal = file_kinds.of(tmp_path).refusal("weights")
+    assert "checkpoint of" in refusal.message
+    assert "safetensors.flax.save_file" in refusal.remedy
+    with pytest.raises(ZooError) as caught:
+        io.read(tmp_path / member)
+    assert "Download" not in caught.value.remedy

@@ -110,7 +110,7 @@ def _of_folder(path: Path) -> FileKind:
     if (path / "config.json").is_file() and (path / "model.weights.h5").is_file():
         return FileKind(path, "unpacked")
     word, other = "export" if (path / "export.json").is_file() else "folder", None
-    for member in sorted([*path.glob("*"), *path.glob("*/model*")])[:200]:
+    for member in sorted([*path.glob("*"), *path.glob("*/model*"), *path.glob("*/_*METADATA")])[:200]:
         kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None
         if kind and kind.word in MODELS + FROZEN:
             return FileKind(path, word, str(member.relative_to(path)), kind.about)

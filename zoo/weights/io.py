@@ -41,7 +41,7 @@ def _read(path: Path) -> Weights:
     if style_any.describes(path):
         return style_any.read(path)
     kind = file_kinds.of(path)
-    if kind.word in BROKEN:
+    if kind.word in BROKEN and not (kind.known and "models" in kind.known.remedies):
         raise RejectedFileError(path, f"it is {kind.about}")
     is_npz = kind.word == "npz" or (kind.word == "zip" and not kind.inside)
     if not is_npz and kind.word not in file_kinds.WEIGHTS:

@@ -156,3 +156,27 @@ def test_test_images_with_masks_are_not_recommended(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="ground_truth contains masks of the images in test") as caught:
         folder_scan.scan(root)
     assert "data.root" not in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "content"),
+    [
+        ("", "{}.xml", "<annotation><object><bndbox><xmin>1</xmin></bndbox></object></annotation>"),
+        ("train/", "{}.xml", "<annotation><object><bndbox><xmin>1</xmin></bndbox></object></annotation>"),
+        ("", "{}.txt", "0 0.5 0.5 0.2 0.2\n1 0.1 0.25 0.2 0.2\n"),
+        ("valid/", "_annotations.coco.json", '{"images": [], "annotations": [{"bbox": [1, 2, 3, 4]}]}'),
+        ("images/", "../annotations.json", " " * 200_000 + '{"annotations": [{"bbox": [1, 2, 3, 4]}]}'),
+    ],
+)
+def test_boxes_next_to_images_are_named(tmp_path: Path, folder: str, name: str, content: str) -> None:
+    lay(tmp_path, folder + "{}.jpg", "train/a{}.jpg" if folder else "b{}.jpg")
+    for number in range(6):
+        (tmp_path / folder / name.format(number)).write_text(content)
+    with pytest.raises(ZooError, match="contains boxes around objects: a data set for detection, which the zoo does"):
+        folder_scan.scan(str(tmp_path))
+
+
+def test_boxes_next_to_class_folders_are_no_obstacle(tmp_path: Path) -> None:
+    lay(tmp_path, "cat/{}.jpg", "dog/{}.jpg")
+    (tmp_path / "boxes.json").write_text('{"annotations": [{"bbox": [1, 2, 3, 4]}]}')
+    assert folder_scan.scan(str(tmp_path)).class_names == ["cat", "dog"]

@@ -417,3 +417,19 @@ def test_classes_of_several_words_after_a_blank(tmp_path: Path) -> None:
     lay(tmp_path, *(f"00{number}.jpg" for number in range(6)))
     table = write(tmp_path / "images_family_train.txt", *rows("00{} A300", "00{} Boeing 707"))
     assert scan(table).class_names == ["A300", "Boeing 707"]
+
+
+@pytest.mark.parametrize("label", ["UNASSIGNED", "unlabeled", "?", "n/a"])
+def test_words_for_a_missing_label_are_not_a_class(tmp_path: Path, label: str) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
+    listing = scan(
+        write(tmp_path / "t.csv", "image,label", *rows("{}.jpg,cat", "{}.jpg,dog", "{}.jpg," + label, count=9))
+    )
+    assert listing.class_names == ["cat", "dog"]
+    assert len(listing.unreadable) == 3
+
+
+def test_classes_that_may_mean_no_label_are_reported(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
+    listing = scan(write(tmp_path / "t.csv", "image,label", *rows("{}.jpg,0", "{}.jpg,1", "{}.jpg,-1", count=9)))
+    assert any(note.startswith("'-1' is trained as a class. If it means") for note in listing.notes)

@@ -337,3 +337,13 @@ def test_labels_next_to_folders_of_persons_are_named_before_these(tmp_path: Path
             folder_scan.scan(str(tmp_path))
         assert caught.value.remedy.startswith(words or "The class folders are further down")
         assert caught.value.remedy.endswith(f"data.root={tmp_path / 'faces'}")
+
+
+def test_lists_of_classes_are_not_labels(tmp_path: Path) -> None:
+    """Animals with Attributes."""
+    lay(tmp_path, *(f"JPEGImages/{name}/{number}.jpg" for name in ("cow", "deer") for number in range(3)))
+    for name in ("classes.txt", "trainclasses.txt", "testclasses.txt", "predicates.txt"):
+        (tmp_path / name).write_text("cow\ndeer\n")
+    with pytest.raises(ZooError, match="has only one folder of images, 'JPEGImages'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path / 'JPEGImages'}"

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from zoo.data.images import unknown_kinds
+from zoo.config.schemas.image_classification import DataSettings
+from zoo.core.errors import ZooError
+from zoo.data.images import folder_scan, image_table, unknown_kinds
 
 TRANSPORT = b"G" + bytes(187) + b"G"
 
@@ -94,3 +96,25 @@ def test_a_file_or_folder_that_is_called_like_a_camera_is_none(
     monkeypatch.chdir(tmp_path)
     Path("camera").mkdir() if kind == "folder" else Path("camera").touch()
     assert unknown_kinds.moving("camera") is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["label,pixel0,pixel1\n3,0,0\n", "pixel0,pixel1\n0,0\n", '"label","1x1","1x2"\n3,0,0\n', "5" + ",0" * 784 + "\n",
+     "emotion,pixels,Usage\n0,70 80 82,Training\n"],
+)  # fmt: skip
+def test_a_table_of_pixels_is_named(tmp_path: Path, content: str) -> None:
+    table = tmp_path / "train.csv"
+    table.write_text(content)
+    assert unknown_kinds.of_file(table)[0] == "is a table of pixels, not a folder"
+    for scan in (lambda: folder_scan.scan(str(tmp_path)), lambda: folder_scan.scan(str(table)),
+                 lambda: image_table.scan(DataSettings(name="image_table", root=str(table)))):  # fmt: skip
+        with pytest.raises(ZooError, match="is a table of pixels") as caught:
+            scan()
+        assert caught.value.remedy.startswith("Write each row as an image, DIR/CLASS/1.png, and give data=folder")
+
+
+def test_a_table_of_words_is_not_one_of_pixels(tmp_path: Path) -> None:
+    table = tmp_path / "train.csv"
+    table.write_text("label,text\n1,pixels are small\n")
+    assert unknown_kinds.of_file(table)[0] == "is a table, not a folder"

@@ -90,7 +90,7 @@ def test_files_outside_of_class_folders_are_to_be_moved(tmp_path: Path) -> None:
     root = folder(tmp_path, {"pos/1.txt": "a", "neg/1.txt": "b", "urls.txt": "c"})
     with pytest.raises(ZooError, match="it lies in no class folder") as caught:
         sources.source_of(row("text_folder", root)).read()
-    assert caught.value.remedy == "Move them into class folders, or elsewhere."
+    assert caught.value.remedy.startswith("Move them into class folders, or elsewhere.")
 
 
 def test_files_about_a_data_set_are_not_classes(tmp_path: Path) -> None:
@@ -315,3 +315,24 @@ def test_tables_of_parts_have_longer_names(tmp_path: Path) -> None:
     result = sources.source_of(row("text_table", tmp_path)).read()
     assert result.parts is not None
     assert result.parts.count("train") == 18
+
+
+def test_files_of_classes_may_be_further_down_and_next_to_a_file_about_them(tmp_path: Path) -> None:
+    below = "rt/data/rt-polarity"
+    lines = {
+        f"{below}.pos": "### 1\nfine\ngood\n",
+        f"{below}.neg": "bad\n",
+        "rt/data/rt-data.README.1.0.txt": "x\ny\n",
+    }
+    texts = sources.source_of(row("text_lines", folder(tmp_path, lines))).read()
+    assert (texts.class_names, sorted(texts.texts)) == (["neg", "pos"], ["bad", "fine", "good"])
+    assert any("1 lines that begin with ### are not texts" in note for note in texts.notes)
+    with pytest.raises(ZooError, match="in no class folder") as caught:
+        sources.source_of(row("text_folder", tmp_path / "rt/data")).read()
+    assert "data=text_lines" in caught.value.remedy
+
+
+def test_each_part_of_a_table_may_have_a_folder(tmp_path: Path) -> None:
+    table = "text,label\n" + "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(8))
+    texts = sources.source_of(row("text_table", folder(tmp_path, {"train/x.csv": table, "test/x.csv": table}))).read()
+    assert texts.parts == ["train"] * 8 + ["test"] * 8

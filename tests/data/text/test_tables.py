@@ -234,3 +234,28 @@ def test_the_part_may_be_within_the_name_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "r8-test-all-terms.txt").rename(tmp_path / "train-test-split.txt")
     with pytest.raises(ZooError, match="does not hold one train and one test table"):
         sources.source_of(LabelledData(name="text_table", root=str(tmp_path), **NUMBERED))
+
+
+def test_rows_without_a_label_are_to_be_removed(tmp_path: Path) -> None:
+    table = "".join(f"a text {number}\t{('pos', 'neg', 'UNASSIGNED')[number % 3]}\n" for number in range(30))
+    words = refusal(tmp_path / "t.tsv", "text\tlabel\n" + table)
+    assert "10 of 30 texts of" in words
+    assert "Remove these rows" in words
+    some = read(tmp_path / "u.tsv", "text\tlabel\n" + table.replace("UNASSIGNED", "unknown"))
+    assert any(note.startswith("'unknown' is trained as a class. If") for note in some.notes)
+
+
+def test_json_in_the_cells_is_refused(tmp_path: Path) -> None:
+    table = "".join(f'{{"stars": {number}, "text": "fine"}}\t{("pos", "neg")[number % 2]}\n' for number in range(20))
+    words = refusal(tmp_path / "t.tsv", "text\tlabel\n" + table)
+    assert "t.tsv, line 2: the text is JSON" in words
+    assert "Write the text in it into a column" in words
+
+
+def test_lines_of_comments_between_the_rows_are_not_used(tmp_path: Path) -> None:
+    body = "".join(f"###{number}\nA\tfirst, {number}\nB\tsecond {number}\n\n" for number in range(9))
+    some = read(tmp_path / "t.txt", body, text_column="1", label_column="0")
+    assert (some.class_names, len(some.texts), some.skipped) == (["A", "B"], 18, [])
+    assert any("9 comments (#) are not used" in note for note in some.notes)
+    tags = "".join(f"#tag {number}\t{'ab'[number % 2]}\n" for number in range(9))
+    assert len(read(tmp_path / "u.tsv", tags, text_column="0", label_column="1").texts) == 9

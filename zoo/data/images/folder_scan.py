@@ -81,7 +81,9 @@ def subfolders(path: Path) -> list[str]:
             what, remedy = f"does not exist{nearest(path.name, siblings(path))}", ""
             if path.exists():
                 what, remedy = unknown_kinds.of_file(path)
-            remedy = datasets.table_remedy(path) or remedy or f"Give a folder. {LAYOUT}"
+            remedy = (
+                remedy if "pixels" in what else datasets.table_remedy(path) or remedy
+            ) or f"Give a folder. {LAYOUT}"
             raise ZooError(f"data.root={path} {what}", remedy)
         return set_parts.subfolders(path)
     except OSError as error:

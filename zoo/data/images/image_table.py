@@ -18,10 +18,10 @@ from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.paths import existing_input
 from zoo.data import datasets
-from zoo.data.images import decode, folder_scan, set_parts, table_columns
+from zoo.data.images import decode, folder_scan, set_parts, table_columns, unknown_kinds
 from zoo.data.images.folder_scan import FolderListing
 from zoo.data.images.table_columns import NOT_YET, Columns
-from zoo.data.text import dialect, files, tables
+from zoo.data.text import dialect, files, foreign_formats, tables
 
 # Words in the name of a table next to the part: train_labels.csv.
 _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
@@ -47,6 +47,7 @@ class _Reader:
         self.skipped: list[tuple[str, str]] = []
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:
+            foreign_formats.refuse_content(unknown_kinds.head_of(table), str(table), "a table that names images")
             raise ZooError(f"{self.root} is not a folder that contains images", _IMAGES)
         self.rows: dict[int, _Row] = {}
         self.count = self.twice = 0
@@ -161,6 +162,7 @@ class _Reader:
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
         names = self._class_names({row.label for row in self.rows.values()})
+        self.notes += tables.unclear_labels(sorted(names.values()))
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
         for number, row in sorted(

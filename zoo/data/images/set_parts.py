@@ -28,7 +28,9 @@ OF_SYSTEMS = (
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
 # Names of files that list classes and not images.
-_NAMES = re.compile(r"(class|label)[_ ]?names?|class(es)?|names|wnids?|synsets?", re.IGNORECASE)
+_NAMES = re.compile(
+    r"(class|label)[_ ]?names?|(train|val|test|all)?[_ ]?class(es)?|predicate.*|names|wnids?|synsets?", re.IGNORECASE
+)
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.

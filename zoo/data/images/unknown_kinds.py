@@ -37,7 +37,7 @@ def instead(folder: Path) -> tuple[str, str] | None:
     names = list(itertools.islice(files_below(folder, lambda *_: None), 200))
     if not names:
         return None
-    known = {kind: name for name in reversed(names) if (kind := formats.find(name, use="images"))}
+    known = {kind: name for name in reversed(names) if (kind := _kind(folder / name))}
     kind = next((row for row in formats.rows() if row in known), None)
     about, remedy = (
         (kind.about, kind.remedies["images"]) if kind else ("not an image", "Write each image as a PNG file.")
@@ -49,17 +49,26 @@ def of_file(path: Path) -> tuple[str, str]:
     """Return what a file is that was given instead of a folder of images, and what to do."""
     if begins_like(path, "an image"):
         return "is an image, not a folder", "Give the folder that contains the folders of the classes."
-    kind = formats.find(path.name, use="images")
+    kind = _kind(path)
     return (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
+
+
+def _kind(path: Path) -> formats.Format | None:
+    return formats.find(path.name, head_of(path), use="images")
+
+
+def head_of(path: str | Path) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(formats.HEAD_BYTES)
+    except OSError:
+        return b""
 
 
 def begins_like(path: str | Path, about: str) -> bool:
     """Return whether a file can be read and begins like ``an image``, or another format."""
-    try:
-        with open(path, "rb") as stream:
-            kind = formats.find(head=stream.read(formats.HEAD_BYTES))
-    except OSError:
-        return False
+    kind = formats.find(head=head_of(path))
     return kind is not None and kind.about == about
 
 

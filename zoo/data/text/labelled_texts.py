@@ -71,6 +71,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     class_names = sorted(set(names))
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
+    if row.name == "text_table":
+        remarks.notes += tables.unclear_labels(class_names)
     if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
         remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
     numbers = {name: number for number, name in enumerate(class_names)}
@@ -99,7 +101,14 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
         raise ZooError(f"{where}: {reason}", "Correct it; data.strict=false leaves it out.")
     kinds = Counter(reason for _, reason in skipped).most_common(3)
     counted = ", ".join(f"{count:,} times {reason}" for reason, count in kinds)
+    if all(" label is " in reason for _, reason in skipped):
+        raise ZooError(
+            f"{len(skipped):,} of {usable + len(skipped):,} texts of {row.root} have no label: {counted}",
+            "Remove these rows, or set data.label_column to the column with the labels.",
+        )
     hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
+    if row.name == "text_folder":
+        hint = " Tables are read by data=text_table, files with one text a line by data=text_lines."
     raise ZooError(
         f"{where}: {reason}. So {len(skipped):,} of {usable + len(skipped):,} texts cannot be used: {counted}",
         f"{'Move them into class folders, or elsewhere' if row.name == 'text_folder' else 'Correct them'}.{hint}",

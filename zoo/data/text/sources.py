@@ -17,6 +17,8 @@ from zoo.data.text import foreign_formats, labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
 SUFFIX = ".txt"
+# Names of files about a data set, also after its name: rt-polaritydata.README.1.0.txt.
+_ABOUT = re.compile(rf"(.*[^a-z])?({set_parts.PROSE.pattern})", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +120,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         return [("", "", root)], []
     files = sorted(path for path in root.iterdir() if path.is_file())
     named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
+    if not files:  # perhaps each part has a folder
+        folders = [(part[0], root / name) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
+        named = [(part, path) for part, each in folders for path in sorted(each.glob("*.[ct]sv"))]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {part for part, _ in exact} >= set(PARTS) else named
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
@@ -149,11 +154,17 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path
         alone = "Without a labeled test table, name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
-    remarks.dialect = table.dialect
+    remarks.dialect, count = table.dialect, 0
     for line, cells, problem in table.rows:
         if problem:
             remarks.skipped.append((f"{path}, line {line}", problem))
         else:
+            if not count and foreign_formats.markup(cells[0]).startswith("JSON"):
+                raise ZooError(
+                    f"{path}, line {line}: the text is JSON, {cells[0][:40]!r}: its names and signs would be learned",
+                    "Write the text in it into a column, and name that: data.text_column=NAME.",
+                )
+            count += 1
             yield part, cells[1], cells[0], f"{path}, line {line}"
 
 
@@ -164,6 +175,10 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             f"data.root={row.root} is a file",
             "Name the folder that holds one file a class; a file with labels is read by data=text_table.",
         )
+    inner = set_parts.subfolders(root)
+    while not row.class_files and len(inner) == 1 and not _likely_class_files(root)[1:]:
+        root = root / inner[0]
+        inner = set_parts.subfolders(root)
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
@@ -182,7 +197,7 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
 def _likely_class_files(root: Path) -> list[str]:
     """List the files ending in .txt or, without any, those that differ only after their first dot."""
     names = sorted(path.name for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
-    texts = [name for name in names if name.endswith(SUFFIX) and not set_parts.PROSE.match(name)]
+    texts = [name for name in names if name.endswith(SUFFIX) and not _ABOUT.match(name)]
     stems = [stem for stem, count in Counter(name.partition(".")[0] for name in names).items() if count > 1]
     return texts or ([name for name in names if name.partition(".")[0] == stems[0]] if len(stems) == 1 else [])
 
@@ -201,5 +216,10 @@ def _line_rows(row: LabelledData, remarks: Remarks, part: str, name: str, path: 
     text, encoding = text_files.read(path, row.encoding)
     if row.encoding == "auto" and not encoding.startswith("utf-8"):
         remarks.notes.append(f"{path} is not UTF-8 and was read as {encoding}")
-    for number, line in enumerate(text_files.lines(text), 1):
+    lines = text_files.lines(text)
+    if marked := sum(line.startswith("###") for line in lines):
+        remarks.notes.append(f"{path}: {marked:,} lines that begin with ### are not texts, and are not used")
+    for number, line in enumerate(lines, 1):
+        if line.startswith("###"):
+            continue
         yield part, name, line, f"{path}, line {number}"

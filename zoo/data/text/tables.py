@@ -22,6 +22,8 @@ _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
+# Labels of rows without a label.
+_NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
 # Titles of columns with the part of a row, which only tables of images use.
 _PARTS = ("split", "subset", "part", "partition")
 # A setting, and the name or number of the column in it.
@@ -80,11 +82,12 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
 def load(
     path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
-    """Read a table; return its text, encoding, dialect and shape. For ``names`` and ``label`` see the dialect."""
+    """Read a table; return its text, encoding and comments, dialect and shape. For the columns see the dialect."""
     text, encoding = files.read(path, settings.encoding)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
     foreign_formats.refuse_markup(path, text)
+    text, comments = _without_comments(text)
     said, delimiter, likely = _EXCEL.match(text), settings.delimiter, _BY_SUFFIX.get(suffix(path), "comma")
     if said:
         text, delimiter = text[said.end() :], said[1]
@@ -92,9 +95,23 @@ def load(
         delimiter = dialect.detect_delimiter(text, names, label, likely) or likely
     if settings.quoting == "auto":
         quoting, shape = dialect.detect_quoting(text, delimiter)
-        return text, encoding, Dialect(delimiter, quoting), shape
+        return text, encoding + comments, Dialect(delimiter, quoting), shape
     chosen = Dialect(delimiter, settings.quoting)
-    return text, encoding, chosen, dialect.shape_of(chosen, text)
+    return text, encoding + comments, chosen, dialect.shape_of(chosen, text)
+
+
+def _without_comments(text: str) -> tuple[str, str]:
+    """Blank the lines that begin with # and have fewer delimiters than all other lines; return a remark on them."""
+    if not text.startswith("#"):
+        return text, ""
+    lines = files.lines(text)
+    rows = [line for line in lines if line.strip() and line[0] != "#"]
+    least = {sign: min((line.count(sign) for line in rows), default=0) for sign in "\t,;|"}
+    kept = [
+        line if line[:1] != "#" or all(line.count(sign) >= least[sign] for sign in least) else "" for line in lines
+    ]
+    count = sum(one != other for one, other in zip(lines, kept, strict=True))
+    return ("\n".join(kept) + "\n", f"; {count:,} comments (#) are not used") if count else (text, "")
 
 
 def _places(
@@ -203,5 +220,11 @@ def several_labels(cells: set[str]) -> str:
     return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
 
 
+def unclear_labels(names: Iterable[str]) -> list[str]:
+    """Return a note on each class whose name may mean that there is no label."""
+    note = "{!r} is trained as a class. If it means that the label is unknown, remove its rows from the table"
+    return [note.format(name) for name in names if name.lower() in ("unknown", "none", "undefined", "-1", "-1.0")]
+
+
 def is_missing(label: str) -> bool:
-    return label.strip().lower() in ("", "nan", "<na>", "#n/a", "null")
+    return label.strip().lower() in _NO_LABEL
