@@ -121,7 +121,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     files = sorted(path for path in root.iterdir() if path.is_file())
     named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
     if not files:  # perhaps each part has a folder
-        folders = [(part[0], root / name) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
+        folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
         named = [(part, path) for part, each in folders for path in sorted(each.glob("*.[ct]sv"))]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {part for part, _ in exact} >= set(PARTS) else named
