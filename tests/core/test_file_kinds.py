@@ -183,3 +183,12 @@ def test_checkpoints_of_jax_are_saved_again(tmp_path: Path, member: str, content
     with pytest.raises(ZooError) as caught:
         io.read(tmp_path / member)
     assert "Download" not in caught.value.remedy
+
+
+def test_an_index_of_weights_and_a_pickle_get_their_own_remedies(tmp_path: Path) -> None:
+    for name, content, remedy in (
+        ("model.bin.index.json", b"{}", "save_pretrained"),
+        ("a.joblib", b"\x80\x04", "numpy.savez"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert remedy in file_kinds.of(tmp_path / name).refusal("weights").remedy

@@ -340,10 +340,40 @@ def test_labels_next_to_folders_of_persons_are_named_before_these(tmp_path: Path
 
 
 def test_lists_of_classes_are_not_labels(tmp_path: Path) -> None:
-    """Animals with Attributes."""
+    """Animals with Attributes, and birds of CUB-200."""
     lay(tmp_path, *(f"JPEGImages/{name}/{number}.jpg" for name in ("cow", "deer") for number in range(3)))
-    for name in ("classes.txt", "trainclasses.txt", "testclasses.txt", "predicates.txt"):
+    for name in (
+        "classes.txt",
+        "trainclasses.txt",
+        "testclasses.txt",
+        "predicates.txt",
+        "images.txt",
+        "train_test_split.txt",
+    ):
         (tmp_path / name).write_text("cow\ndeer\n")
     with pytest.raises(ZooError, match="has only one folder of images, 'JPEGImages'") as caught:
         folder_scan.scan(str(tmp_path))
     assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path / 'JPEGImages'}"
+
+
+def test_a_copy_of_the_classes_next_to_them_is_to_be_removed(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        *(f"{prefix}{name}/{number}.jpg" for prefix in ("", "set/") for name in ("no", "yes") for number in "123"),
+    )
+    with pytest.raises(ZooError, match="which also exist next to it") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "A copy: remove it." in caught.value.remedy
+
+
+def test_validation_images_without_classes_are_replaced_from_the_training_images(tmp_path: Path) -> None:
+    """Tiny ImageNet."""
+    lay(
+        tmp_path,
+        *(f"train/{name}/images/{number}.jpg" for name in ("n1", "n2") for number in "123"),
+        "val/images/1.jpg",
+    )
+    (tmp_path / "val/val_annotations.txt").write_text("1.jpg\tn1\t0\t32\t44\t62\n")
+    (note,) = [note for note in folder_scan.scan(str(tmp_path)).notes if "val/ contains" in note]
+    assert "which are not used, and train/ gives the validation part. " in note
+    assert "val_annotations.txt" in note

@@ -29,8 +29,8 @@ _TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
 # Names of files that list classes and not images.
 _NAMES = re.compile(
-    r"(class|label)[_ ]?names?|(train|val|test|all)?[_ ]?class(es)?|predicate.*|names|wnids?|synsets?", re.IGNORECASE
-)
+    r"((class|label)[_ ]?names?|(train|val|test|all)?[_ ]?class(es)?|predicate.*|names|wnids?|synsets?)\.\w+"
+    r"|(images|image_class_labels|train_test_split|bounding_boxes)\.txt", re.IGNORECASE)  # fmt: skip
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
@@ -132,7 +132,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             raise ZooError(
                 f"{path / name} has the subfolders {listed(again)}, which also exist next to it: it may be a part "
                 "of the data set or a class",
-                f"A part: move {listed(again)} into a folder train. A class: add data.layout=classes.",
+                f"A part: move {listed(again)} into a folder train. A copy: remove it. A class: data.layout=classes.",
             )
     flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
     trained = {rest for _, (part, rest) in flat if part == "train"}
@@ -191,7 +191,7 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not PROSE.match(file.name) and not _NAMES.fullmatch(file.stem)]
+    likely = [file for file in files if not PROSE.match(file.name) and not _NAMES.fullmatch(file.name)]
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )

@@ -175,10 +175,8 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             f"data.root={row.root} is a file",
             "Name the folder that holds one file a class; a file with labels is read by data=text_table.",
         )
-    inner = set_parts.subfolders(root)
-    while not row.class_files and len(inner) == 1 and not _likely_class_files(root)[1:]:
+    while not row.class_files and len(inner := set_parts.subfolders(root)) == 1 and not _likely_class_files(root)[1:]:
         root = root / inner[0]
-        inner = set_parts.subfolders(root)
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
