@@ -218,6 +218,5 @@ def _line_rows(row: LabelledData, remarks: Remarks, part: str, name: str, path: 
     if marked := sum(line.startswith("###") for line in lines):
         remarks.notes.append(f"{path}: {marked:,} lines that begin with ### are not texts, and are not used")
     for number, line in enumerate(lines, 1):
-        if line.startswith("###"):
-            continue
-        yield part, name, line, f"{path}, line {number}"
+        if not line.startswith("###"):
+            yield part, name, line, f"{path}, line {number}"
