@@ -118,3 +118,12 @@ def test_a_table_of_words_is_not_one_of_pixels(tmp_path: Path) -> None:
     table = tmp_path / "train.csv"
     table.write_text("label,text\n1,pixels are small\n")
     assert unknown_kinds.of_file(table)[0] == "is a table, not a folder"
+
+
+def test_the_kind_of_most_files_explains_a_folder(tmp_path: Path) -> None:
+    for name in ("pos/1.txt", "pos/2.txt", "neg/1.txt", "metadata.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a text")
+    with pytest.raises(ZooError, match="is a text") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "data=text_folder" in caught.value.remedy

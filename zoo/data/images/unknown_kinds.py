@@ -37,12 +37,12 @@ def instead(folder: Path) -> tuple[str, str] | None:
     names = list(itertools.islice(files_below(folder, lambda *_: None), 200))
     if not names:
         return None
-    known = {kind: name for name in reversed(names) if (kind := _kind(folder / name))}
-    kind = next((row for row in formats.rows() if row in known), None)
+    kinds, rows = [_kind(folder / name) for name in names], formats.rows()
+    kind = max(filter(None, kinds), key=lambda row: (kinds.count(row), -rows.index(row)), default=None)
     about, remedy = (
         (kind.about, kind.remedies["images"]) if kind else ("not an image", "Write each image as a PNG file.")
     )
-    return f", but files such as {known[kind] if kind else names[0]}, which is {about}", remedy
+    return f", but files such as {names[kinds.index(kind)]}, which is {about}", remedy
 
 
 def of_file(path: Path) -> tuple[str, str]:
