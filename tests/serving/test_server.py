@@ -4,6 +4,7 @@ import base64
 import contextlib
 import io
 import json
+import re
 import signal
 import socket
 import tempfile
@@ -370,6 +371,9 @@ def test_figures_and_states_are_told(server: Server) -> None:
     text = server.get("/metrics").text
     assert 'zoo_requests_total{model="photos",status="200"}' in text
     assert 'zoo_worker_ready{model="photos"} 1.0' in text
+    memory = re.search(r'^zoo_worker_memory_bytes{model="photos"} (\S+)$', text, re.MULTILINE)
+    assert memory is not None
+    assert 5e6 < float(memory[1]) < 1e10
     assert server.get("/healthz").json() == {"status": "ok"}
     row = server.get("/v1/models/photos").json()
     assert row["model_version_status"][0]["state"] == "AVAILABLE"

@@ -1,5 +1,6 @@
 """The routes of the server and their answers."""
 
+import asyncio
 import json
 import re
 import time
@@ -66,7 +67,8 @@ class Application:
         return JSONResponse({"ready": ready}, 200 if ready else 503, headers={} if ready else {"retry-after": "1"})
 
     async def _figures(self, _: Request) -> Response:
-        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        text = await asyncio.to_thread(self._metrics.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _description(self, _: Request) -> Response:
         return JSONResponse(openapi.describe({name: each.operations() for name, each in self._models.items()}))

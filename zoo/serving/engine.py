@@ -13,7 +13,7 @@ from zoo.protocol.events import BatchEvent, TextEvent
 from zoo.protocol.part import Json
 from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
-from zoo.serving.metrics import Metrics
+from zoo.serving.metrics import Metrics, resident_bytes
 from zoo.serving.models import Model
 from zoo.serving.process import WorkerProcess
 from zoo.serving.slots import Slots
@@ -46,6 +46,7 @@ class Supervisor:
         self.model, self.limits, self.metrics = model, limits, metrics
         self._environment, self._life, self._closing = environment, Life(), False
         metrics.ready.labels(model.name).set(0)
+        metrics.memory.labels(model.name).set_function(lambda: resident_bytes(self.pid))
 
     @property
     def is_ready(self) -> bool:

@@ -11,6 +11,7 @@ from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
 from zoo.execution import diagnosis, launchers, probe_cache
+from zoo.execution.launchers.commands import Child
 from zoo.execution.worker_process import Outcome
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent, TextEvent
 from zoo.protocol.part import Json
@@ -59,7 +60,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        return getattr(self._process, "pid", None)
+        return self._process.process.pid if isinstance(self._process, Child) else None
 
     def send(self, command: Json) -> None:
         """Send a command; if the worker has ended, its end is reported separately."""
