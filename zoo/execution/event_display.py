@@ -38,7 +38,8 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
                         drawn.move(event)
                 case events.ResumeEvent():
                     drawn.resumed = event
-                    console.say(f"Resuming in epoch {event.epoch}, after step {event.step}")
+                    step = f", after step {event.step}" if event.step else ""
+                    console.say(f"Resuming in epoch {event.epoch}{step}")
                 case events.StageEvent():
                     console.say(stage_line(event))
                 case events.EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
