@@ -91,7 +91,10 @@ def test_the_folder_with_parts_of_classes_is_named(tmp_path: Path) -> None:
         folder_scan.scan(root)
     assert caught.value.remedy.endswith(f"data.root={tmp_path / 'Data' / 'LOC'}")
     note = folder_scan.scan(str(tmp_path / "Data" / "LOC")).notes[1]
-    assert "val/ contains 6 images without class folders, which are not used, and train/ gives the validation part" in note
+    assert (
+        "val/ contains 6 images without class folders, which are not used, and train/ gives the validation part"
+        in note
+    )
 
 
 @pytest.mark.parametrize(

@@ -433,3 +433,11 @@ def test_classes_that_may_mean_no_label_are_reported(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
     listing = scan(write(tmp_path / "t.csv", "image,label", *rows("{}.jpg,0", "{}.jpg,1", "{}.jpg,-1", count=9)))
     assert any(note.startswith("'-1' is trained as a class. If it means") for note in listing.notes)
+
+
+def test_sizes_of_images_and_boxes_are_not_classes(tmp_path: Path) -> None:
+    """The test part of GTSRB, which has no labels."""
+    lay(tmp_path, *(f"{number}.ppm" for number in range(12)))
+    lines = rows("{}.ppm;30;31;5;25", "{}.ppm;40;41;6;35", count=12)
+    table = write(tmp_path / "GT-final_test.test.csv", "Filename;Width;Height;Roi.X1;Roi.Y1", *lines)
+    assert "has no column of classes" in refused(table).message

@@ -112,6 +112,7 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
         ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
         ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
+        ('{"train": [["fine", "1"]], "test": []}', {}, "is one JSON object with the parts train, test"),
         (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
         (b"PK\x05\x06" + bytes(18), {}, "an empty zip archive"),
         (b"PAR1....", {}, "read_parquet"),

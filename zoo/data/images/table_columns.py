@@ -13,6 +13,8 @@ from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
 
 _LABELS = re.compile(r"labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y")
+# Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
+_OF_IMAGES = re.compile(r"(image)?(width|height)|(roi|bbox)[xywh]|[xy](min|max)")
 _PARTS = ("split", "dataset", "subset", "part")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
@@ -119,6 +121,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         if place not in (layout.image, layout.part, layout.group)
         and any(column)
         and not _is_counted(column)
+        and not _OF_IMAGES.fullmatch(layout.plain(place))
         and [number(cell) for cell in column] != images
     ]
     numeric = [place for place in places if all(map(_is_number, columns[place]))]

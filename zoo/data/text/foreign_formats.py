@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from zoo.core import formats
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 # The last column of a file with a label for each word (CoNLL).
@@ -31,6 +31,16 @@ def refuse_markup(path: Path, text: str) -> None:
     if start[:1] not in ("{", "["):
         return
     by_line = is_json_lines(start)
+    if (
+        by_line
+        and "\n" not in text.strip()
+        and (row := json.loads(text))
+        and all(isinstance(part, list | dict) for part in row.values())
+    ):
+        raise ZooError(
+            f"{path} is one JSON object with the parts {listed(row, most=5)}, not a table",
+            "Write the texts and labels of each part into a CSV file.",
+        )
     if not by_line and not re.match(r'\{\s*"|\[\s*\{', start):
         return
     call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
