@@ -72,8 +72,8 @@ class FileKind:
             more = f" `python -m zoo infer model={path}` uses this one unchanged."
             return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
-            own = "For a network of your own, save the whole model where it was made: model.save('model.keras')."
-            return f"Name the network of these weights: model=NAME weights={path}\n{own}"
+            whole = "For a network of your own, save the whole model where it was made: model.save('model.keras')."
+            return f"Name the network of these weights: model=NAME weights={path}\n{whole}"
         own = self.known.remedies.get("models") if self.known else formats.models()[self.word].get("do")
         return (own or formats.models()["unknown"]["do"]).format(
             path=path, folder=shlex.quote(str(self.path.parent)), name=shlex.quote(self.path.name)
