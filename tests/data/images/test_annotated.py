@@ -179,6 +179,16 @@ def test_boxes_next_to_images_are_named(tmp_path: Path, folder: str, name: str, 
         folder_scan.scan(str(tmp_path))
 
 
+def test_long_lines_of_label_files_are_read_in_time(tmp_path: Path) -> None:
+    """Outlines of objects, as YOLO writes them: class, x, y, x, y, ..."""
+    lay(tmp_path, "train/{}.jpg")
+    line = "0 " + " ".join(f"0.{number:06d}" for number in range(200))
+    for number in range(6):
+        (tmp_path / "train" / f"{number}.txt").write_text(line)
+    with pytest.raises(ZooError, match="but no class folders"):
+        folder_scan.scan(str(tmp_path))
+
+
 def test_boxes_next_to_class_folders_are_no_obstacle(tmp_path: Path) -> None:
     lay(tmp_path, "cat/{}.jpg", "dog/{}.jpg")
     (tmp_path / "boxes.json").write_text('{"annotations": [{"bbox": [1, 2, 3, 4]}]}')

@@ -1,5 +1,6 @@
 """zoo.data.images.unknown_kinds: what a file is that is no image, and what makes images of it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,12 @@ def test_a_table_of_words_is_not_one_of_pixels(tmp_path: Path) -> None:
     table = tmp_path / "train.csv"
     table.write_text("label,text\n1,pixels are small\n")
     assert unknown_kinds.of_file(table)[0] == "is a table, not a folder"
+
+
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.bin")
+    with pytest.raises(ZooError, match="which is an array or a table of images"):
+        folder_scan.scan(str(tmp_path))
 
 
 def test_the_kind_of_most_files_explains_a_folder(tmp_path: Path) -> None:

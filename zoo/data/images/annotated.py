@@ -19,7 +19,8 @@ _LABEL_FILES = (".txt", ".xml", ".json")
 _END_OF_MASK = re.compile(r"[ _.-]+(masks?|seg|segmentation|labels?|gt|manual1|groundtruth)\d*$", re.IGNORECASE)
 _SAMPLES = 20
 # Boxes in the files of Pascal VOC, COCO and YOLO.
-_BOXES = re.compile(rb'<bndbox>|"bbox"\s*:\s*\[|\A(\d+( [01]?\.\d+){4}\s*)+\Z')
+# Possessive: the digits of a long line of other numbers can be divided in very many ways.
+_BOXES = re.compile(rb'<bndbox>|"bbox"\s*:\s*\[|\A(\d+( [01]?\.\d++){4}\s*)+\Z')
 _READ = 1 << 16
 _LISTED = 20_000
 # With more folders than these, only names are compared: reading images of each would take too long.
@@ -30,8 +31,8 @@ _CLASSIFY = "A classifier needs a folder for each class, without masks and label
 def refuse(path: Path) -> None:
     """Raise an error if a folder, or one up to two levels below, holds masks or label files of its images."""
     for folder in _levels(path, 2):
-        if (file := _file_of_boxes(folder)) and not any(
-            not set_parts.says_nothing(name, folder.name) for name in set_parts.folders_of_images(path)
+        if (file := _file_of_boxes(folder)) and all(
+            set_parts.says_nothing(name, folder.name) for name in set_parts.folders_of_images(path)
         ):
             raise ZooError(
                 f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
@@ -90,8 +91,9 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
 
 def _file_of_boxes(folder: Path) -> Path | None:
     """Return a file in a folder, or in its folder of annotations, with boxes of objects, or None."""
-    files = [file for file in sorted([*folder.glob("*.*"), *folder.glob("annotations/*.json")]) if file.is_file()]
-    for file in [file for file in files if file.suffix.lower() in _LABEL_FILES][:_SAMPLES]:
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_LABEL_FILES))
+    files = [*(folder / name for name in names), *sorted(folder.glob("annotations/*.json"))]
+    for file in itertools.islice(filter(Path.is_file, files), _SAMPLES):
         with file.open("rb") as stream:  # the boxes follow the images, at the end of a large file
             content = stream.read(_READ)
             stream.seek(max(len(content), file.stat().st_size - _READ))

@@ -81,10 +81,7 @@ def subfolders(path: Path) -> list[str]:
             what, remedy = f"does not exist{nearest(path.name, siblings(path))}", ""
             if path.exists():
                 what, remedy = unknown_kinds.of_file(path)
-            remedy = (
-                remedy if "pixels" in what else datasets.table_remedy(path) or remedy
-            ) or f"Give a folder. {LAYOUT}"
-            raise ZooError(f"data.root={path} {what}", remedy)
+            raise ZooError(f"data.root={path} {what}", remedy or f"Give a folder. {LAYOUT}")
         return set_parts.subfolders(path)
     except OSError as error:
         raise ZooError(

@@ -1,6 +1,7 @@
 """Identify files that are not images of a known kind, and explain how to convert them."""
 
 import itertools
+import os
 import re
 import shlex
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from zoo.core import formats, paths
 from zoo.core.arrays import Image
 from zoo.core.files import files_below
+from zoo.data import datasets
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
@@ -49,8 +51,10 @@ def of_file(path: Path) -> tuple[str, str]:
     """Return what a file is that was given instead of a folder of images, and what to do."""
     if begins_like(path, "an image"):
         return "is an image, not a folder", "Give the folder that contains the folders of the classes."
-    kind = _kind(path)
-    return (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
+    kind, by_content = _kind(path), formats.find(head=head_of(path), use="images")
+    what, known = (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
+    # Only the content excludes that a file with the suffix of a table holds labels.
+    return what, known if kind and kind is by_content else datasets.table_remedy(path) or known
 
 
 def _kind(path: Path) -> formats.Format | None:
@@ -58,8 +62,10 @@ def _kind(path: Path) -> formats.Format | None:
 
 
 def head_of(path: str | Path) -> bytes:
-    """Return the first bytes of a file; none if it cannot be read."""
+    """Return the first bytes of a file; none if it cannot be read, or is a pipe, which may never end."""
     try:
+        if not os.path.isfile(path):
+            return b""
         with open(path, "rb") as stream:
             return stream.read(formats.HEAD_BYTES)
     except OSError:
