@@ -90,7 +90,10 @@ def test_files_outside_of_class_folders_are_to_be_moved(tmp_path: Path) -> None:
     root = folder(tmp_path, {"pos/1.txt": "a", "neg/1.txt": "b", "urls.txt": "c"})
     with pytest.raises(ZooError, match="it lies in no class folder") as caught:
         sources.source_of(row("text_folder", root)).read()
-    assert caught.value.remedy.startswith("Move them into class folders, or elsewhere.")
+    assert caught.value.remedy == (
+        "Move them into class folders, or elsewhere. Tables are read by data=text_table, files with one text a line "
+        "by data=text_lines."
+    )
 
 
 def test_files_about_a_data_set_are_not_classes(tmp_path: Path) -> None:

@@ -112,7 +112,9 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
         ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
         ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
-        ('{"train": [["fine", "1"]], "test": []}', {}, "is one JSON object with the parts train, test"),
+        ('{"train": [["fine", "1"]], "test": []}', {}, "is JSON, one object with the parts train, test, not a table"),
+        ('{"val": [["a long text", "1"]]' + " " * 70_000 + "}", {}, "is JSON, one object with the parts val, not a"),
+        ('{"text": ["fine", "dull"], "label": [1, 0]}', {}, "read_json('FILE'"),
         (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
         (b"PK\x05\x06" + bytes(18), {}, "an empty zip archive"),
         (b"PAR1....", {}, "read_parquet"),
@@ -240,8 +242,8 @@ def test_the_part_may_be_within_the_name_of_a_table(tmp_path: Path) -> None:
 def test_rows_without_a_label_are_to_be_removed(tmp_path: Path) -> None:
     table = "".join(f"a text {number}\t{('pos', 'neg', 'UNASSIGNED')[number % 3]}\n" for number in range(30))
     words = refusal(tmp_path / "t.tsv", "text\tlabel\n" + table)
-    assert "10 of 30 texts of" in words
-    assert "Remove these rows" in words
+    assert "10 of 30 rows in" in words
+    assert "Delete these rows" in words
     some = read(tmp_path / "u.tsv", "text\tlabel\n" + table.replace("UNASSIGNED", "unknown"))
     assert any(note.startswith("'unknown' is trained as a class. If") for note in some.notes)
 
@@ -249,8 +251,8 @@ def test_rows_without_a_label_are_to_be_removed(tmp_path: Path) -> None:
 def test_json_in_the_cells_is_refused(tmp_path: Path) -> None:
     table = "".join(f'{{"stars": {number}, "text": "fine"}}\t{("pos", "neg")[number % 2]}\n' for number in range(20))
     words = refusal(tmp_path / "t.tsv", "text\tlabel\n" + table)
-    assert "t.tsv, line 2: the text is JSON" in words
-    assert "Write the text in it into a column" in words
+    assert "t.tsv, line 2: the text column contains JSON" in words
+    assert "Extract the text into its own column" in words
 
 
 def test_lines_of_comments_between_the_rows_are_not_used(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from zoo.core import formats
 from zoo.core.errors import ZooError, listed
+from zoo.data.images import set_parts
 
 _PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
 # The last column of a file with a label for each word (CoNLL).
@@ -30,17 +32,13 @@ def refuse_markup(path: Path, text: str) -> None:
         raise ZooError(f"{path} has a label for each word (CoNLL): words are not classified, only texts", csv_file)
     if start[:1] not in ("{", "["):
         return
-    by_line = is_json_lines(start)
-    if (
-        by_line
-        and "\n" not in text.strip()
-        and (row := json.loads(text))
-        and all(isinstance(part, list | dict) for part in row.values())
-    ):
+    row = _object(text) or {}
+    if parts := [key for key, value in row.items() if isinstance(value, list | dict) and set_parts.part_of(key)]:
         raise ZooError(
-            f"{path} is one JSON object with the parts {listed(row, most=5)}, not a table",
+            f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
             "Write the texts and labels of each part into a CSV file.",
         )
+    by_line = is_json_lines(start)
     if not by_line and not re.match(r'\{\s*"|\[\s*\{', start):
         return
     call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
@@ -60,7 +58,13 @@ def markup(text: str) -> str:
 
 
 def is_json_lines(text: str) -> bool:
+    return _object(text.partition("\n")[0]) is not None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Return a text that is one JSON object; None for any other text."""
     try:
-        return isinstance(json.loads(text.partition("\n")[0]), dict)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return False
+        return None
+    return value if isinstance(value, dict) else None

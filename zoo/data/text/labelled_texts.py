@@ -14,6 +14,7 @@ PARTS = ("train", "test")
 MOST_CLASSES = 1000
 # Largest share of skipped rows; more suggests that the source is read in the wrong way.
 _MOST_SKIPPED = 0.1
+_UNLABELED = "the label is"
 # One text: its part ("" if the source has none), its class, the text, and its position.
 Row = tuple[str, str, str, str]
 
@@ -87,7 +88,7 @@ def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Itera
         if row.name != "text_table" or not tables.is_missing(name):
             yield part, name.strip(), text, where
         else:
-            remarks.skipped.append((where, f"the label is {name.strip() or 'empty'}"))
+            remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
         if row.strict and remarks.skipped:
             return
 
@@ -101,10 +102,10 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
         raise ZooError(f"{where}: {reason}", "Correct it; data.strict=false leaves it out.")
     kinds = Counter(reason for _, reason in skipped).most_common(3)
     counted = ", ".join(f"{count:,} times {reason}" for reason, count in kinds)
-    if all(" label is " in reason for _, reason in skipped):
+    if all(reason.startswith(_UNLABELED) for _, reason in skipped):
         raise ZooError(
-            f"{len(skipped):,} of {usable + len(skipped):,} texts of {row.root} have no label: {counted}",
-            "Remove these rows, or set data.label_column to the column with the labels.",
+            f"{len(skipped):,} of {usable + len(skipped):,} rows in {row.root} have no label: {counted}",
+            "Delete these rows, or set data.label_column to the column that contains the labels.",
         )
     hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
     if row.name == "text_folder":

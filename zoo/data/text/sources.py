@@ -161,8 +161,9 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path
         else:
             if not count and foreign_formats.markup(cells[0]).startswith("JSON"):
                 raise ZooError(
-                    f"{path}, line {line}: the text is JSON, {cells[0][:40]!r}: its names and signs would be learned",
-                    "Write the text in it into a column, and name that: data.text_column=NAME.",
+                    f"{path}, line {line}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
+                    "its keys and punctuation",
+                    "Extract the text into its own column and set data.text_column=NAME.",
                 )
             count += 1
             yield part, cells[1], cells[0], f"{path}, line {line}"
