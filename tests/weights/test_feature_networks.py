@@ -100,7 +100,9 @@ def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str
 
 def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
     assert feature_networks.choose("auto", None).network == "random"
-    assert "download=yes (3 MB)" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "download=yes (3 MB)" in printed
+    assert "features=vgg19 (80 MB)" in printed
     assert mirror.asked == 0
 
 

@@ -106,6 +106,7 @@ GADGET = {"module": "keras.utils", "class_name": "function", "config": "get_file
 def test_code_and_objects_of_others_are_refused_by_name(tmp_path: Path, inner: Any, words: str) -> None:
     said = refusal(archive(tmp_path / "a.keras", config(inner)))
     assert words in said
+    assert "model file" in said
     assert "model.export('FOLDER')" in said
     nested = layer("TimeDistributed", layer=inner, name="outer")
     assert "is refused" in refusal(archive(tmp_path / "b.keras", config(nested)))

@@ -74,7 +74,7 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
             console.warn(error.message)
     console.warn(
         "No weights of VGG or SqueezeNet are available: the style is measured with untrained filters "
-        "(features=random). For a better result, repeat the command online with download=yes (3 MB)."
+        "(features=random). For a better result, go online and add download=yes (3 MB) or features=vgg19 (80 MB)."
     )
     return FeatureNetwork("random", "drawn by the seed")
 

@@ -42,7 +42,10 @@ LOSSES_OF_NUMBERS = (
 )  # fmt: skip
 LOSSES_OF_LABELS = ("binarycrossentropy", "binaryfocalcrossentropy")
 FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
-OWN = "Replace it by layers of Keras, or save the model as a SavedModel where it was made: model.export('FOLDER')."
+OWN = (
+    "Replace it by layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE. "
+    "To predict only, save the model where it was made: model.export('FOLDER')."
+)
 
 
 @dataclass(frozen=True)
