@@ -209,6 +209,7 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
         yield _Plain(label, total, unit)
         return
     from rich import progress as rich
+    from rich.cells import cell_len
     from rich.table import Column
 
     shown = _console()
@@ -216,8 +217,8 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
     class Note(rich.TextColumn):
         def render(self, task: Any) -> Any:
             note = super().render(task)
-            others = len(task.description) + (11 if total is None else 25)  # spinner, shortest bar, share and times
-            note.truncate(max(1, shown.width - others), overflow="ellipsis")
+            taken = cell_len(task.description) + (11 if total is None else 25)  # spinner, shortest bar, share, times
+            note.truncate(max(1, shown.width - taken), overflow="ellipsis")
             return note
 
     # On a narrow screen, first the bar shrinks, then the end of the note; the times stay whole.

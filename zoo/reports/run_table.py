@@ -56,7 +56,8 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     path = user_path(output) if output else usual
     files.check_writable(path, "Choose a place you can write: --output FILE")
     page = search.page(named[0]) if len(named) == 1 and search.is_search(named[0]) else report_page.page(folders)
-    _write(path.absolute(), page)
+    path = path.absolute()
+    _write(path, page)
     return path
 
 

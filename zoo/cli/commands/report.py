@@ -27,7 +27,7 @@ def run(parsed: argparse.Namespace) -> int:
         return _print_table(parsed)
     if parsed.sort or parsed.reverse or parsed.all or parsed.json:
         raise ZooError("--sort, --reverse, --all and --json belong to the table of all runs", "Add --list.")
-    console.output(run_table.write(parsed.runs, parsed.root, parsed.output).absolute())
+    console.output(run_table.write(parsed.runs, parsed.root, parsed.output))
     return 0
 
 

@@ -102,13 +102,12 @@ def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
         flat = [] if own or part == "train" else list(decode.iter_images(place))
         if flat:
             labels = set_parts.labels_note(place, "Labels", ". ")
-            drawn = (
+            instead = (
                 "no other test part is drawn" if part == "test" else f"{parts['train']}/ gives the validation part"
             )
             notes.append(
                 f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, "
-                f"and {drawn}. {labels}Classify them with: python -m zoo infer "
-                f"run=last input={place}"
+                f"and {instead}. {labels}Classify them with: python -m zoo infer run=last input={place}"
             )
         unknown = sorted(set(own) - set(classes))
         if unknown:
