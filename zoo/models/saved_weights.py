@@ -43,13 +43,24 @@ def renamed(arrays, wanted):
     """Rename arrays to the wanted names if only the spelling of a Keras version differs.
 
     Layers without a name are numbered from 0 or from 1, and ``expanded_conv/depthwise/BatchNorm`` of MobileNetV3 in
-    Keras 2 is ``expanded_conv_depthwise_bn`` in Keras 3.
+    Keras 2 is ``expanded_conv_depthwise_bn`` in Keras 3. Files of Keras 3 number the weights of a layer.
     """
+    layers = {}
+    for name in wanted:
+        layers.setdefault(name.rpartition("/")[0], []).append(name)
+    arrays = {_named(name, layers): value for name, value in arrays.items()}
     for keyed in (_numbered_from_0, _in_one_spelling):
         there, here = keyed(arrays), keyed(wanted)
         if set(arrays) != set(wanted) and there.keys() == here.keys() and len(there) == len(arrays):
             return {here[key]: arrays[name] for key, name in there.items()}
     return arrays
+
+
+def _named(name, layers):
+    """Return the name of a numbered weight, such as ``att/0``, in the layers of a model."""
+    layer, _, number = name.rpartition("/")
+    own = layers.get(layer, [])
+    return own[int(number)] if number.isdecimal() and name not in own and int(number) < len(own) else name
 
 
 def _numbered_from_0(names):

@@ -441,3 +441,10 @@ def test_sizes_of_images_and_boxes_are_not_classes(tmp_path: Path) -> None:
     lines = rows("{}.ppm;30;31;5;25", "{}.ppm;40;41;6;35", count=12)
     table = write(tmp_path / "GT-final_test.test.csv", "Filename;Width;Height;Roi.X1;Roi.Y1", *lines)
     assert "has no column of classes" in refused(table).message
+
+
+def test_boxes_of_a_table_are_said_to_be_unused(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
+    lines = rows("{}.jpg,cat,1,1,8,8", "{}.jpg,dog,2,2,9,9", count=9)
+    listing = scan(write(tmp_path / "t.csv", "filename,class,xmin,ymin,xmax,ymax", *lines))
+    assert "Not used: the boxes in xmin, ymin, xmax, ymax. Whole images are learned" in listing.notes

@@ -293,6 +293,27 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
     assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
 
 
+def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
+    lay(tmp_path, "a/images/abbey/1.png", "a/images/airfield/1.png", "b/1.png", "c/1.png")
+    assert "such as a/images/abbey, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]
+    for name in "bc":
+        lay(tmp_path, f"{name}/images/bar/1.png", f"{name}/images/bay/1.png")
+        (tmp_path / name / "1.png").unlink()
+    with pytest.raises(ZooError, match="such as a/images/abbey: either may be the classes"):
+        folder_scan.scan(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["seg_pred/1.png", "seg_pred/seg_pred/1.png", "papers/1.png"])
+def test_unsorted_images_next_to_parts_are_not_used(tmp_path: Path, name: str) -> None:
+    listing = folder_scan.scan(str(lay(tmp_path, *in_parts("seg_train", "seg_test"), name)))
+    assert (listing.class_names, set(listing.parts)) == (["cat", "dog"], {"train", "test"})
+    folder = tmp_path / name.partition("/")[0]
+    assert any(note.endswith(f"infer run=last input={folder}") for note in listing.notes)
+    lay(tmp_path, "more/cat/1.png", "more/owl/1.png")
+    with pytest.raises(ZooError, match="and also images in more"):
+        folder_scan.scan(str(tmp_path))
+
+
 def test_a_table_next_to_the_classes_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "p1/1.png", "p2/1.png")
     (tmp_path / "clinical.csv").write_text("patient,diagnosis\np1,well\n")

@@ -34,7 +34,7 @@ def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) ->
     texts = read(tmp_path / "Messages", MESSAGES, **NUMBERED)
     assert (len(texts.texts), texts.class_names) == (12, ["ham", "spam"])
     assert texts.texts[:2] == ['"Go until jurong, he said', 'Free entry, in 2 a "wkly" comp']
-    (note,) = texts.notes
+    note, _ = texts.notes
     assert note.endswith(
         "Messages: separated by tabs, quotes are plain signs; no header; utf-8; text in column 1, label in column 0"
     )
@@ -225,7 +225,7 @@ def test_numeric_labels_and_a_column_of_numbers_by_pandas(tmp_path: Path) -> Non
 
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
-    (note,) = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
+    note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
     assert "column split is not used: give a folder with train.csv and test.csv" in note
 
 

@@ -102,6 +102,8 @@ class _Reader:
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None))
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
+        if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
+            self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
         for line, cells, problem in rows(bool(layout.titles)):
             self.count += 1
             where = f"{path.name}, line {line}"

@@ -72,15 +72,17 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
         if "train" not in group.values() and not exact:
             continue
         if exact and (several or not others):
-            return _chosen(path, group, others)
+            return _chosen(path, group, others, inside)
         if not exact and several and all(inside[name] for name, part in group.items() if part == "train"):
-            return _chosen(path, group, others)
+            return _chosen(path, group, others, inside)
     return {}
 
 
-def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, str]:
-    """Return the folder of each part; reject folders of images next to them, and two folders of one part."""
-    full = [name for name in others if next(decode.iter_images(path / name), None)]
+def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
+    """Return the folder of each part; reject two folders of one part, and further folders that may hold classes."""
+    trained = {name for folder, part in group.items() if part == "train" for name in inside[folder]}
+    unsorted = [name for name in others if trained and len(inside[name]) < 2 and not trained & set(inside[name])]
+    full = [name for name in others if name not in unsorted and next(decode.iter_images(path / name), None)]
     if full:
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",

@@ -14,7 +14,8 @@ from zoo.data.text import tables
 
 _LABELS = re.compile(r"labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y")
 # Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
-_OF_IMAGES = re.compile(r"(image)?(width|height)|(roi|bbox)[xywh]|[xy](min|max)")
+_OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
+_OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
@@ -43,6 +44,9 @@ class Columns(NamedTuple):
 
     def plain(self, place: int) -> str:
         return re.sub("[^a-z]", "", self.title(place).lower())
+
+    def is_of_box(self, place: int) -> bool:
+        return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
 def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number) -> Columns:

@@ -76,7 +76,14 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
         remarks.notes += tables.unclear_labels(class_names)
     if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
         remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
-    numbers = {name: number for number, name in enumerate(class_names)}
+    numbers, counts = {name: number for number, name in enumerate(class_names)}, Counter(zip(names, parts, strict=True))
+    sizes = {
+        name: ", ".join(f"{counts[name, part]:,} {part}".rstrip() for part in ("", *PARTS) if counts[name, part])
+        for name in class_names
+    }
+    remarks.notes.append(
+        f"{len(sizes):,} classes: {listed(f'{name} ({texts})' for name, texts in sizes.items())}"
+    )
     return LabelledTexts(
         [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
         class_names, blank, remarks.skipped, remarks.notes, remarks.dialect,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256
+from zoo.core.errors import ZooError, counted, listed
+from zoo.core.files import file_sha256, files_below
 from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, labelled_texts, tables
@@ -70,7 +70,7 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
-    count, others, unread, places = 0, Counter[str](), set[str](), dict[str, set[str]]()
+    count, others, unread, places, tables_read = 0, Counter[str](), set[str](), dict[str, set[str]](), ""
     wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
@@ -83,10 +83,17 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1
+            tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)
             places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
             if count == 1 and (what := foreign_formats.markup(text)):
                 remarks.notes.append(f"{where} is {what} are learned as text")
             yield part, parts[-2], text, where
+    if tables_read:
+        raise ZooError(
+            f"{root} holds tables in class folders, such as {tables_read}, and each file is one text",
+            "Join their rows into one table with a column of the class: data=text_table data.root=FILE",
+        )
+    remarks.notes += _unread_files(root)
     if unread and not any("" in each for each in places.values()):
         raise ZooError(f"{root} has {listed(sorted(unread))}, but no folder train", "Add the texts to train with.")
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
@@ -101,6 +108,16 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
         if row.encoding == "auto":
             remarks.notes.append(f"{others[name]:,} of {count:,} files are not UTF-8 and were read as {name}")
+
+
+def _unread_files(root: Path) -> list[str]:
+    """Return a note on the files of a folder that do not end in .txt, if others do; an archive has no note."""
+    names = [] if root.is_file() else list(files_below(root, lambda *_: None))
+    other = sorted(name for name in names if not name.lower().endswith(SUFFIX))
+    if not other or len(other) == len(names):
+        return []
+    read = "; data=text_table reads tables" * other[0].lower().endswith(tables.SUFFIXES)
+    return [f"Not used: {counted(len(other), 'file')} that do not end in {SUFFIX}, such as {other[0]}{read}"]
 
 
 def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Row]], notes: list[str]) -> TextSource:
