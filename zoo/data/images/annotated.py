@@ -1,4 +1,4 @@
-"""Recognize data sets for detection and segmentation, whose masks and label files would become classes."""
+"""Recognize data sets for detection and segmentation, so that their masks and label files do not become classes."""
 
 import itertools
 import os
@@ -133,7 +133,7 @@ def _mask_next_to_image(folder: Path) -> str:
 
 
 def _are_masks(folder: Path, masks: str, images: str) -> bool:
-    """Return whether images are flat, unlike the images of the same names, which have the same size."""
+    """Return whether ``masks`` are flat, and the images of the same names and sizes are not."""
     mask = _first(folder / masks, 1)[0]
     stem = _END_OF_MASK.sub("", Path(mask).stem)
     image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)
@@ -149,7 +149,7 @@ def _are_masks(folder: Path, masks: str, images: str) -> bool:
 
 
 def _are_flat(folder: Path) -> bool:
-    """Return whether most images have few grays, like masks: 90% of the pixels are in 4 of 32 ranges."""
+    """Return whether most images are as flat as masks: 90% of the pixels fall into 4 of 32 gray levels."""
     shares = []
     for name in _first(folder, 5):
         grays = np.asarray(decode.to_rgb(decode.open_upright(folder / name)).convert("L")) >> 3

@@ -25,14 +25,14 @@ class FolderListing:
 
     Attributes:
         class_names: names of the class folders, sorted.
-        names: of all files with the suffix of an image, relative to ``root``.
+        names: paths of the image files, relative to ``root``.
         labels: for each name, the index of its class.
         parts: for each name, ``train``, ``validation`` or ``test``; empty if there is only one level.
         unreadable: (name, reason) of what could not be listed.
         empty_classes: names of class folders without images.
         notes: how the folder was read and what is not used, one sentence each.
-        table: with the labels of the images; None if the folders are the classes.
-        groups: for each name, a value that all images of its group have, or an empty text; empty without groups.
+        table: file that contains the labels; None if the folders are the classes.
+        groups: for each name, the group of the image, or an empty string; empty without groups.
     """
 
     root: Path
@@ -172,7 +172,7 @@ def assembled(
 
 
 def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
-    """Yield sentences about files next to and in class folders; raise an error if these contain only folders."""
+    """Yield notes on files next to and in class folders; raise an error if the class folders contain only folders."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:

@@ -38,7 +38,7 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """Reads tables, and collects their rows by the number of the image among ``names``."""
+    """Reads tables. ``rows`` maps an index in ``names`` to the row of that image."""
 
     def __init__(self, data: DataSettings, table: Path, notes: list[str]) -> None:
         self.data, self.table, self.source, self.notes = data, table, table, notes
@@ -58,7 +58,7 @@ class _Reader:
             self._by_name[os.path.splitext(file)[0] + "/"].append(number)
 
     def find(self, cell: str) -> list[int]:
-        """Return the numbers of all images that a cell may mean; raise ZooError if it leads out of the folder."""
+        """Return the indices of all images that a cell may mean; raise ZooError if its path leaves the folder."""
         path = re.sub(r"^[A-Za-z]:", "", cell.strip().replace("\\", "/"))
         parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
         last = parts[-1].lower() if parts else ""
@@ -230,7 +230,7 @@ def _in(folder: Path) -> list[Path]:
 
 
 def _are_same(folder: str, wanted: str) -> bool:
-    """Return whether the last folders of two paths are the same, as far as both paths go."""
+    """Return whether two paths end in the same folders, compared up to the length of the shorter path."""
     pairs = zip(folder.lower().split("/")[:0:-1], wanted.lower().split("/")[:0:-1], strict=False)
     return all(one == other for one, other in pairs)
 

@@ -76,14 +76,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
         remarks.notes += tables.unclear_labels(class_names)
     if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
         remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
-    numbers, counts = {name: number for number, name in enumerate(class_names)}, Counter(zip(names, parts, strict=True))
-    sizes = {
-        name: ", ".join(f"{counts[name, part]:,} {part}".rstrip() for part in ("", *PARTS) if counts[name, part])
-        for name in class_names
-    }
-    remarks.notes.append(
-        f"{len(sizes):,} classes: {listed(f'{name} ({texts})' for name, texts in sizes.items())}"
-    )
+    remarks.notes.append(_counts(class_names, names, parts))
+    numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(
         [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
         class_names, blank, remarks.skipped, remarks.notes, remarks.dialect,
@@ -155,6 +149,17 @@ def _check_wanted(row: LabelledData, labels: set[str]) -> None:
             f"{row.root} has no text of {listed(missing)}, which data.classes names{near}",
             f"Texts are of: {listed(sorted(labels))}",
         )
+
+
+def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
+    """Return the classes with their numbers of texts, by part if there are parts."""
+    counts = Counter(zip(names, parts, strict=True))
+    sizes = (
+        ", ".join(f"{count:,} {part}".rstrip() for part in ("", *PARTS) if (count := counts[name, part]))
+        for name in class_names
+    )
+    shown = listed(f"{name} ({size})" for name, size in zip(class_names, sizes, strict=True))
+    return f"{len(class_names):,} classes: {shown}"
 
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:

@@ -23,7 +23,7 @@ _ABOUT = re.compile(rf"(.*[^a-z])?({set_parts.PROSE.pattern})", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class TextSource:
-    """The checksum over the files, known before parsing, and a function that reads them."""
+    """Labeled texts that are not read yet: the checksum over their files, and a function that reads them."""
 
     sha256: str
     text: str
@@ -219,7 +219,7 @@ def _likely_class_files(root: Path) -> list[str]:
 
 
 def class_labels(names: list[str]) -> list[str]:
-    """Return the dot-separated parts in which file names differ: ``x.pos`` and ``x.neg`` are pos and neg."""
+    """Return what differs between file names, by dot-separated part: pos and neg for ``x.pos`` and ``x.neg``."""
     pieces = [name.split(".") for name in names]
     while all(len(each) > 1 for each in pieces) and len({each[0] for each in pieces}) == 1:
         pieces = [each[1:] for each in pieces]

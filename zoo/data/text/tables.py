@@ -82,7 +82,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
 def load(
     path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
-    """Read a table; return its text, encoding and comments, dialect and shape. For the columns see the dialect."""
+    """Read a table; return its text, encoding (with a note on comments), dialect and shape."""
     text, encoding = files.read(path, settings.encoding)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
@@ -101,7 +101,7 @@ def load(
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """Blank the lines that begin with # and have fewer delimiters than all other lines; return a remark on them."""
+    """Empty the lines that begin with # and have fewer delimiters than all other lines; return a note."""
     if not text.startswith("#"):
         return text, ""
     lines = files.lines(text)
@@ -211,7 +211,7 @@ def _trimmed(cells: list[str], width: int) -> list[str]:
 
 
 def several_labels(cells: set[str]) -> str:
-    """Return a cell with several labels, or an empty text: a list, or words that are labels or recur."""
+    """Return a cell that holds several labels (a list, or words that are also labels), or an empty string."""
     for split in (re.compile(r"\s*,\s*").split, str.split):
         joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
         pieces = {piece for cell in cells for piece in split(cell)}
