@@ -111,7 +111,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 
 
 def _unread_files(root: Path) -> list[str]:
-    """Return a note on the files of a folder that do not end in .txt, if others do; an archive has no note."""
+    """Return a note on files that do not end in .txt, next to files that do; none for an archive."""
     names = [] if root.is_file() else list(files_below(root, lambda *_: None))
     other = sorted(name for name in names if not name.lower().endswith(SUFFIX))
     if not other or len(other) == len(names):
