@@ -5,12 +5,13 @@ import dataclasses
 from typing import Any
 
 from zoo.config import config_files, model_files, references
+from zoo.config.arguments import problems as argument_problems
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.errors import counted
+from zoo.core.errors import ZooError, counted
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
@@ -36,6 +37,7 @@ def train(overrides: Overrides) -> Run:
     _resolve_size(context)
     weights = _weights(context)
     material = training_set.prepare(context.settings)
+    _refuse_small_images(context.settings, material)
     _refuse_needless(context, material)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
@@ -54,6 +56,16 @@ def train(overrides: Overrides) -> Run:
             compared = references.comparison(context.reference.published or [], context.record.to_json())
             context.record.reference = {"name": context.reference.name, "compared": compared}
     return context.result
+
+
+def _refuse_small_images(settings: TrainConfig, material: TrainingSet) -> None:
+    """Raise an error for a network of photos and a data set of images below its smallest input size."""
+    size = {"input_size": min(material.input_shape[:2])} if "input_size" in settings.model else {}
+    if problems := argument_problems({**settings.model, **size}):
+        raise ZooError(
+            f"{settings.data.name} has images of {size['input_size']} pixels: {problems[0]}",
+            "Train model=mnist with them, or save larger images in class folders: data=folder data.root=DIR",
+        )
 
 
 def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) -> None:
