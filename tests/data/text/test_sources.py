@@ -348,7 +348,7 @@ def test_each_part_of_a_table_may_have_a_folder(tmp_path: Path) -> None:
 
 def test_tables_in_class_folders_are_not_texts_and_other_files_are_named(tmp_path: Path) -> None:
     root = folder(tmp_path / "a", {f"{name}/{number}.csv": "x,y\n1,2\n" for name in "ab" for number in range(2)})
-    with pytest.raises(ZooError, match="tables in class folders, such as .*a/0.csv") as caught:
+    with pytest.raises(ZooError, match=r"tables in class folders, such as .*a/0\.csv") as caught:
         sources.source_of(row("text_folder", root)).read()
     assert "data=text_table" in caught.value.remedy
     texts = {f"{name}/{number}.txt": f"{name} {number}" for name in "ab" for number in range(2)}
