@@ -8,7 +8,7 @@ from zoo.core import paths, schema
 from zoo.core.errors import unknown
 
 # Suffixes of tables of labels.
-TABLES = (".csv", ".tsv", ".tab", ".txt")
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")
 
 
 @dataclasses.dataclass

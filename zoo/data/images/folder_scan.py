@@ -230,12 +230,12 @@ def _without_classes(
         return ZooError(
             f"{path} {message}{reasons}", f"{labels}The class folders are further down: data.root={inner}"
         )
-    remedy = labels + LAYOUT
+    remedy = labels + set_parts.names_note(path) + LAYOUT
     if loose and "\\" in loose:
         remedy = (
             "Its names contain backslashes instead of folders: unpack the archive with `unzip`, which makes folders."
         )
-    if loose and classes and not labels:
+    if loose and classes and not labels and not set_parts.says_nothing(classes[0], path.name):
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
         message = f"has images such as {loose!r}, but no class folders"

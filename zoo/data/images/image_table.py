@@ -115,8 +115,7 @@ class _Reader:
 
     def _take(self, where: str, cells: list[str], part: str, layout: Columns) -> None:
         numbers, name = self.find(cells[layout.image]), cells[layout.image].strip()
-        if layout.part is not None:
-            part = set_parts.WORDS.get(cells[layout.part].strip().lower(), "")
+        part = part if layout.part is None else layout.part_of(cells)
         group = cells[layout.group].strip() if layout.group is not None else ""
         row, reason = _Row(_class(where, cells, layout), part, group, where), ""
         if len(numbers) != 1:
@@ -164,7 +163,7 @@ class _Reader:
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
         names = self._class_names({row.label for row in self.rows.values()})
-        self.notes += tables.unclear_labels(sorted(names.values()))
+        self.notes += tables.unclear_labels(sorted(names.values())) + tables.joined_labels(names.values())
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
         for number, row in sorted(

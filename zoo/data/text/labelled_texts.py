@@ -73,9 +73,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
     if row.name == "text_table":
-        remarks.notes += tables.unclear_labels(class_names)
-    if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
-        remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
+        remarks.notes += tables.unclear_labels(class_names) + tables.joined_labels(class_names)
     remarks.notes.append(_counts(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(
@@ -171,7 +169,14 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
-    if len(class_names) > max(10, len(names) // 2):
+    several = len(class_names) > max(10, len(names) // 2)
+    numbers = [float(name) for name in class_names if tables.is_number(name)]
+    if several and len(numbers) == len(class_names) and any(number % 1 for number in numbers):
+        raise ZooError(
+            f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
+            "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",
+        )
+    if several:
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
         raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))

@@ -135,11 +135,16 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
     if not root.is_dir():
         return [("", "", root)], []
-    files = sorted(path for path in root.iterdir() if path.is_file())
+    files = sorted(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
     named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
     if not files:  # perhaps each part has a folder
         folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
-        named = [(part, path) for part, each in folders for path in sorted(each.glob("*.[ct]sv"))]
+        named = [
+            (part, path)
+            for part, each in folders
+            for path in sorted(each.glob("*.*"))
+            if tables.suffix(path) in (*tables.SUFFIXES, ".jsonl")
+        ]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {part for part, _ in exact} >= set(PARTS) else named
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
