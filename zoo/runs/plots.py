@@ -1,6 +1,8 @@
 """Plots of a run. Only this module draws plots."""
 
+import importlib.util
 import io
+import os
 import threading
 import warnings
 from itertools import pairwise
@@ -178,6 +180,10 @@ def _figure(width: float, height: float, **margins: float) -> Any:
     Args:
         margins: shares of the figure; without any, a second drawing determines them, which takes twice as long.
     """
+    # A notebook names its own backend, which may not be installed here. Figures are only saved, so any will do.
+    shown = os.environ.get("MPLBACKEND", "").partition("module://")[2].partition(".")[0]
+    if shown and importlib.util.find_spec(shown) is None:
+        del os.environ["MPLBACKEND"]
     with _LOADING:
         from matplotlib.backends import backend_agg  # noqa: F401  (loaded when a figure is saved)
         from matplotlib.figure import Figure
