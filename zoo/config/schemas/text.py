@@ -25,7 +25,7 @@ class TextTrainer(common.Trainer):
         1.0, "largest global norm of the gradients; null does not clip", at_least=1e-6, at_most=1e6
     )
     weight_decay: float = setting(
-        0.0, "decoupled weight decay per step, times the learning rate; needs Keras 3", at_least=0, at_most=1
+        0.0, "decoupled weight decay per step, times the learning rate; not on PlaidML", at_least=0, at_most=1
     )
     final_lr_ratio: float = setting(
         0.01, "share of the learning rate that a cosine schedule ends at", at_least=0, at_most=1,

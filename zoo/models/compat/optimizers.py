@@ -19,21 +19,25 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     Raises:
         ValueError: the name is unknown, or this Keras does not support a setting.
     """
-    if weight_decay and MAJOR < 3:
-        raise ValueError("weight decay needs Keras 3, this is %s: set trainer.weight_decay=0" % version())
+    if weight_decay and not at_least(2, 4) and not (is_tensorflow_1() and name == "adam"):
+        words = "weight decay needs TensorFlow 2.4 or newer, or Adam on TensorFlow 1; this is Keras %s with %s"
+        raise ValueError((words + ": set trainer.weight_decay=0") % (version(), name))
     if clip and backend_name() == "plaidml":  # PlaidML reports wrong shapes of gradients.
         raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
     builders = {"adam": _adam, "sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop}
     if name not in builders:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(builders)), name))
     if is_tensorflow_1() and name == "adam":
-        return _adam_of_tensorflow_1(learning_rate, clip, beta_2)
+        instance = _adam_of_tensorflow_1(learning_rate, clip, beta_2)
+        return _shrink_weights(instance, weight_decay) if weight_decay else instance
     arguments = {"learning_rate" if at_least(2, 3) else "lr": float(learning_rate)}
     if clip and at_least(2, 4):
         arguments["global_clipnorm"] = float(clip)
-    if weight_decay:
+    if weight_decay and MAJOR >= 3:
         arguments["weight_decay"] = float(weight_decay)
     instance = builders[name](arguments, beta_2)
+    if weight_decay and MAJOR < 3:
+        _shrink_weights(instance, weight_decay)
     if is_tensorflow_1():
         _synchronize_gradients(instance)
     if MAJOR >= 3 and backend_name() == "tensorflow":
@@ -125,6 +129,24 @@ def _clip_gradients_of_tensorflow_1(instance, clip):
         return list(zip(tensorflow.clip_by_global_norm(gradients, clip)[0], variables))
 
     instance.compute_gradients = compute_gradients
+    return instance
+
+
+def _shrink_weights(instance, decay):
+    """Shrink weights of two or more axes before each update, as Keras 3 does: Keras 2 lacks decoupled weight decay."""
+    import tensorflow
+
+    original = instance.apply_gradients
+
+    def apply_gradients(grads_and_vars, *arguments, **named):
+        pairs = list(grads_and_vars)
+        with tensorflow.control_dependencies([gradient for gradient, _ in pairs if gradient is not None]):
+            wide = [variable for _, variable in pairs if len(variable.shape) > 1]
+            shrunk = [variable.assign_sub(decay * instance.learning_rate * variable) for variable in wide]
+        with tensorflow.control_dependencies([each for each in shrunk if each is not None]):
+            return original(pairs, *arguments, **named)
+
+    instance.apply_gradients = apply_gradients
     return instance
 
 

@@ -52,7 +52,7 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
         settings: further arguments of the optimizer. Weights of one axis, biases and scales, do not decay.
     """
     instance = optimizer(optimizer_name, learning_rate, **settings)
-    if settings.get("weight_decay"):
+    if settings.get("weight_decay") and MAJOR >= 3:
         instance.exclude_from_weight_decay([each for each in model.trainable_weights if len(each.shape) < 2])
     model.compile(loss="categorical_crossentropy", optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
     _traced_steps.pop(model, None)  # A model may be compiled again with more frozen layers.
