@@ -82,7 +82,7 @@ def _found(
     """Return the rows of the points and their date, from the cache if they were timed before."""
     with tempfile.TemporaryDirectory(prefix="zoo-calibration-") as folder:
         trial = dataclasses.replace(context, folder=Path(folder), record=RunRecord())
-        request = request_of(trial).replace(calibration=points, probes=False, tensorboard=False)
+        request = request_of(trial).replace(calibration=points, probes=False)
         assert isinstance(request.train, ImageTrainPart)  # noqa: S101  (all that has a range)
         request.train = request.train.replace(export=[], on_nan="stop", max_minutes=None)
         if request.fine_tune:  # the stage before learns from features, which take long to compute

@@ -114,6 +114,8 @@ def run_worker(
             show(event)
             if watch is not None:
                 watch(event)
+            if context.trackers:
+                context.trackers.watch(event)
 
         def once(path: Path) -> Outcome:
             limits, name = _limits(context), context.settings.launcher.name
@@ -230,7 +232,6 @@ def request_of(
         stack=context.choice.stack.requested,
         device=context.choice.device(context.settings.backend.device),
         probes=context.settings.backend.probes,
-        tensorboard=context.settings.tracking.tensorboard,
         model=requested_model(model, context.folder, arguments),
         weights=str(weights) if weights else None,
     )

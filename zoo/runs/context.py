@@ -17,6 +17,7 @@ from zoo.runs import folder as run_folder
 from zoo.runs import mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
+from zoo.runs.tracking import Trackers
 
 # Covariant, so that functions which read any task's context can take RunContext[Settings].
 S = TypeVar("S", bound=Settings, covariant=True)
@@ -36,6 +37,7 @@ class RunContext(Generic[S]):
         previous: the record of that run.
         lock: open file of the run folder's lock.
         calibration: the points timed before the run, and the settings taken.
+        trackers: TensorBoard and MLflow, once the run has started.
     """
 
     command: Command[S]
@@ -49,6 +51,7 @@ class RunContext(Generic[S]):
     previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
     calibration: dict[str, Any] | None = None
+    trackers: Trackers | None = None
 
     @property
     def settings(self) -> S:

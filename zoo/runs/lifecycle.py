@@ -15,9 +15,10 @@ from zoo.core.errors import StorageError, ZooError
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
-from zoo.runs import mlflow_tracking, records, resume
+from zoo.runs import records, resume
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json, RunRecord
+from zoo.runs.tracking import Trackers
 
 ROOM = "Make room there, or choose another place: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
@@ -123,6 +124,8 @@ def _stack_record(context: RunContext[Settings]) -> Json:
 def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
     """Leave a complete ``run.json`` in the folder, whatever happens in the block."""
     started = time.monotonic()
+    trackers = Trackers(context.settings.tracking, context.folder, context.record, context.composed.text)
+    context.trackers = trackers
     try:
         yield
     except BaseException as error:
@@ -135,8 +138,7 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         context.record.finished = records.now()
         context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
         _close_record(context)
-        if context.settings.tracking.mlflow:
-            mlflow_tracking.report_run(context.settings.tracking.mlflow, context.folder, context.record)
+        trackers.finish(context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
 

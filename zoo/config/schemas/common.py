@@ -144,11 +144,11 @@ class Tracking:
     """Where a training run is reported in addition to its run folder."""
 
     tensorboard: bool = setting(
-        False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED, names_stack=True
+        False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED
     )
     mlflow: str | None = setting(
-        None, "MLflow store to report the finished run to, such as file:mlruns or sqlite:///mlflow.db", literal=True,
-        affects=OUTWARD)  # fmt: skip
+        None, "MLflow store to report the run to, such as sqlite:///mlflow.db", literal=True, affects=OUTWARD
+    )
 
 
 @dataclass
