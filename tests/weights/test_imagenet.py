@@ -124,10 +124,10 @@ def test_a_transfer_that_breaks_off_is_resumed(keras: Keras) -> None:
 
 def test_what_never_comes_whole_is_nothing(keras: Keras) -> None:
     keras.cut = 100
-    with pytest.raises(ZooError, match="the connection broke off"):
+    with pytest.raises(ZooError, match="the connection was interrupted"):
         pretrained.choose("imagenet", SMALL)
     keras.cut, keras.silent = 0, True
-    with pytest.raises(ZooError, match="does not tell how long the file is"):
+    with pytest.raises(ZooError, match="does not send the length of the file"):
         pretrained.choose("imagenet", SMALL)
     assert imagenet.noted(FILE) is None
     keras.silent, keras.asked = False, []
