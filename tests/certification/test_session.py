@@ -117,7 +117,7 @@ def test_what_a_stopped_one_has_done_is_evidence_and_it_still_goes_on(
 
     only(monkeypatch, DEVICE, Step("two", "two", 1, stop), Step("three", "three", 1, lambda _: Findings(["three"])))
     assert main([*QUICK, "--finish"]) == 1
-    assert "No certification that this command began was stopped" in capsys.readouterr().err
+    assert "There is no stopped certification with these settings" in capsys.readouterr().err
     assert main(QUICK) == 130
     assert "add --finish to make evidence of the steps that are done" in capsys.readouterr().err
     assert main(["certify", "backend=cpu", "stack=tf-2.21", "--finish"]) == 1  # another command: it was not stopped

@@ -15,7 +15,7 @@ HEAD_BYTES = 512
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Format:
-    """A file format. ``remedies`` are by use (``images``, ``texts``, ``models``); ``head`` matches the first bytes."""
+    """A file format; ``remedies`` are by use: ``images``, ``texts``, ``models``. ``head`` matches the first bytes."""
 
     about: str
     remedies: Mapping[str, str]

@@ -1,7 +1,7 @@
 """Find the Python interpreters of this machine in the folders where tools install them.
 
-The search path is not used, as it often has shims that start something else or abort. Each file is run once before
-use.
+The search path is not used, because it often has shims that start another program or fail. Each file is run once
+before use.
 """
 
 import os
@@ -84,12 +84,9 @@ def _conda_roots(home: Path) -> list[Path]:
 
 
 def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:
-    """Return the first working Python of a version.
+    """Return the first working Python of a version such as ``"3.8"`` or ``"3.8.18"``.
 
-    Args:
-        version: ``"3.8"`` or ``"3.8.18"``.
-        arch: ``"x86_64"`` or ``"arm64"``; None accepts any.
-        places: folders to search, as glob patterns; None means :func:`roots`.
+    ``arch`` None accepts any; ``places`` are folders as glob patterns, :func:`roots` by default.
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
@@ -149,7 +146,7 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
     seen: set[Path] = set()
     for place in places:
         for path in sorted(_expand(place / name), key=_by_version, reverse=True):
-            # Shims start something else, and a virtual environment belongs to a project.
+            # Shims start other programs, and a virtual environment belongs to a project.
             borrowed = "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
             if not re.fullmatch(r"python3\.\d+", path.name) or borrowed:
                 continue
