@@ -266,7 +266,7 @@ def test_no_network_and_a_cold_cache_is_said(stack: stacks.Stack, monkeypatch: p
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     with pytest.raises(ZooError) as caught:
         store.ensure(stack, PLATFORM, well)
-    assert "could not be reached, and uv's cache does not hold everything" in caught.value.message
+    assert "could not be reached, and uv's cache does not contain all required files" in caught.value.message
     assert "Connect to the network" in caught.value.remedy
     assert left() == []
 
@@ -276,7 +276,7 @@ def test_being_told_to_stay_offline_with_a_cold_cache_is_said(
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_OFFLINE", "1")
-    with pytest.raises(UnreachableIndexError, match="could not be reached, and uv's cache does not hold everything"):
+    with pytest.raises(UnreachableIndexError, match="could not be reached, and uv's cache does not contain all required files"):
         store.ensure(stack, PLATFORM, well)
 
 
@@ -352,7 +352,7 @@ def test_an_environment_in_a_cache_that_is_read_only_is_used(
 
 
 def test_a_platform_without_a_lock_is_refused(stack: stacks.Stack) -> None:
-    with pytest.raises(NoLockError, match=f"not made for plan9-x86_64, but for {PLATFORM}"):
+    with pytest.raises(NoLockError, match=f"does not support plan9-x86_64, only {PLATFORM}"):
         store.ensure(stack, "plan9-x86_64", well)
 
 
@@ -427,7 +427,7 @@ def test_a_worker_that_fails_its_probe_is_quoted(
 def test_environments_are_listed_and_removed(stack: stacks.Stack) -> None:
     assert store.list_environments() == []
     assert store.remove(None) == []
-    with pytest.raises(ZooError, match="No environment has been built"):
+    with pytest.raises(ZooError, match="no environment has been built"):
         store.remove(["small"])
     folder = store.ensure(stack, PLATFORM, well).folder
     (row,) = store.list_environments()

@@ -58,7 +58,7 @@ def test_a_build_that_is_nowhere_is_missed_in_plain_words(
 ) -> None:
     answering(monkeypatch, MISSING, UNREACHABLE, UNREACHABLE)
     with pytest.raises(
-        ZooError, match=r"torch==2\.13\.0\+cpu, PyTorch's build without CUDA, is on no package"
+        ZooError, match=r"torch==2\.13\.0\+cpu, PyTorch's build without CUDA, was not found on"
     ) as error:
         build._install(plan, tmp_path, lambda _: None)
     assert "UV_FIND_LINKS" in error.value.remedy

@@ -56,7 +56,7 @@ class WorkerSession:
             if isinstance(message, BaseException):
                 raise message
             if isinstance(message, Outcome):
-                raise ZooError("The worker ended too early", "Its worker.log says more.")
+                raise ZooError("The worker ended too early", "See its worker.log.")
             if isinstance(message, kind):
                 return message
 
