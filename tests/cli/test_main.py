@@ -143,7 +143,7 @@ def test_a_working_folder_that_was_deleted_is_said(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert main(words.split()) == 1
-    assert "The folder in which this command was started has been deleted" in capsys.readouterr().err
+    assert "The folder in which this command started has been deleted" in capsys.readouterr().err
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def test_advice_fits_what_failed() -> None:
 
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("gone")
-    with pytest.raises(ZooError, match="it is a link to gone, which is not there"):
+    with pytest.raises(ZooError, match="it is a link to gone, which does not exist"):
         file_sha256(tmp_path / "link")
 
 

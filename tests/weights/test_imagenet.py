@@ -113,7 +113,7 @@ def test_a_file_is_trusted_on_first_use_and_held_to_it(keras: Keras, capsys: pyt
     keras.content += b"more"
     with pytest.raises(ZooError, match="serves another file") as error:
         pretrained.choose("imagenet", SMALL)
-    assert "holds the sha256 of the first download" in error.value.message
+    assert "stores the sha256 of the first download" in error.value.message
 
 
 def test_a_transfer_that_breaks_off_is_resumed(keras: Keras) -> None:

@@ -33,7 +33,7 @@ def test_other_weights_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"dense": {"filename": "a", "shape": [2, 3]}}')
     weights = io.read(tmp_path)
     np.testing.assert_array_equal(weights.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
-    with pytest.raises(ZooError, match="no layers"):
+    with pytest.raises(ZooError, match="do not include layers"):
         convert.convert(tmp_path, tmp_path / "out.h5")
 
 

@@ -50,7 +50,7 @@ def _system_error(error: Exception) -> ZooError | None:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return ZooError(f"The name of a file or folder is too long: {str(error.filename)[:60]}...", CHECK_PATHS)
     if isinstance(error, FileNotFoundError) and not error.filename and _is_cwd_gone():
-        return ZooError("The folder in which this command was started has been deleted", "Change to another one: cd ~")
+        return ZooError("The folder in which this command started has been deleted", "Change to another one: cd ~")
     if isinstance(error, ModuleNotFoundError):
         return not_installed(error)
     unknown_home = isinstance(error, RuntimeError) and "home directory" in str(error)

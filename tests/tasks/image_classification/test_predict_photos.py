@@ -248,7 +248,7 @@ def test_what_the_file_tells_is_taken_and_recorded(
     assert list(rows(folder)[0]) == ["input", "class", "probability"]
     assert rows(folder)[0]["class"] == "person"
     assert (
-        "half.npz holds mobilenet (alpha=0.5) with 2 classes; taken from it: model.alpha=0.5"
+        "half.npz contains mobilenet (alpha=0.5) with 2 classes; taken from it: model.alpha=0.5"
         in capsys.readouterr().err
     )
     (tmp_path / "other.json").write_text('{"yes": 1, "no": 0}')

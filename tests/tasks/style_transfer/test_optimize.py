@@ -69,7 +69,7 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["save=absent/out.png"], "No folder"),
         (["save=/proc/out.png"], "Cannot write /proc/out.png"),
         (["output.root=/proc/none"], "Cannot make a run folder in /proc/none"),
-        (["features=random", "feature_weights=x.npz"], "no use for weights"),
+        (["features=random", "feature_weights=x.npz"], "does not use weights"),
         (["feature_weights=absent.npz"], "There are no weights at absent.npz"),
     ],
 )
