@@ -40,13 +40,13 @@ def test_other_weights_keep_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"filename": "../secret", "shape": [6]}, "plain name"),
-        ({"filename": "/etc/passwd", "shape": [6]}, "plain name"),
-        ({"filename": "..\\secret", "shape": [6]}, "plain name"),
+        ({"filename": "../secret", "shape": [6]}, "plain file name"),
+        ({"filename": "/etc/passwd", "shape": [6]}, "plain file name"),
+        ({"filename": "..\\secret", "shape": [6]}, "plain file name"),
         ({"filename": "link", "shape": [6]}, "not a file in its folder"),
         ({"filename": "inner", "shape": [6]}, "not a file in its folder"),
         ({"filename": "missing", "shape": [6]}, "not a file in its folder"),
-        ({"filename": "a\0", "shape": [6]}, "plain name"),
+        ({"filename": "a\0", "shape": [6]}, "plain file name"),
         ({"filename": "a", "shape": [7]}, "28"),
         ({"filename": "a", "shape": [2**40, 2**40]}, "24 bytes long"),
         ({"filename": "a", "shape": [-2, -3]}, "shape"),

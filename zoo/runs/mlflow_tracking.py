@@ -1,4 +1,4 @@
-"""Report a run to MLflow: settings, metrics by epoch and the files of the run. Only this module uses MLflow."""
+"""Report a run to MLflow: settings, metrics by epoch, and files. Only this module uses MLflow."""
 
 import math
 import os
@@ -17,10 +17,9 @@ MOST_LETTERS, MOST_AT_ONCE = 500, 100
 
 
 def check(uri: str) -> None:
-    """Check before a run that it can be reported.
+    """Check before a run that the store at ``uri`` can be used.
 
-    Args:
-        uri: of a store, such as ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
+    Stores are, for example, ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
     """
     client = _client(uri)
     try:
@@ -32,7 +31,7 @@ def check(uri: str) -> None:
 def _unusable(uri: str, error: Exception) -> ZooError:
     return ZooError(
         f"MLflow cannot use mlflow={uri}: {str(error).strip()[:400]}",
-        "Give another store, such as mlflow=sqlite:///mlflow.db, or leave mlflow= out.",
+        "Give another store, such as mlflow=sqlite:///mlflow.db, or remove mlflow=.",
     )
 
 
@@ -53,7 +52,7 @@ def _client(uri: str) -> Any:
 
 
 def report_run(uri: str, folder: Path, record: RunRecord) -> None:
-    """Report an ended run; a failure is only a warning and does not change the run."""
+    """Report an ended run; a failure causes a warning and does not change the run."""
     try:
         number = _log(_client(uri), folder, record)
     except Exception as error:
@@ -96,7 +95,7 @@ def parameters(config: Json) -> dict[str, str]:
 
 
 def figures(folder: Path, record: RunRecord) -> list[tuple[str, float, int, int]]:
-    """Return (name, value, milliseconds since 1970, step) of every epoch, and of the final metrics."""
+    """Return name, value, milliseconds since 1970 and step of all metrics by epoch, and of the final metrics."""
     finished = int(1000 * (folder / records.RECORD).stat().st_mtime)
     points = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
              for name, value in row.items() if name != "epoch"]  # fmt: skip
