@@ -276,7 +276,9 @@ def test_being_told_to_stay_offline_with_a_cold_cache_is_said(
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_OFFLINE", "1")
-    with pytest.raises(UnreachableIndexError, match="could not be reached, and uv's cache does not contain all required files"):
+    with pytest.raises(
+        UnreachableIndexError, match="could not be reached, and uv's cache does not contain all required files"
+    ):
         store.ensure(stack, PLATFORM, well)
 
 

@@ -224,7 +224,7 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
     content["command"].append(f"backend.python={evil}")
     Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
-    assert "Not taken" in capsys.readouterr().err
+    assert "Ignored settings" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
 
 

@@ -85,7 +85,7 @@ def test_a_weight_that_is_no_finite_number_is_refused_by_name(tmp_path: Path, na
     next(iter(weights.arrays.values())).flat[3] = number
     weights_io.write(tmp_path / name, weights)
     message = refusal(tmp_path / name)
-    assert "holds NaN or infinity in 1 of" in message
+    assert "contains NaN or infinity in 1 of" in message
     assert repr(next(iter(weights.arrays))) in message
 
 

@@ -137,7 +137,11 @@ def test_the_file_tells_what_nobody_set_and_it_is_told_in_one_line(
             ["alpha"],
             ["mobilenet (alpha=0.5) with 1,000 classes", "model.alpha=1.0", "Remove model.alpha"],
         ),
-        ({"name": "mobilenet_v2"}, [], ["contains mobilenet (alpha=0.5)", "not mobilenet_v2", "Give model=mobilenet."]),
+        (
+            {"name": "mobilenet_v2"},
+            [],
+            ["contains mobilenet (alpha=0.5)", "not mobilenet_v2", "Give model=mobilenet."],
+        ),
     ],
 )
 def test_what_contradicts_the_file_is_refused(

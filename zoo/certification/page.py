@@ -96,9 +96,7 @@ def _failure(row: StepResult) -> Html:
             " Source: ", link(issue.source), f" ({issue.id})")
         for issue in known
     ]  # fmt: skip
-    why = (
-        tag("ul", explained) if explained else tag("p", "No known issue explains this failure; please report it.")
-    )
+    why = tag("ul", explained) if explained else tag("p", "No known issue explains this failure; please report it.")
     return join(
         [tag("h3", f"{row.step} failed"), tag("p", row.problem), tag("p", row.remedy) if row.remedy else None, why]
     )

@@ -1,7 +1,7 @@
 """Remove names, paths, addresses, serial numbers and other identifiers of persons and machines from records.
 
-Only the fields in :data:`FIELDS` are taken from a run record. In their texts, identifiers of this machine (user, full
-name, host, serial number, folders) and everything that looks like a path, address or identifier is replaced.
+Only the fields in :data:`FIELDS` are taken from a run record. Identifiers of this machine in their texts are
+replaced: user, full name, host, serial number, folders. So is text that looks like a path, address or identifier.
 """
 
 import getpass

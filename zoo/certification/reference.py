@@ -1,8 +1,8 @@
 """A fixed computation, timed between the steps to detect whether the machine has become slower.
 
 It is NumPy's product of two matrices on the CPU, independent of the steps. A CPU and a GPU in one package throttle
-together. It runs in one thread of a separate process, because on some machines the threads of OpenBLAS wait 16 ms for
-each other, while the product takes 2 ms.
+together. It runs in one thread of a separate process. On some machines, the threads of OpenBLAS wait 16 ms for each
+other, while the product takes 2 ms.
 """
 
 import os

@@ -59,9 +59,7 @@ def first_epoch(model: str) -> Do:
         losses = {name: float(run.history[0][name]) for name in ("loss", "val_loss")}
         golden = json.loads(FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
         off = max(abs(losses[name] - golden[name]) / golden[name] for name in losses)
-        words = [
-            f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: relative difference {off:.2g}"
-        ]
+        words = [f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: relative difference {off:.2g}"]
         wrong = f"the losses differ from the golden values by {off:.2g}, more than {golden['tolerance']:g}"
         problem = "" if off <= golden["tolerance"] else wrong
         return Findings(words, {**losses, "off": off}, problem, "This device is wrong: use another.", run)

@@ -56,7 +56,6 @@ Do = Callable[[Work], Findings]
 
 
 def environment_of(work: Work) -> store.Environment:
-    """Return the environment of the stack, built if it is missing."""
     return store.ensure(stacks.load(work.place.stack), machine.probe().platform)
 
 

@@ -59,7 +59,7 @@ def _experiment(file: Path, layer: str) -> Overrides:
     try:
         return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
     except RecursionError as error:
-        raise ZooError(f"{file} contains itself", "Remove the alias (*) inside of its own anchor (&).") from error
+        raise ZooError(f"{file} contains itself", "Remove the alias (*) that leads to itself.") from error
 
 
 @functools.cache

@@ -127,7 +127,6 @@ def _field(declaration: Setting) -> Any:
 
 
 def declared(part: "dataclasses.Field[Any]") -> Setting:
-    """Return the declaration of a field, or an empty declaration."""
     result: Setting = part.metadata.get(_KEY) or UNDECLARED
     return result
 

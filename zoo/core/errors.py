@@ -64,7 +64,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def bulleted(problems: Iterable[str]) -> str:
-    """Return problems as a list for a message, one per line."""
     return listed((f"  - {problem}" for problem in problems), "\n")
 
 

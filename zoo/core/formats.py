@@ -25,7 +25,6 @@ class Format:
 
 @functools.cache
 def content() -> Any:
-    """Return ``formats.yaml``."""
     return schema.read_yaml(Path(__file__).with_suffix(".yaml"))
 
 

@@ -48,7 +48,6 @@ def _depth(text: str) -> int:
 
 
 def refuse(what: str, path: Path, problems: list[str]) -> None:
-    """Raise an error that lists the problems of a file, if any."""
     if problems:
         raise ZooError(f"The {what} {path} is malformed:\n{bulleted(problems)}", "Correct the file.")
 

@@ -169,7 +169,6 @@ def _by_version(path: Path) -> list[int]:
 
 
 def is_downloadable(version: str) -> bool:
-    """Return True if uv offers a build of this version."""
     return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
 
 

@@ -45,7 +45,6 @@ def python_of(folder: Path) -> Path:
 
 
 def site_of(folder: Path) -> Path:
-    """Return the folder of an environment's libraries."""
     folders = sorted(folder.glob("lib/python3.*/site-packages"))
     return folders[0] if folders else folder / "lib"
 
@@ -100,7 +99,6 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
-    """Mark an environment as finished, with its installed versions and contents."""
     versions = inventory(python_of(folder)).versions
     complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
     atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))

@@ -35,7 +35,6 @@ def read() -> Power:
 
 
 def of_pmset(text: str) -> Power:
-    """Parse the output of ``pmset -g batt``."""
     charge = re.search(r"\b(\d{1,3})%;", text)
     return Power("drawing from 'Battery Power'" in text, int(charge[1]) if charge else None)
 

@@ -53,8 +53,8 @@ class Update:
 class Selection:
     """The backend, stack and device of a run.
 
-    ``device_hint`` is a known id of the device in the framework (None: the worker picks one), ``gpu`` the intended
-    GPU, and ``env`` the worker's variables for it.
+    ``device_hint`` is a known id of the device in the framework; if None, the worker selects a device. ``gpu`` is the
+    intended GPU, and ``env`` has the worker's variables for it.
     """
 
     backend: Backend

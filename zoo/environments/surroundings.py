@@ -56,7 +56,6 @@ def collect() -> dict[str, str]:
 
 
 def examine(reports: Reports, machine: Machine) -> list[Check]:
-    """Run the checks that apply to the machine and its texts."""
     checks = (check(reports, machine) for check in CHECKS)
     return [check for check in checks if check]
 

@@ -44,7 +44,6 @@ class CompletedCommand:
     words: list[str]
 
     def tail(self, count: int = 20) -> str:
-        """Return the last lines of the output, indented."""
         return "\n".join(f"    {line}" for line in self.words[-count:])
 
 

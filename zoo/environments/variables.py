@@ -70,7 +70,6 @@ def passed_on() -> dict[str, str]:
 
 
 def computing() -> dict[str, str]:
-    """Return the passed variables that may affect results."""
     return {name: value for name, value in passed_on().items() if not _is_system(name)}
 
 

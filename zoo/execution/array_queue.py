@@ -58,7 +58,6 @@ class ArrayQueue:
         self._index += 1
 
     def task_done(self) -> None:
-        """Make room for another array, because the worker has finished one."""
         self._free.release()
 
     def check(self) -> None:

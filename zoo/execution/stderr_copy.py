@@ -31,7 +31,6 @@ class StderrCopy:
         self._thread.start()
 
     def finish(self) -> str:
-        """Return the last part of the output, after the process has ended."""
         self._thread.join(DRAIN_S)
         return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
 

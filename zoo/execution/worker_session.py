@@ -39,7 +39,6 @@ class WorkerSession:
         return self._wait(BatchEvent)
 
     def finish(self) -> None:
-        """Close the session and wait until the worker has ended."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join()

@@ -103,7 +103,6 @@ def _spoken(series: Sequence[Series]) -> str:
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
-    """Return the points that the axes can show, reduced to a few hundred."""
     kept = [point for point in points if (point[0] > 0 or not x.log) and (point[1] > 0 or not y.log)]
     step = max(1, len(kept) // 400)
     return [*kept[::step], *([kept[-1]] if step > 1 else [])]

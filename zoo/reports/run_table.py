@@ -72,7 +72,6 @@ def _runs_of(folder: Path) -> list[Path]:
 
 
 def root_folder(root: str | None) -> Path:
-    """Return the folder of all run folders; None means the default."""
     return user_path(root or Output().root)
 
 

@@ -2,8 +2,8 @@
 
 A file is a list of rows. Each row is a training run with one of three grades:
 
-- ``measured``: the zoo ran it on this platform and device;
-- ``stand-in``: the zoo ran it on a build that replaces the GPU build of the same Keras generation;
+- ``measured``: the zoo ran it on this platform and device.
+- ``stand-in``: the zoo ran it on a build that replaces the GPU build of the same Keras generation.
 - ``reported``: a named source reports it.
 """
 

@@ -111,7 +111,6 @@ def latest(root: Path, verb: str, trained: bool = True, key: str = "run=") -> Pa
 
 
 def newest_first(folders: Iterable[Path]) -> list[Path]:
-    """Sort run folders by start and name, newest first."""
     return sorted(folders, key=lambda folder: (begun_ns(folder), folder), reverse=True)
 
 

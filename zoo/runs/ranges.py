@@ -40,7 +40,6 @@ class Range:
         return {BATCH: batch_size, RATE: self.rate(batch_size), PRECISION: precision}
 
     def rate(self, batch_size: int) -> float:
-        """Return the learning rate for a batch size, to four digits."""
         size, rate = self.usual
         return float(f"{rate * (batch_size / size) ** RULES[self.learning_rate]:.4g}")
 

@@ -122,7 +122,6 @@ class RunRecord:
     places: list[Json] = field(init=False)
 
     def to_json(self) -> Json:
-        """Return the fields that are set, by name."""
         return {**self.other, **{name: value for name, value in vars(self).items() if name != "other"}}
 
     @classmethod
@@ -271,5 +270,4 @@ def _git(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def now() -> str:
-    """Return the current time with its time zone, to the second."""
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")

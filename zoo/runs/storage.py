@@ -29,7 +29,6 @@ class StoredItem:
 
 
 def runs(chosen: list[Path]) -> list[StoredItem]:
-    """Describe run folders and sweeps, including damaged ones."""
     return [_run(folder) for folder in chosen]
 
 

@@ -1,7 +1,7 @@
 """The journal of a search, written by Optuna in a folder that all machines share.
 
-A single process draws trials and reports their ends, so that trials are not lost or repeated. If a trial is running
-in the journal but no process holds the folder's lock, its process was killed, and it continues with the same values.
+A single process draws trials and reports their ends, so that trials are not lost or repeated. A running trial without
+a process that holds the folder's lock was left by a killed process; it continues with the same values.
 """
 
 import contextlib

@@ -57,7 +57,6 @@ class Untrusted:
 
 
 def finite(value: Any) -> float | None:
-    """Return a finite number up to 1e30, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e30 and math.isfinite(value) else None

@@ -75,13 +75,10 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
         arrays[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
         begin = end
     if begin != len(content):
-        raise formats.RejectedFileError(
-            folder / "model.json", f"{listed(names)} are longer than their weights"
-        )
+        raise formats.RejectedFileError(folder / "model.json", f"{listed(names)} are longer than their weights")
     return arrays
 
 
 def write(path: Path, arrays: "Arrays") -> None:
-    """Write float32 by ``layer/weight`` for the worker."""
     with atomic_file(path) as part:
         formats.write_npz(part, formats.Weights(arrays, "features"))

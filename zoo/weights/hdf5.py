@@ -58,9 +58,8 @@ def _read_keras(path: Path) -> Weights:
 def read_model(path: Path) -> KerasConfig:
     """Read the description of a saved Keras model, after checking that the whole file is harmless.
 
-    Returns:
-        The ``version`` of Keras that wrote it, its ``config``, its ``compiled`` settings or None, and the statistics
-        that its Normalization was ``adapted`` to; see :func:`_adapted`.
+    The keys are ``version`` (of Keras), ``config``, ``compiled`` (compile settings or None) and ``adapted``; see
+    :func:`_adapted`.
     """
     with formats.readable(path):
         return _model_of_hdf5(path) if _is_hdf5(path) else _model_of_archive(path)
@@ -153,9 +152,7 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
         name, group = pending.pop()
         address = h5py.h5o.get_info(group.id).addr
         if address in seen or name.count("/") > _DEEPEST or len(seen) + len(datasets) > formats.MOST_ENTRIES:
-            raise RejectedFileError(
-                path, f"its group {name!r} is in a cycle, nested too deeply, or one of too many"
-            )
+            raise RejectedFileError(path, f"its group {name!r} is in a cycle, nested too deeply, or one of too many")
         seen.add(address)
         tree.attributes[name] = _attributes(path, group)
         for member in group:

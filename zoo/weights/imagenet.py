@@ -1,6 +1,6 @@
 """Get the ImageNet weights published by Keras: downloaded over TLS, and trusted on first use.
 
-Keras does not publish checksums for most of them. A file without a checksum is verified at its first download: it
+Keras does not publish checksums for most of them. A file without a checksum is verified at its first download. It
 must be the requested network, complete and finite, and classify a test image correctly. Its SHA-256 is then stored
 where ``zoo cache remove`` does not remove it, and every later download must match it.
 """
@@ -103,7 +103,6 @@ def _note(file: str) -> Path:
 
 
 def noted(file: str) -> str | None:
-    """Return the stored SHA-256 of a published file's first download, or None."""
     return download.noted(_note(file))
 
 

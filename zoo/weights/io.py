@@ -23,8 +23,8 @@ BROKEN = ("empty", "page", "unknown")
 def read(path: Path) -> Weights:
     """Read a file of weights; its content determines the format, not its name.
 
-    Formats: Keras 1 and 2 (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz``, ``.safetensors``, the folder of
-    a ``manifest.json``, and the published files for style in one pass.
+    Formats: Keras 1 to 3 (``.h5``, ``.weights.h5``, ``.keras``), ``.npz`` and ``.safetensors``. Folders: with a
+    ``manifest.json``, or with the published files for style in one pass.
     """
     with formats.readable(path):
         weights = _read(path)

@@ -82,7 +82,6 @@ def as_style_network(arrays: "Arrays") -> "Arrays | None":
 
 
 def layers(blocks: int) -> list[str]:
-    """Return the names of the network's convolutions, first to last."""
     residual = [f"block{number}_{half}" for number in range(1, blocks + 1) for half in "ab"]
     return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
 

@@ -1,8 +1,8 @@
 """Recognize the zoo's MobileNets in weights files of any origin, and rename their weights.
 
 A network is recognized by the kinds and shapes of its layers, in order, not by their names. Equivalent constructions
-are converted exactly: biases before a batch normalization, other epsilons, a dense layer instead of a 1x1
-convolution, and one output with a sigmoid instead of two with a softmax.
+are converted exactly: biases before a batch normalization, other epsilons, and a dense layer instead of a 1x1
+convolution. One output with a sigmoid is converted to two with a softmax.
 """
 
 import re

@@ -75,7 +75,6 @@ class SavedModel:
 
     @property
     def generation(self) -> int:
-        """Return 3 for Keras 3, 2 for older versions."""
         return int(self.version.partition(".")[0])
 
 

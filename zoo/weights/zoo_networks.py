@@ -202,5 +202,4 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
 
 
 def as_dict(card: Card) -> dict[str, Any]:
-    """Return a card as plain values, without missing values."""
     return {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}

@@ -280,7 +280,7 @@ def test_a_scale_is_the_mean_and_the_deviation_of_pixels(
     [
         (
             ("weights=top.npz",),
-            "contains mobilenet (alpha=0.25), but cannot classify: it holds no top",
+            "contains mobilenet (alpha=0.25), but cannot classify: it contains no top",
         ),
         (("weights=half.npz", "model.alpha=0.25"), "not model.alpha=0.25"),
         (("weights=half.npz", "classes=three.txt"), "three.txt names 3 classes, but the network has 2"),

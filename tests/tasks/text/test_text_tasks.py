@@ -224,7 +224,7 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("top_k=1000",), "more than the"),
         (("top_p=0",), "top_p must be from"),
         (("top_p=1.5",), "top_p must be from"),
-        (("input=some text", "prompt=To"), "give one"),
+        (("input=some text", "prompt=To"), "give only one"),
         (("input=t",), "has 1 token"),
         (("input=nowhere.txt",), "nowhere.txt"),
         (("input=.",), "is a folder"),

@@ -23,9 +23,7 @@ SETTINGS = {
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(
-        verbs, "certify", run, "test all features on this machine; write a page and a file of evidence"
-    )
+    parser = add_verb(verbs, "certify", run, "test all features on this machine; write a page and a file of evidence")
     lines = [f"  {key:<12} {about}" for key, about in SETTINGS.items()]
     parser.end_of_help = lambda: "\n".join(["settings:", *lines])
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, see below")

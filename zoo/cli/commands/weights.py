@@ -17,9 +17,7 @@ def add_parser(verbs: "Verbs") -> None:
     convert.add_argument(
         "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
     )
-    convert.add_argument(
-        "options", nargs="*", metavar="overwrite=true", help="replace OUT if it exists"
-    )
+    convert.add_argument("options", nargs="*", metavar="overwrite=true", help="replace OUT if it exists")
     convert.add_argument(
         "--names", choices=["zoo", "torch"], default="zoo", help="naming scheme for the weights of an encoder"
     )

@@ -56,7 +56,6 @@ class ClassifierConfig(common.Settings):
 
     @property
     def wants_features(self) -> bool:
-        """Return True if the output is the features of a layer instead of classes."""
         return False
 
     def checks(self) -> list[str | None]:

@@ -59,7 +59,6 @@ class LocalExecutor:
         self.places = [NAME]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Start a command, which ends when this process ends for any reason."""
         return commands.start(command)
 
     def find(self, ticket: str) -> Job | None:

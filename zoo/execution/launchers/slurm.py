@@ -72,7 +72,6 @@ class SlurmJob:
         self._cancel()
 
     def kill(self) -> None:
-        """Send SIGKILL to all processes of the job."""
         self._cancel("--signal=KILL", "--full")
         self._cancel()
 

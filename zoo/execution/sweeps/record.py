@@ -82,7 +82,6 @@ class Sweep:
         return run is not None and run["exit"] == "completed"
 
     def missing(self) -> list[Element]:
-        """Return the elements without a complete run."""
         return [element for element in self.elements if not self.is_complete(element)]
 
     def log(self, name: str) -> Path:
