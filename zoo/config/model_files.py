@@ -193,7 +193,7 @@ def place(model: Mapping[str, Any], folder: Path) -> Json:
 
 
 def require_same(recorded: object, given: str | None, folder: Path, words: str) -> None:
-    """Raise an error if a run was trained with a different model file from the one the user names now.
+    """Raise an error if a run was trained with a model file that differs from ``given``.
 
     A run folder may come from a third party: it determines the expected checksum, but never which file is executed.
 

@@ -232,6 +232,6 @@ def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 @functools.cache
 def path_keys() -> frozenset[str]:
-    """Return the keys, including short ones, whose values are paths or free text in any schema."""
+    """Return the keys, including their short forms, whose values are paths or free text in any schema."""
     keys = {RESUME, REFERENCE, *declared.literal_keys()}
     return frozenset(keys | {short for short, full in declared.shorthands() if full in keys})

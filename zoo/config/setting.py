@@ -49,7 +49,7 @@ class Setting:
         adjustable: whether a resumed run can change it permanently.
         literal: whether the command line takes the value without quotes: a path, free text, or words with commas.
         placeholder: replacement for the value in published evidence.
-        names_stack: whether it names a stack, or needs one with a certain capability.
+        names_stack: whether it names a stack, or needs a stack with a certain capability.
         needs: the setting without which it has no effect: ``KEY``, which must be set; ``KEY=A|B``; or ``KEY!=A``;
             several are joined by `` and ``. Keys that a schema lacks are ignored.
     """

@@ -154,7 +154,7 @@ def _length(path: Path) -> int:
 
 
 def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool = False) -> bool:
-    """Append the rest of the file to ``part``; return True if the mirror ignored Range and sent the whole file."""
+    """Append the missing bytes to ``part``; return True if the mirror ignored Range and sent the whole file."""
     import urllib3
 
     with _session(url) as session, contextlib.closing(_answer(session, url, offset)) as response:

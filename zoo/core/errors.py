@@ -51,7 +51,7 @@ class StorageError(ZooError):
 
 
 def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str:
-    """Join the first entries for a message, followed by the number of the remaining ones."""
+    """Join the first entries for a message, followed by the number of remaining entries."""
     texts = [text if "\n" in separator else text.replace("\n", "\\n") for text in entries]
     if len(texts) <= most + 1:  # naming the last entry is no longer than counting it
         return separator.join(texts)

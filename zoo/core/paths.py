@@ -67,7 +67,7 @@ def cache_in_use() -> Path:
 def make_cache() -> None:
     """Create the cache folder if missing, readable by its owner only.
 
-    An existing one is made private too, unless ``$ZOO_CACHE`` names it: it may be shared on purpose.
+    An existing folder is made private too, unless it is set by ``$ZOO_CACHE``, because it may be shared on purpose.
     """
     folder = cache_dir()
     with contextlib.suppress(OSError):  # reported by the code that fails to write there

@@ -101,7 +101,7 @@ def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
-    """Return every working Python 3 of this machine, and the broken ones with reasons."""
+    """Return every working Python 3 of this machine, and the broken interpreters with reasons."""
     paths = list(_candidates("python3.*", roots() if places is None else places))
     with ThreadPoolExecutor(max_workers=8) as pool:
         results = list(pool.map(verify, paths))

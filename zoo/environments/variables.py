@@ -50,7 +50,7 @@ _HARMFUL = {
 
 
 def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables of a script: the user's, with harmful ones replaced by the stack's.
+    """Return the variables of a script: the user's, with harmful variables replaced by the stack's.
 
     The stack's variables, ``own``, take precedence, except for TensorFlow's verbosity, glibc's tunables and names in
     ``ZOO_WORKER_ENV``.

@@ -83,7 +83,7 @@ class ProcessGroup:
     def _watch(self) -> None:
         """End all processes after one fails; its status becomes the group's.
 
-        If several ended since the last check, a killed process is reported, as it made the remaining ones fail.
+        If several ended since the last check, a killed process is reported, as the cause of the remaining failures.
         """
         running, ends = dict(enumerate(self._processes)), math.inf
         while running:

@@ -48,7 +48,7 @@ class ClassifierConfig(common.Settings):
         None, "images per batch; null means 32 for color, 128 for grayscale", at_least=1, at_most=65_536
     )
     resize: str = setting(
-        "stretch", "how images are resized for the network; crop keeps the center, nearest is Keras's default",
+        "stretch", "how images are resized; crop keeps the center, nearest uses the pixels of keras.utils.load_img",
         choices=common.RESIZES)  # fmt: skip
     precision: str = setting(
         "float32", "lower precision is faster and less exact; auto uses it if it is faster and changes fewer than 1 "

@@ -198,7 +198,7 @@ class Settings:
 
 @dataclass
 class TestData:
-    """The location of the data, and how much of it is used."""
+    """Location of the data, and the number of items to use."""
 
     root: str | None = setting(
         None, "folder, file or archive of the data; null means the run's own data, or the zoo's cache, which "
@@ -210,7 +210,7 @@ class TestData:
 
 @dataclass
 class TrainingData(TestData):
-    """Location of the training data, and how much of it is used."""
+    """Location of the training data, and the number of items to use."""
 
     name: str = setting("")
     train_limit: int | None = setting(

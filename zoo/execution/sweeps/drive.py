@@ -1,4 +1,4 @@
-"""Submit the runs of a sweep to an executor, follow them, and retry failed ones."""
+"""Submit the runs of a sweep to an executor, follow them, and retry failed runs."""
 
 import collections
 import contextlib
@@ -158,7 +158,7 @@ def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
 
 @contextlib.contextmanager
 def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
-    """If the block ends with an error, Ctrl-C or SIGTERM, interrupt all jobs, then kill the remaining ones."""
+    """If the block ends with an error, Ctrl-C or SIGTERM, interrupt all jobs, then kill the remaining jobs."""
     with _terminated_as_interrupted():
         try:
             yield
