@@ -164,7 +164,7 @@ def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Sessio
 
 
 def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
-    """Return a new session under ``root``; see :func:`zoo.certification.plan.places` for ``backend`` and ``stack``."""
+    """Return a new session under ``root``; see :func:`zoo.certification.plan.places` for the last arguments."""
     here, chosen = machine.probe(), plan.places(backend, stack)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     named = re.sub(r"[^\w-]+", "-", mode)
