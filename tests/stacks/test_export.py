@@ -256,7 +256,7 @@ def test_a_full_disk_is_named_and_nothing_half_written_is_kept(
     assert main(["export", *words, f"output.root={small_disk / 'runs'}"]) == 1
     said = capsys.readouterr().err
     assert "No space left on device" in said
-    assert "Make room" in said
+    assert "Free some space" in said
     assert not list(small_disk.glob("runs/*/export*"))
 
 

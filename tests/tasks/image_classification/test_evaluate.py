@@ -141,7 +141,7 @@ def test_the_test_part_of_a_run_and_other_data(pretending: Path, capsys: pytest.
     assert json.loads(Path("runs", "f", "evaluation.json").read_text()) == figures
     capsys.readouterr()
     assert main(["evaluate", "run=runs/run", "data=text_lines"]) == 1
-    assert "data=text_lines holds texts" in capsys.readouterr().err
+    assert "data=text_lines contains texts" in capsys.readouterr().err
     assert main(["evaluate", "model=mnist"]) == 1
     assert "data is missing" in capsys.readouterr().err
 

@@ -43,7 +43,8 @@ def test_width_and_scaling_come_from_the_file(folder: Path, capsys: pytest.Captu
     assert record["config"]["model"]["alpha"] == 0.5
     assert "model.alpha=0.5" in record["command"]
     assert (
-        "w.npz holds mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5" in capsys.readouterr().err
+        "w.npz contains mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5"
+        in capsys.readouterr().err
     )
 
 
@@ -56,7 +57,7 @@ def test_another_width_is_refused_before_anything_is_built(folder: Path, capsys:
     assert main([*WORDS, "model.alpha=0.25"]) == 1
     shown = capsys.readouterr().err
     assert "not model.alpha=0.25" in shown
-    assert "Leave model.alpha out" in shown
+    assert "Remove model.alpha" in shown
     assert not (folder / "runs").exists()
 
 

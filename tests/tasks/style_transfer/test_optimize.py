@@ -68,8 +68,8 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["save=out.xyz"], "Cannot write an image as"),
         (["save=absent/out.png"], "No folder"),
         (["save=/proc/out.png"], "Cannot write /proc/out.png"),
-        (["output.root=/proc/none"], "Cannot make a run folder in /proc/none"),
-        (["features=random", "feature_weights=x.npz"], "no use for weights"),
+        (["output.root=/proc/none"], "Cannot create a run folder in /proc/none"),
+        (["features=random", "feature_weights=x.npz"], "does not use weights"),
         (["feature_weights=absent.npz"], "There are no weights at absent.npz"),
     ],
 )

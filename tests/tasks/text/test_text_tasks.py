@@ -224,7 +224,7 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("top_k=1000",), "more than the"),
         (("top_p=0",), "top_p must be from"),
         (("top_p=1.5",), "top_p must be from"),
-        (("input=some text", "prompt=To"), "give one"),
+        (("input=some text", "prompt=To"), "give only one"),
         (("input=t",), "has 1 token"),
         (("input=nowhere.txt",), "nowhere.txt"),
         (("input=.",), "is a folder"),
@@ -324,7 +324,7 @@ def test_reading_that_an_input_does_not_have_is_refused(
 
 def test_weights_that_texts_cannot_start_from_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "weights must be zoo, zoo/NAME or none" in refusal(capsys, "train", *LANGUAGE, "weights=imagenet")
-    assert "Leave model.layers out" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")
+    assert "Remove model.layers" in refusal(capsys, "train", *LANGUAGE, "weights=zoo", "model.layers=2")
     assert "no weights=zoo/x of transformer/lm" in refusal(capsys, "train", *LANGUAGE, "weights=zoo/x")
 
 
