@@ -6,7 +6,7 @@ All functions take tensors of (batch, height, width, channels) with known height
 
 
 def gram_matrix(compat, x, name=None, mask=None):
-    """Compute Gram matrices: the correlation of each pair of channels of a feature map, over all positions.
+    """Compute Gram matrices: the mean product of each pair of channels of a feature map.
 
     Args:
         mask: (1, height, width, 1) tensor of weights that sum to one; None weights all positions equally.
@@ -40,7 +40,7 @@ def squared_distance(compat, a, b, name=None):
 
     Args:
         a: (batch, ...).
-        b: the same, or (1, ...) to compare with every image of the batch.
+        b: (batch, ...), or (1, ...) to compare with every image of the batch.
     """
     from zoo.models.compat.tensors import reshape, square, sum_rows
 
