@@ -38,7 +38,7 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
 
 def with_name(overrides: Overrides) -> Overrides:
     """Replace ``run=last`` with the folder of that run, so that it means the same run later."""
-    if overrides.get("run") != "last" or overrides.get("weights"):  # both are refused later
+    if overrides.get("run") != "last" or overrides.get("weights"):  # run= with weights= is rejected later
         return overrides
     folder = _named(overrides).folder
     console.say(f"run=last is {folder}")

@@ -214,7 +214,7 @@ def _shape(weight):
 def initial_deviations(model):
     """Return the standard deviation of each randomly initialized weight by path (None for Glorot uniform).
 
-    Layers of the zoo list theirs in ``initial_deviations``. Of Keras's layers, only Glorot uniform kernels are listed.
+    Layers of the zoo list theirs in ``initial_deviations``. Of Keras's layers, only Glorot uniform kernels count.
     """
     deviations = {}
     for layer in model.layers:

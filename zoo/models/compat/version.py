@@ -88,7 +88,7 @@ def set_precision(name):
     if not hasattr(chooser, "set_global_policy"):
         if name == "float32":
             return
-        raise ValueError("Keras %s computes only in float32, not in %s" % (version(), name))
+        raise ValueError("Keras %s computes in float32 only, not in %s" % (version(), name))
     chooser.set_global_policy(name)
 
 

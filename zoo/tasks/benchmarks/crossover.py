@@ -24,10 +24,10 @@ def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, fl
 
 
 def words(slower_start: Mapping[float, float], challenger: Mapping[float, float], names: tuple[str, str]) -> str:
-    """Return a sentence: ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``"""
+    """Return a sentence such as ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``"""
     shared = sorted(slower_start.keys() & challenger.keys())
     if not shared:
-        return f"{names[1]} and {names[0]} were timed at no size in common."
+        return f"{names[1]} and {names[0]} were not timed at any common size."
     largest = shared[-1]
     gain = slower_start[largest] / challenger[largest]
     start_size = crossover(slower_start, challenger)
@@ -40,7 +40,7 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
 
 
 def scientific(value: float) -> str:
-    """Return ``3e6``; small numbers unchanged."""
+    """Format large numbers like ``3e6``, small ones without an exponent."""
     if value < 10_000:
         return f"{value:.2g}" if value < 100 else f"{value:.0f}"
     head, _, power = f"{value:.1e}".partition("e")

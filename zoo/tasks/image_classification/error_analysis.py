@@ -11,9 +11,9 @@ from zoo.tasks.image_classification import contact_sheet
 
 
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
-    """Do the same as :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``.
+    """Call :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``.
 
-    Return None if nothing was evaluated. ``material`` is the training set, ``title`` the images'.
+    Return None if nothing was evaluated. ``title`` is the title of the images.
     """
     judged = error_analysis.read(folder)
     if judged is None:
