@@ -1,4 +1,4 @@
-"""Texts that a language model continues, several at a time, streamed in pieces."""
+"""Generate texts with a language model, several at a time, streamed in pieces."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ class Writer(Supervisor):
         if not self.is_ready:
             raise unavailable(f"The worker of {self.model.name} is not ready: {self.reason}")
         if len(self._streams) >= self.limits.max_streams:
-            raise busy(f"{self.model.name} writes {len(self._streams)} texts already")
+            raise busy(f"{self.model.name} is already generating {len(self._streams)} texts")
         self._number += 1
         number, pieces = self._number, asyncio.Queue[Any]()
         self._streams[number] = pieces
@@ -59,7 +59,7 @@ class Writer(Supervisor):
         self._timer = loop.call_later(self.limits.hang_s, self._hung) if self._streams else None
 
     def _hung(self) -> None:
-        self._kill(f"it wrote nothing within {self.limits.hang_s:g} s")
+        self._kill(f"it generated nothing within {self.limits.hang_s:g} s")
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         stream = self._streams.get(event.slot) if event.slot is not None else None
@@ -71,7 +71,7 @@ class Writer(Supervisor):
         self._watch()
 
     def _pump(self) -> None:
-        """Do nothing: a text that cannot start now is rejected."""
+        """Do nothing: a text that cannot start at once is rejected."""
 
     def _fail_running(self, error: RequestError) -> None:
         for stream in self._streams.values():
@@ -80,4 +80,4 @@ class Writer(Supervisor):
         self._watch()
 
     def _fail_waiting(self, error: RequestError) -> None:
-        """Do nothing: no text waits."""
+        """Do nothing: texts never wait."""

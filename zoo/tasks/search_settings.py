@@ -82,7 +82,7 @@ def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
 def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
     given = own.get(key, str(usual))
     if not re.fullmatch(r"\d{1,6}", given, re.ASCII) or int(given) < least:
-        raise ZooError(f"{key} must be a whole number of at least {least}, got {given!r}", f"For example {key}={usual}")
+        raise ZooError(f"{key} must be a whole number, {least} or more, got {given!r}", f"For example {key}={usual}")
     return int(given)
 
 

@@ -74,9 +74,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
         return overrides
-    console.say(
-        "Using OpenVINO, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow"
-    )
+    console.say("Using OpenVINO, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow")
     return overrides.with_("machine", {"backend": "openvino"})
 
 
