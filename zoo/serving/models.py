@@ -14,7 +14,7 @@ class Model:
 
     Attributes:
         name: name in URLs.
-        context: settings, backend and stack; its folder is that of the worker.
+        context: settings, backend and stack; its folder is the worker's folder.
         request: request that starts the worker.
         proof: device and versions that the worker reports; empty before it starts.
     """

@@ -44,7 +44,7 @@ def read(folder: Path) -> "tuple[str, Arrays] | None":
 def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays") -> Json:
     """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv``; return the fields for ``run.json``.
 
-    :func:`read` returns ``part`` and ``predictions``; ``title`` is that of ``confusion.png``.
+    :func:`read` returns ``part`` and ``predictions``; ``title`` is the title of ``confusion.png``.
     """
     names = items.class_names
     matrix = _matrix(predictions, len(names))

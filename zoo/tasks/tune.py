@@ -1,8 +1,8 @@
 """Search for the settings of a recipe that reach a target fastest.
 
 Each trial is a separate training run, executed by a launcher. It ends when its validation metric reaches the target,
-when it takes longer than the best trial so far, or when other trials are far ahead. The search minimizes the seconds
-from the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target, including
+or early if it takes longer than the best trial or other trials are far ahead. The search minimizes the seconds from
+the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target, with its
 evaluation. The test part is never used.
 """
 

@@ -92,8 +92,8 @@ MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 def _faster_by_products(q, k):
     """Return whether matrix products are faster than PyTorch's fused attention, as in bfloat16 on some CPUs.
 
-    On two cores of an AMD EPYC with AVX-512 bfloat16 (PyTorch 2.13, lengths 64 to 1024), they took 20 to 61 % of the
-    time of fused attention with gradients, and 45 to 69 % without. In float32 there is no such difference.
+    With PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 bfloat16, they took 20 to 61 % of the time of fused
+    attention with gradients, and 45 to 69 % without (lengths 64 to 1024). In float32 there is no such difference.
     scripts/benchmarks/attention.py measures it.
     """
     pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # scores kept in memory

@@ -1,7 +1,7 @@
 """Compute depthwise convolutions with JAX on CPUs as sums of shifted feature maps.
 
 On CPUs, XLA computes grouped convolutions and their gradients in plain loops. A 3x3 depthwise convolution took 5 to
-30 times as long as nine products of shifted maps with kernel values, which was most of a training step of MobileNet.
+30 times as long as nine products of shifted maps with kernel values: most of a training step of MobileNet.
 """
 
 import jax
@@ -30,7 +30,7 @@ def install():
 
 
 def applies(x, kernel, dilation_rate):
-    """Return whether to use shifted maps: only on CPUs (others were not measured) and for known sizes."""
+    """Return whether to use shifted maps: for known sizes, and only on CPUs, where they were measured."""
     known = x.ndim == 4 and all(isinstance(size, int) for size in x.shape[1:])
     dense = dilation_rate in (1, (1, 1), [1, 1]) and kernel.ndim == 4 and kernel.shape[0] * kernel.shape[1] <= MOST
     return known and dense and jax.default_backend() == "cpu"

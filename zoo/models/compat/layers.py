@@ -55,8 +55,8 @@ def dropout(rate, name):
 def prepare_for_foreign_code():
     """Reset the numbers in automatic layer names, so that names are the same in every process.
 
-    Also make ``import keras`` return this Keras, even if only TensorFlow contains it, or if TensorFlow 2.5 is
-    installed with a separate package ``keras``, whose layers and models do not work here.
+    Also make ``import keras`` return this Keras, even if only TensorFlow contains it, or if TensorFlow 2.5 comes with
+    a separate package ``keras``. Layers and models of that package do not work here.
     """
     sys.modules.setdefault("keras", keras)
     if MAJOR >= 3:

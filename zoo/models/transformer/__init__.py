@@ -107,8 +107,8 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
         x: (batch, length, width).
         keep: (batch, length), 1 for positions that count, 0 for padding; None without padding.
         settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``. ``deviation`` is
-            the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` is that of the
-            projections before residual sums, None for ``deviation``. ``DEFAULTS`` has their defaults.
+            the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` replaces it for
+            the projections before residual sums, unless it is None. ``DEFAULTS`` has their defaults.
 
     Returns:
         (batch, length, width).

@@ -109,11 +109,11 @@ class WordPairLogits(ZooLayer):
     """Linear classifier of the tokens of a text and combinations of tokens, added to an encoder.
 
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes), as in NBSVM (Wang and
-    Manning 2012, https://aclanthology.org/P12-2018): the sum, over all features without padding, of the feature's
+    Manning 2012, https://aclanthology.org/P12-2018). These are sums over all features without padding, of the
     log-count ratio in each class times a learned gain. :func:`zoo.models.text_features.combinations` hashes
-    combinations to ``buckets`` numbers. Training first sets the ratios, which then stay fixed, by
-    :func:`zoo.models.text_features.log_count_ratios`, and the initial gains by
-    :func:`zoo.models.logistic_regression.gains`.
+    combinations to ``buckets`` numbers. The ratios stay fixed after training has computed them, see
+    :func:`zoo.models.text_features.log_count_ratios`. See :func:`zoo.models.logistic_regression.gains` for the
+    initial gains.
 
     Args:
         buckets: number of hash buckets for combinations.

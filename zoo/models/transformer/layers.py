@@ -43,7 +43,7 @@ class EncoderLayer(ZooLayer):
         heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see
             :func:`zoo.models.transformer.TransformerEncoder`.
         deviation: standard deviation of the initial kernels; None means Glorot uniform.
-        out_deviation: that of the two projections before residual sums; None means ``deviation``.
+        out_deviation: the same for the two projections before residual sums; None means ``deviation``.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ def _tell_of_pairs(model: Arguments) -> None:
     buckets = model.get("pair_buckets", 0)
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(
-            f"model.pair_buckets={buckets} is a multiple of 3 or 5, so many pairs share a bucket. "
+            f"model.pair_buckets={buckets} is a multiple of 3 or 5: too many pairs share a bucket. "
             "1048576 is a good number"
         )
 
