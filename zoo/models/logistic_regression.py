@@ -15,11 +15,7 @@ GROUPS = 4
 
 
 def compact(batch):
-    """Return the features of texts, concatenated as int32, and the number of features of each text.
-
-    Args:
-        batch: (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
-    """
+    """Return concatenated int32 features and their number for each text of (n, width) integers, 0 for none."""
     # Add padding, which has no effect, before each text, so that no text is empty.
     batch = np.concatenate([np.zeros((len(batch), 1), batch.dtype), batch], axis=1)
     chosen = batch != 0

@@ -75,7 +75,7 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
         input_shape: shape of one image, at least 32 by 32; None means 224 by 224, or any size without a top.
         alpha: width multiplier of the filters in every layer.
         depth_multiplier: number of depthwise outputs for each channel.
-        dropout: share of features dropped before the last layer.
+        dropout: dropout rate before the last layer.
         include_top: whether the model ends in class probabilities; without a top it ends in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
         input_tensor: Keras tensor to use as the input.
@@ -85,9 +85,6 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
 
     Returns:
         An uncompiled model; its input is RGB in -1..1.
-
-    Raises:
-        ValueError: an argument is invalid.
     """
     from zoo.models import compat
 

@@ -55,16 +55,8 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
 ):
     """Build MobileNetV2; the arguments are the same as in ``keras.applications.MobileNetV2``.
 
-    Args:
-        alpha: width multiplier of the filters, which are rounded to multiples of eight.
-        input_shape, include_top, weights, input_tensor, pooling, classes, classifier_activation, name: see
-            :func:`zoo.models.mobilenet.MobileNet`.
-
-    Returns:
-        An uncompiled model; its input is RGB in -1..1.
-
-    Raises:
-        ValueError: an argument is invalid.
+    ``alpha`` is the width multiplier of the filters, which are rounded to multiples of eight. See
+    :func:`zoo.models.mobilenet.MobileNet` for the remaining arguments and the result.
     """
     from zoo.models import compat
 

@@ -21,15 +21,12 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
         tokens: (n, length) int32, an array or a tensor.
         keep: (n, length): 1 for tokens, 0 for padding.
         stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for only pairs of tokens.
-        count: number of buckets.
+        count: number of buckets; raise ValueError if it is out of range.
         modulo: function that computes remainders of such arrays or tensors.
 
     Returns:
         For each kind of combination, its buckets below ``count``, (n, less than length), and a mask: 1 for
         combinations without padding, 0 elsewhere.
-
-    Raises:
-        ValueError: ``count`` is out of range.
     """
     if not 1 <= count <= MOST_BUCKETS:
         raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
@@ -76,14 +73,11 @@ def _of_power(numbers, power):
 
 
 def counts(batches, total, classes):
-    """Count the texts of each class that contain each feature.
+    """Count the texts of each class that contain each feature: (total, classes) float64, 0 for padding.
 
     Args:
         batches: pairs of features, from :func:`features`, and (n,) integer classes.
         total: number of possible features: tokens of the vocabulary plus buckets.
-
-    Returns:
-        (total, classes) float64; 0 for padding.
     """
     texts = np.zeros((total, classes))
     for numbers, labels in batches:
@@ -98,13 +92,8 @@ def log_count_ratios(texts):
 
     See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
     the feature's share of all counts in the class, divided by its share in all other classes. All counts are raised
-    by one.
-
-    Args:
-        texts: (features, classes), from :func:`counts`.
-
-    Returns:
-        (features, classes) float32; 0 for a feature that no text has.
+    by one. ``texts`` is the result of :func:`counts`, (features, classes). The result has the same shape in float32,
+    and is 0 for a feature that no text has.
     """
     raised = texts + 1
     others = raised.sum(axis=1, keepdims=True) - raised

@@ -18,11 +18,7 @@ MOST_NAMED = 5
 
 
 class Classifier(Batched):
-    """A classifier of items of one shape. :class:`zoo.serving.served.Served` explains its remaining arguments.
-
-    Args:
-        top: number of classes in a prediction; 0 means at most five.
-    """
+    """A classifier of items of one shape; ``top`` is the number of classes in a prediction, 0 for at most five."""
 
     parameters: ClassVar[Json] = {"probabilities": {"type": "boolean"}}
 

@@ -42,13 +42,9 @@ class Decoders:
             self._idle.put_nowait(process)
 
     async def decode(self, picture: bytes, how: Json) -> "Bytes":
-        """Return the pixels of an image file, uint8 (height, width, channels).
+        """Return the pixels of an image file, uint8 (height, width, channels), or raise RequestError.
 
-        Args:
-            how: ``op``, a key of :data:`OPERATIONS`, and its settings.
-
-        Raises:
-            RequestError: the image cannot be decoded.
+        ``how`` has ``op``, a key of :data:`OPERATIONS`, and its settings.
         """
         answer, pixels = await self._ask({"most_pixels": self._most_pixels, **how}, picture)
         return np.frombuffer(pixels, np.uint8).reshape(answer["shape"])
@@ -88,9 +84,7 @@ class _Process:
     async def ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
         """Send a request and return the response.
 
-        Raises:
-            OSError: the process ended before it received the whole request.
-            EOFError: the process ended before it sent the whole response.
+        Raise OSError or EOFError if the process ended before it received the request or sent the whole response.
         """
         self._running = self._running or await _started(self._path)
         source, sink = self._running.stdout, self._running.stdin

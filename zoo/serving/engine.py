@@ -144,8 +144,7 @@ class Engine(Supervisor):
     async def ask(self, items: list[Any]) -> list[Any]:
         """Return the model's outputs for all items.
 
-        Raises:
-            RequestError: the queue is full, the worker was lost, the model rejected an item, or it took too long.
+        Raise RequestError if the queue is full, the worker is lost, the model rejects an item, or it takes too long.
         """
         if not self.is_ready and self._life.failures:
             raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")

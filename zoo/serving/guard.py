@@ -176,11 +176,9 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, error: RequestError, is_read: bool, more: Mapping[str, str] | None = None) -> None:
-        """Send an error, unless a response has begun.
+        """Send an error with ``more`` headers, unless a response has begun.
 
-        Args:
-            is_read: whether the whole request was read; if not, the connection may have to close.
-            more: additional headers.
+        If the request was not read completely (``is_read``), the connection may have to close.
         """
         if self._begun:
             return

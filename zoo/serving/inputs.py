@@ -29,13 +29,9 @@ class Asked:
 
 
 async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
-    """Read the body of a request.
+    """Read the body of a request; raise RequestError for an unknown type or a malformed, empty or too large body.
 
-    Args:
-        pixels: function that splits a body of raw pixels into instances.
-
-    Raises:
-        RequestError: the body has an unknown type, or is malformed, empty or too large.
+    ``pixels`` splits a body of raw pixels into instances.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == MULTIPART:

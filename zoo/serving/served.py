@@ -127,12 +127,7 @@ class Batched(Served):
 
     @abc.abstractmethod
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
-        """Return the response to a request.
-
-        Args:
-            rows: output of the model for each instance.
-            accepted: content types that the client accepts.
-        """
+        """Return the response for ``rows``, the outputs for all instances; ``accepted`` is the Accept header."""
 
 
 def encoded(content: Json) -> Response:

@@ -27,12 +27,7 @@ class Slots(Protocol):
 
 
 class RowSlots:
-    """Items of one shape, several per slot; an output is a row of probabilities, float32 (classes,).
-
-    Args:
-        serve: the part of the request with the paths of both files, their ``shape`` and the number of ``classes``.
-        kind: data type of an item.
-    """
+    """Items of one shape and data type ``kind``, several per slot; outputs are probabilities, float32 (classes,)."""
 
     def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
         shape = tuple(serve.shape)

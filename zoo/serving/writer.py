@@ -24,11 +24,7 @@ class Writer(Supervisor):
     async def write(self, settings: dict[str, Any]) -> AsyncIterator[str]:
         """Yield the generated text in pieces; leaving the loop early stops the generation.
 
-        Args:
-            settings: ``tokens``, ``length``, ``temperature``, ``top_k`` and ``seed``.
-
-        Raises:
-            RequestError: too many texts are being generated, or the worker was lost.
+        Raise RequestError if too many texts are being generated, or the worker is lost.
         """
         if not self.is_ready:
             raise unavailable(f"The worker of {self.model.name} is not ready: {self.reason}")

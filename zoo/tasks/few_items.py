@@ -62,10 +62,7 @@ def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int])
 def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
     """Return the settings that follow from the number of items; none if the recipe fits.
 
-    Args:
-        recipe: the settings of the recipe alone.
-        own: keys that the user set.
-        sizes: number of items by part.
+    ``recipe`` has the settings of the recipe alone, ``own`` the keys that the user set, ``sizes`` the items by part.
     """
     tuned = _is_tuned(settings)
     steps = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size)

@@ -22,10 +22,7 @@ REFUSED = ("output.root", "output.name", "resume")
 
 
 def read(overrides: Overrides) -> tuple[Search, Path | None]:
-    """Return the search that the overrides describe, and the file to add its winner to, or None.
-
-    The values of :data:`OWN` are used as text.
-    """
+    """Return the search that the overrides describe, and the file to add its winner to, or None."""
     own = {entry.key: str(entry.value) for entry in overrides.only(*OWN)}
     launcher, rest = record.separate(overrides.without(*OWN))
     _refuse(rest)

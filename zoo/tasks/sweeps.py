@@ -124,12 +124,9 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[l
 
 
 def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) -> int:
-    """Execute all elements without a complete run.
+    """Execute all elements without a complete run; return 0 if all are complete, 1 if not, 130 after Ctrl-C.
 
     ``run_one`` executes a run in this process; ``shown`` is called with every run that ended in this process.
-
-    Returns:
-        An exit code: 0 if all elements are complete, 1 if some failed, 130 after Ctrl-C.
     """
     sweep, settings = planned.sweep, planned.launcher
     words = ["python", "-m", "zoo", sweep.verb, f"{resume.KEY}={sweep.folder}"]

@@ -2,8 +2,8 @@
 
 Each trial is a separate training run, executed by a launcher. It ends when its validation metric reaches the target,
 or early if it takes longer than the best trial or other trials are far ahead. The search minimizes the seconds from
-the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target, with its
-evaluation. The test part is never used.
+the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target. The test part
+is never used.
 """
 
 import collections

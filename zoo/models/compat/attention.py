@@ -26,16 +26,11 @@ def attention(q, k, v, heads, keep, causal, drop):
     """Apply multi-head attention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
 
     Args:
-        q: queries (batch, length, width).
-        k: keys (batch, keys, width).
-        v: values (batch, keys, width).
+        q, k, v: queries (batch, length, width), keys and values (batch, keys, width). The result is like q.
         heads: number of heads; must divide the width.
         keep: (batch, keys) mask, 1 for tokens, 0 for padding; None without padding.
         causal: let each position attend only to itself and earlier positions; needs as many keys as queries.
         drop: function that applies dropout to the attention weights; None without dropout.
-
-    Returns:
-        (batch, length, width).
     """
     _, length, width = shape(q)
     size = int(width) // heads
@@ -92,8 +87,8 @@ MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 def _faster_by_products(q, k):
     """Return whether matrix products are faster than PyTorch's fused attention, as in bfloat16 on some CPUs.
 
-    With PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 bfloat16, they took 20 to 61 % of the time of fused
-    attention with gradients, and 45 to 69 % without (lengths 64 to 1024). In float32 there is no such difference.
+    Measured with PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 bfloat16, for lengths 64 to 1024. The products
+    took 20 to 61 % of the time with gradients, and 45 to 69 % without. In float32 there is no such difference.
     scripts/benchmarks/attention.py measures it.
     """
     pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # scores kept in memory

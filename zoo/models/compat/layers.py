@@ -33,10 +33,7 @@ if MAJOR >= 3 and backend_name() in ("torch", "jax"):
 
 
 def first_layer(input_shape):
-    """Return the keyword arguments that give a Sequential model's first layer its input shape, without the batch.
-
-    Keras 3 accepts ``input_shape`` with a warning; it does not accept ``batch_input_shape``.
-    """
+    """Return the input shape as arguments of a Sequential's first layer. Keras 3 rejects ``batch_input_shape``."""
     return {"input_shape": tuple(input_shape)}
 
 
@@ -78,10 +75,7 @@ def relu6(name):
 
 
 def spatial_mean(x, channels):
-    """Average a Keras tensor over height and width, which remain as axes of size 1.
-
-    Uses the same layers as the MobileNet of each Keras version; ``keepdims`` exists since 2.6.
-    """
+    """Average over height and width, which keep size 1, with the layers that Keras's own MobileNet uses."""
     if at_least(2, 6):
         return keras.layers.GlobalAveragePooling2D(keepdims=True)(x)
     channels_first = keras.backend.image_data_format() == "channels_first"

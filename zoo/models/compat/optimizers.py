@@ -7,16 +7,13 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, is_tensorfl
 
 
 def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
-    """Create an optimizer.
+    """Create an optimizer; raise ValueError if its name is unknown or this Keras does not support a setting.
 
     Args:
         name: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
         clip: largest global norm of the gradients; None disables clipping.
         beta_2: decay rate of Adam's second moment.
         weight_decay: decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101).
-
-    Raises:
-        ValueError: the name is unknown, or this Keras does not support a setting.
     """
     if weight_decay and MAJOR < 3:
         raise ValueError("weight decay needs Keras 3, not %s: set trainer.weight_decay=0" % version())

@@ -90,10 +90,7 @@ def _is_of_another_graph(variable):
 
 
 def dropout_of_tensorflow():
-    """Return a Dropout layer class for TensorFlow's Keras 2 whose draws can be resumed.
-
-    Its name and configuration are those of Dropout, so that a saved model contains a plain Dropout layer.
-    """
+    """Return a Dropout class for TensorFlow's Keras 2 whose draws can be resumed; models save it as plain Dropout."""
 
     class Dropout(keras.layers.Dropout):
         call = _call_dropout

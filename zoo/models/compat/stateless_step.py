@@ -10,10 +10,7 @@ from zoo.models.compat.version import backend_name, keras
 
 
 class Step:
-    """Takes optimizer steps of a compiled model.
-
-    ``names`` are the metrics to return; ``batch`` is an example of a batch: x, y and optionally weights.
-    """
+    """Takes optimizer steps that return the metrics ``names``; ``batch`` is an example: x, y, optionally weights."""
 
     def __init__(self, model, names, batch):
         # As in Keras: the variables of optimizer and metrics must exist before the step is compiled.

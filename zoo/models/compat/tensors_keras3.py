@@ -43,10 +43,7 @@ def softmax(x):
 
 
 def dropout(x, rate, generator, training, name):
-    """Apply dropout in training; with a rate of 0, return the tensor itself.
-
-    ``training`` is the argument of a layer's ``call``; ``name`` must be unique in the model.
-    """
+    """Apply dropout if ``training``, an argument of a layer's ``call``. ``name`` must be unique in the model."""
     return keras.random.dropout(x, rate, seed=generator) if rate and training else x
 
 

@@ -43,10 +43,9 @@ def seed(number):
 
 
 def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
-    """Compile a model for one-hot labels, with categorical cross-entropy and accuracy.
+    """Compile a model that ends in probabilities, with cross-entropy and accuracy for one-hot labels.
 
     Args:
-        model: a model that ends in probabilities.
         optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`, which may raise ValueError.
         jit: compile with XLA on TensorFlow with Keras 3; not possible on Metal.
         settings: other arguments of the optimizer. Weights with one axis (biases and scales) do not decay.

@@ -24,8 +24,7 @@ def capture(model, trained):
 def restore(model, trained, arrays):
     """Set the models, and the random states of this process, to the result of :func:`capture`.
 
-    Raises:
-        ValueError: the arrays come from another model or optimizer; the message names the difference.
+    ValueError names the difference if the arrays come from another model or optimizer.
     """
     parts = {kind: _part(arrays, kind) for kind in ("weights", "optimizer", "seeds", "draws", "random")}
     _check_shapes("weights", parts["weights"], model.get_weights())

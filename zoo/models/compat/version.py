@@ -71,15 +71,10 @@ def uses_jit(requested):
 
 
 def set_precision(name):
-    """Choose the dtype that layers compute in. Weights are float32, except in float64.
+    """Choose the dtype of layers before a model is built; raise ValueError if this Keras does not support it.
 
-    Call it before a model is built.
-
-    Args:
-        name: ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``.
-
-    Raises:
-        ValueError: this Keras does not support it.
+    ``name`` is ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``. Only ``float64`` changes the dtype
+    of weights from float32.
     """
     if name == "float64":
         _use_float64()

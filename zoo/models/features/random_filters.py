@@ -19,10 +19,9 @@ CONTENT = ("octave2", "octave3")
 
 
 def trunk(compat, x, layers, seed):
-    """Apply the filters up to the last requested octave to a tensor of images.
+    """Return ``{layer: feature map}`` up to the last requested octave, and the weights of all layers.
 
-    Returns:
-        ``{layer: feature map}``, and the weights of all layers, drawn by NumPy so that they are equal on every stack.
+    NumPy draws the weights, so that they are equal on every stack.
     """
     from zoo.models.layers.spatial import Convolution
 

@@ -28,13 +28,9 @@ def stages():
 
 
 def build(compat, input_shape=(None, None, 3), initializer="zeros"):
-    """Build the transformer; :func:`apply_style` sets its style.
+    """Build the transformer, from RGB 0..255 to RGB 0..255 of the same shape; :func:`apply_style` sets its style.
 
-    Args:
-        input_shape: (height, width, 3) of one image, multiples of 4, at least 16; None accepts any.
-
-    Returns:
-        A model from (batch, height, width, 3) RGB 0..255 to RGB 0..255 of the same shape.
+    ``input_shape`` is (height, width, 3) of one image, multiples of 4, at least 16; None accepts any.
     """
     return fast.assemble(compat, stages(), input_shape, initializer, COLORS, EPSILON)
 

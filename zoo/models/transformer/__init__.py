@@ -101,20 +101,13 @@ def _in_our_names(arguments):
 
 
 def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
-    """Apply an encoder to a Keras tensor.
+    """Apply an encoder to a Keras tensor (batch, length, width); return the same shape.
 
     Args:
-        x: (batch, length, width).
         keep: (batch, length), 1 for positions that count, 0 for padding; None without padding.
         settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``. ``deviation`` is
             the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` replaces it for
             the projections before residual sums, unless it is None. ``DEFAULTS`` has their defaults.
-
-    Returns:
-        (batch, length, width).
-
-    Raises:
-        TypeError: a setting is unknown.
     """
     unknown = sorted(set(settings).difference(DEFAULTS))
     if unknown:

@@ -105,8 +105,7 @@ class CachedDecoder:
     def step(self, tokens):
         """Append one token to each text, (batch,) integers; return (batch, vocabulary) float32 logits of the next.
 
-        Raises:
-            ValueError: the cache is full; call :meth:`reset` and append the last tokens again.
+        If the cache is full, raise ValueError: call :meth:`reset` and append the last tokens again.
         """
         if self.position >= self.length:
             raise ValueError("the model's context of %d tokens is full" % self.length)

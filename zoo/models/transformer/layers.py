@@ -37,13 +37,7 @@ class EncoderLayer(ZooLayer):
     """One layer of an encoder: self-attention and feed-forward network with residual sums.
 
     Call it with x (batch, length, width), or with [x, keep], where keep (batch, length) is 1 for positions that
-    count and 0 for padding.
-
-    Args:
-        heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see
-            :func:`zoo.models.transformer.TransformerEncoder`.
-        deviation: standard deviation of the initial kernels; None means Glorot uniform.
-        out_deviation: the same for the two projections before residual sums; None means ``deviation``.
+    count and 0 for padding. See :func:`zoo.models.transformer.encode` for the arguments.
     """
 
     def __init__(

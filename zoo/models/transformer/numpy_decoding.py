@@ -46,8 +46,7 @@ class NumpyDecoder:
     def read(self, tokens):
         """Append tokens; return the logits after the last, (vocabulary,) float32.
 
-        Raises:
-            ValueError: the cache has too little room; call :meth:`reset` and append the last tokens again.
+        If the cache has too little room, raise ValueError: call :meth:`reset` and append the last tokens again.
         """
         if self.position + len(tokens) > self.length:
             raise ValueError("the model's context of %d tokens is full" % self.length)

@@ -64,11 +64,7 @@ class TableWriter(LeftOut):
 
 
 class NumberWriter(TableWriter):
-    """Writes the numbers that a network predicts into ``predictions.csv``.
-
-    Args:
-        names: names of the numbers.
-    """
+    """Writes the numbers that a network predicts, with these names, into ``predictions.csv``."""
 
     def __init__(self, folder: Path, names: list[str]) -> None:
         super().__init__(folder, "predictions.csv", ["input", *names])

@@ -63,8 +63,7 @@ def sizes(long_side: int, min_size: int) -> list[int]:
 def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
     """Return the brightness of one image with the colors of another of the same size.
 
-    Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
-    luminance-only transfer.
+    Luminance-only transfer, Gatys et al. 2016 (https://arxiv.org/abs/1606.05897).
     """
     light = Image.fromarray(result).convert("YCbCr").split()[0]
     _, blue, red = Image.fromarray(content).convert("YCbCr").split()
@@ -72,10 +71,7 @@ def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
 
 
 def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
-    """Draw images side by side, from (label, image) pairs, each above its label.
-
-    All have ``height`` pixels; images wider than four times that are reduced.
-    """
+    """Draw images side by side, from (label, image) pairs, at one ``height``; very wide images are reduced."""
     from PIL import ImageDraw, ImageFont
 
     font, gap, line = ImageFont.load_default(16), 8, 28

@@ -23,12 +23,8 @@ MOST_TOKENS = 50_000_000
 def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json | None:
     """Fit the baseline to the training and validation texts, and evaluate it on the test texts.
 
-    Args:
-        parts: indices of the texts, ``train``, ``validation`` and ``test``.
-
-    Returns:
-        For ``run.json``: ``name``, ``test_accuracy`` and ``seconds``; None without test texts, with too many tokens,
-        or with only one class.
+    ``parts`` has the indices of the texts. Return ``name``, ``test_accuracy`` and ``seconds`` for ``run.json``; None
+    without test texts, with too many tokens, or with only one class.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.svm import LinearSVC

@@ -27,10 +27,7 @@ class Source(Protocol):
     """Source of a classifier: a :class:`TrainedRun`, or one of the modules of this package."""
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool, /) -> Overrides:
-        """Add backend and stack if the user chose none.
-
-        ``photos`` is whether a run receives color images, one at a time.
-        """
+        """Add backend and stack if the user chose none; ``photos``: a run receives color images, one at a time."""
 
     def classifier(self, context: RunContext[ClassifierConfig], /) -> Classifier:
         """Return the network for images that are decoded at its size."""
@@ -40,10 +37,7 @@ class Source(Protocol):
 
 
 def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] = NEEDED) -> Source:
-    """Return the source that ``run=`` or ``model=`` names.
-
-    ``needed`` are fields that the record of a run must have.
-    """
+    """Return the source that ``run=`` or ``model=`` names; ``needed`` are required fields of a run's record."""
     model = overrides.get("model")
     if not model or (overrides.get("run") and model_files.is_named(model)):  # the model file of a run
         run = trained_run.open_run(command, overrides, needed)
