@@ -15,7 +15,7 @@ def load_weights(model, path):
         path: ``.npz``, which every stack of the zoo writes and reads, or a file that Keras itself can load.
 
     Raises:
-        ValueError: the file cannot be read, or weights are missing, surplus, misshapen or not finite.
+        ValueError: the file cannot be read, or weights are missing, surplus, of the wrong shape or not finite.
     """
     path = os.path.expanduser(str(path))
     if path.endswith(".npz"):

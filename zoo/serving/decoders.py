@@ -1,4 +1,4 @@
-"""Processes with limited memory that decode and encode images for the server, restarted after a crash.
+"""Processes that decode and encode images for the server, with limited memory (except on macOS).
 
 Each message, in both directions, is a line of JSON with a number of bytes, followed by these bytes.
 """

@@ -18,7 +18,7 @@ from zoo.serving.metrics import Metrics
 
 # Paths for monitoring, without a token: they contain no information about the models.
 OPEN = ("/healthz", "/readyz")
-# Path -> file and content type. These need no token, because only their requests return data.
+# Path -> file and content type. Pages need no token, but their requests do.
 PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript"), "/docs": ("docs.html", "text/html"),
         "/docs.js": ("docs.js", "text/javascript")}  # fmt: skip
@@ -89,7 +89,7 @@ class Guard:
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             asked = ", ".join(hosts)[:200]
-            raise RequestError(421, f"Unknown host name {asked!r}. The server allows more with hosts=NAME,NAME")
+            raise RequestError(421, f"Unknown host name {asked!r}. Start the server with hosts=NAME to allow it")
         origin = headers.get(b"origin")
         if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
             raise RequestError(403, "Pages of other servers may not use this one")

@@ -285,7 +285,7 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
         os.rename(part, otherwise)
         if isinstance(error, OSError):
             error = _not_written(target, error)
-        return otherwise, ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.")
+        return otherwise, ZooError(error.message, f"{error.remedy}\nThe exported files are in {otherwise}.")
     return target, None
 
 

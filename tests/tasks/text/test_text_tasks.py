@@ -181,7 +181,7 @@ def test_pictures_and_texts_are_not_mixed_up(folder: Path, capsys: pytest.Captur
     assert "no data set called 'text_table'" in refusal(capsys, "train", "model=mnist", "data=text_table")
     run = trained(folder, *CLASSIFIER)
     shown = refusal(capsys, "infer", "model=transformer/lm", f"run={run}", "prompt=x")
-    assert "holds no trained language model" in shown
+    assert "has no trained language model" in shown
 
 
 def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,7 +196,7 @@ def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.Ca
 
 def test_a_text_shorter_than_the_model_reads_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = refusal(capsys, "train", *LANGUAGE, "model.length=1000")
-    assert "The model reads 1000 tokens, and there are 774 to train with" in shown
+    assert "The training part has 774 tokens; model.length=1000 needs more" in shown
     assert not (folder / "runs").exists()
 
 

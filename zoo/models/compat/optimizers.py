@@ -61,7 +61,7 @@ def _update_one_by_one(instance):
 def _module():
     """Return the module with this Keras's optimizers.
 
-    The default optimizers of TensorFlow 2.11 and later are slow on Metal or fail there
+    The default optimizers of TensorFlow 2.11 and 2.12 are slow on Metal or fail there
     (https://github.com/tensorflow/tensorflow/issues/58988). The previous ones are available as ``legacy``.
     """
     if MAJOR == 2 and hasattr(keras.optimizers, "legacy"):

@@ -60,7 +60,7 @@ def sentences(rows: list[Row]) -> Iterator[str]:
     if wrong:
         yield f"WRONG, more than 0.1 % from NumPy's result in float64: {', '.join(wrong)}"
     else:
-        yield f"All {len(timed)} results are right."
+        yield f"All {len(timed)} results are correct."
     yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in rows if _told(row))
 
 

@@ -82,7 +82,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
 def refuse_video(source: str | None) -> None:
     moving = unknown_kinds.moving(source) if source else None
     if moving:
-        raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
+        raise ZooError(f"{moving[0]}: videos and cameras are not supported", moving[1])
 
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:

@@ -76,6 +76,6 @@ def _precision(metrics: Json) -> str:
     else:
         chosen = f"float32 kept ({tried} tried)"
     return (
-        f"precision=auto: {chosen}; of the first {counted(compared, 'image')} {tried} gives "
-        f"{metrics['precision_changed']:,} another class, in {metrics['precision_time']:.2f} of the time"
+        f"precision=auto: {chosen}; {tried} changed the class of {metrics['precision_changed']:,} of the first "
+        f"{counted(compared, 'image')}, in {metrics['precision_time']:.2f} of the time"
     )

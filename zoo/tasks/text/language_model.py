@@ -33,7 +33,7 @@ def train(overrides: Overrides) -> Run:
         console.say(f"Validation uses only the first {most:,} tokens of its part; data.test_limit=N uses N")
     if parts["train"][1] <= settings.model["length"]:
         raise ZooError(
-            f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
+            f"The training part has {parts['train'][1]} tokens; model.length={settings.model['length']} needs more",
             "Lower model.length, or give a longer text.",
         )
 

@@ -26,7 +26,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
-        raise ZooError(f"{name} does not accept photos", "Without a run, only mobilenet and mobilenet_v2 do.")
+        raise ZooError(f"{name} does not accept photos", "Give run=, or use mobilenet or mobilenet_v2 with weights=.")
     headless = settings.wants_features and network.classes is None
     if not headless and (network.classes is None or network.top_problem):
         raise ZooError(
