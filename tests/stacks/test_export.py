@@ -272,7 +272,7 @@ def test_a_full_disk_for_the_result_leaves_none_of_it(
     assert "output=FOLDER" in said
     assert [path.name for path in small_disk.iterdir()] == ["ballast"]
     (exported,) = (place / "elsewhere").glob("*/export")
-    assert f"What was exported is in {exported}" in said
+    assert f"The exported files are in {exported}" in said
     assert (exported / "README.md").is_file()
 
 

@@ -154,7 +154,7 @@ def test_videos_and_cameras_are_refused_with_what_to_do(
     for words in (["infer", f"input={source}"], ["evaluate", f"data.root={source}"]):
         assert main([words[0], *MODEL[:4], words[1]]) == 1
         shown = capsys.readouterr().err
-        assert "neither videos nor cameras are read" in shown
+        assert "videos and cameras are not supported" in shown
         assert "mkdir frames && ffmpeg -i" in shown
 
 

@@ -366,7 +366,7 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
         (["model=mobilnet", "weights=w.npz", "input=x"], "did you mean 'mobilenet'"),
         (["model=mobilenet", "weights=w.npz", "input=x", "resize=squeeze"], "resize must be one of stretch"),
         (["model=mobilenet", "weights=w.npz", "input=x", "precision=int8"], "precision must be one of auto, float32"),
-        (["model=mnist", "weights=w.npz", "input=x"], "mnist takes no photos"),
+        (["model=mnist", "weights=w.npz", "input=x"], "mnist does not accept photos"),
         (["model=mobilenet_v2", "weights=w.npz", "input=x"], "Give model=mobilenet."),
     ],
 )

@@ -148,7 +148,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
         (("input=broken.jpg",), "cannot be used"),
         (("input=a.png", "save=b.xyz"), "End the name in"),
         (("input=a.png", "run=last"), "Both run= and weights="),
-        (("input=a.png", "model.filters=3"), "The weights tell"),
+        (("input=a.png", "model.filters=3"), "The weights determine"),
         (("input=a.png", "weights=a.png"), "is refused"),
         (("input=a.png", "weights=other.npz"), "not a feed-forward style network"),
         (("input=a.png", "tile=1"), "tile must be from 64"),

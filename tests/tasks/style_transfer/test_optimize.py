@@ -341,4 +341,4 @@ def test_the_script_prefers_one_pass_with_downloaded_networks(
 
 def test_the_painting_of_a_command_without_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     refused("strength.style=0", "strength.content=1", "start=nowhere.png")
-    assert "style_waves.jpg; style=FILE takes another painting" in capsys.readouterr().err
+    assert "style_waves.jpg; style=FILE selects another painting" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
 ) -> None:
     assert zoo(*SMALL) == 0
     shown = capsys.readouterr().err
-    assert "two that come with scikit-learn" in shown
+    assert "using two photos of scikit-learn" in shown
     assert "a painting that comes with the zoo" in shown
     assert record(tmp_path)["data"]["train_items"] == 2
 
@@ -76,7 +76,7 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
     [
         (("style=paintings.png",), "No such image"),
         (("style=broken.png",), "cannot be used"),
-        (("style=strip.png",), "a mere strip"),
+        (("style=strip.png",), "is too narrow"),
         (("style=painting.png", "photos=nowhere"), "There is no folder"),
         (("style=painting.png", "photos=empty"), "No images in"),
         (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),

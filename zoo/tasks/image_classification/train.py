@@ -109,7 +109,7 @@ def _is_without_recipe(settings: TrainConfig) -> bool:
 def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
     """Return the initial weights, if any; without them, the settings of fine-tuning have no effect.
 
-    The file determines arguments of the model that nobody set. A resumed run keeps its own.
+    The file determines arguments of the model that the user did not set. A resumed run keeps its arguments.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
     application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
@@ -122,7 +122,7 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     if chosen and chosen.arguments:
         context.overlay("weights", chosen.settings)
     if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):
-        console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
+        console.say("weights=none: there is nothing to fine-tune, so all layers are trained from the first epoch")
     return chosen
 
 
@@ -165,12 +165,12 @@ class _Beside:
         if isinstance(event, StartEvent):
             self._judgement = None
         elif isinstance(event, ArtifactEvent) and event.kind == "judged":
-            # An error must not end the worker here: it occurs again in `finish`, which reports it.
+            # An error must not stop the worker: it occurs again in `finish`, which reports it.
             with contextlib.suppress(Exception):
                 self._judgement = self._judged()
 
     def finish(self, outcome: worker_process.Outcome) -> None:
-        """Draw the rest; raise an error if the worker did not finish."""
+        """Draw what is missing; raise an error if the worker did not finish."""
         self._history.finish(outcome.epochs)
         raise_if_failed(self._context, outcome)
         self._context.record.judgement = self._judgement or self._judged()
@@ -179,7 +179,7 @@ class _Beside:
         return error_analysis.keep(self._context.folder, self._material, title(self._context))
 
 
-# TensorFlow trains single layers of narrower networks faster.
+# Smallest alpha for which PyTorch is added: TensorFlow trains some layers of narrower networks faster.
 WIDE = 0.5
 
 
