@@ -129,7 +129,7 @@ def _clip_gradients_of_tensorflow_1(instance, clip):
 
 
 def _shrink_weights(instance, decay):
-    """Shrink weights of two or more axes before each update, as Keras 3 does: Keras 2 lacks decoupled weight decay."""
+    """Shrink weights of two or more axes before each update, as Keras 3 does, since Keras 2 has no weight decay."""
     import tensorflow
 
     original = instance.apply_gradients
