@@ -19,7 +19,8 @@ ROOT = "%cd ../.."
 
 def notebook(page: Path) -> str:
     """Return the notebook of a page as JSON (nbformat 4.5): a cell for each text, file and block of commands."""
-    text, cells, end = page.read_text(encoding="utf-8"), [_cell("markdown", NOTE.format(page=page.name)), _cell("code", ROOT)], 0
+    cells = [_cell("markdown", NOTE.format(page=page.name)), _cell("code", ROOT)]
+    text, end = page.read_text(encoding="utf-8"), 0
     for block in BLOCK.finditer(text):
         file, language, code = block.groups()
         cells.append(_cell("markdown", text[end : block.start()]))
