@@ -30,8 +30,9 @@ def main(argv):
     options = parse(argv)
     command = [sys.executable, os.path.join(HERE, "run.py"), "python", os.path.abspath(__file__)] + argv
     if _inside():
-        command = [sys.executable, "-m", "zoo"] + settings(options)
-        shown = "python -m zoo " + " ".join(settings(options))
+        words = settings(options)
+        command = [sys.executable, "-m", "zoo"] + words
+        shown = "python -m zoo " + " ".join(words)
         print(shown.encode("utf-8", "backslashreplace").decode("utf-8"))
         sys.stdout.flush()
         path = [os.path.dirname(HERE)] + [text for text in [os.environ.get("PYTHONPATH")] if text]
@@ -137,7 +138,7 @@ def _has_any(options, keys):
             if options.download == "yes":
                 style_any.published()
         except ZooError as error:
-            console.warn(error.message)
+            console.warn(error.message + "\n" + error.remedy)
         if not style_any.is_downloaded():
             console.say("Without these networks, the photo is optimized toward the painting, which takes minutes")
             return False

@@ -6,6 +6,7 @@ import pytest
 
 from zoo.cli import settings_help
 from zoo.cli.main import main
+from zoo.core.errors import ZooError
 from zoo.tasks import discovery
 
 
@@ -50,6 +51,12 @@ def test_the_arguments_of_a_model_have_meanings_and_ranges() -> None:
 def test_every_schema_has_help_of_its_own() -> None:
     files = {command.file for command in discovery.commands()}
     assert all(settings_help.lines(file) for file in files)
+
+
+def test_a_command_is_referred_to_its_own_help() -> None:
+    with pytest.raises(ZooError, match="doctor is a command") as caught:
+        settings_help.lines("doctor")
+    assert "python -m zoo doctor --help" in caught.value.remedy
 
 
 def test_the_settings_of_a_search_are_listed() -> None:

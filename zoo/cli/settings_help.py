@@ -51,6 +51,8 @@ def lines(topic: str | None) -> list[str]:
         return sections[topic]
     described = [line for section in sections.values() for line in section if topic in line[2:26]]
     if not described:
+        if topic.isidentifier() and (Path(__file__).with_name("commands") / f"{topic}.py").is_file():
+            raise ZooError(f"{topic} is a command", f"`python -m zoo {topic} --help` describes it.")
         near = nearest(topic, [*sections, *(key.rpartition(".")[2] for keys in _settings().values() for key in keys)])
         raise ZooError(f"No group or setting is called {topic!r}{near}", "`python -m zoo help` lists all groups.")
     return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described), "", *MORE[:1]]

@@ -165,11 +165,6 @@ class Engine(Supervisor):
             timer.cancel()
             _give_up(futures)
 
-    async def drain(self) -> None:
-        """Wait until the queue is empty and no batch runs."""
-        while self._waiting or self._running:
-            await asyncio.sleep(0.01)
-
     def _pump(self) -> None:
         while self.is_ready and self._free and self._waiting:
             count = self._next_size()

@@ -44,10 +44,6 @@ class Writer(Supervisor):
             if self._streams.pop(number, None) is not None:
                 self._send({"close": number})
 
-    async def drain(self) -> None:
-        while self._streams:
-            await asyncio.sleep(0.01)
-
     def _watch(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

@@ -43,7 +43,9 @@ def train(overrides: Overrides) -> Run:
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
     calibration.settle(context, lambda trial: _train_request(trial, material, weights))
     settings, images = context.settings, counted(len(material.splits["train"]), "image")
-    console.say(f"Training {settings.model['name']} on {images} for {counted(settings.trainer.epochs, 'epoch')}")
+    pretrained_first = weights or application.loads_imagenet(settings.model, settings.weights)
+    epochs = settings.trainer.epochs + (settings.fine_tune.head_epochs if pretrained_first else 0)
+    console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         set_data(context, material.record | {"reason": why_data})
