@@ -12,7 +12,7 @@ from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, outside, subject
 from zoo.worker.jobs import answer
 
-# Copies of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and intermediate files.
+# Most copies of the model that a converter keeps on disk, including intermediate files (OpenVINO in 8 bits).
 COPIES = 4
 
 

@@ -7,15 +7,7 @@ from zoo.worker import distributed, exporters
 
 
 class Run:
-    """One training run.
-
-    Args:
-        request: its ``train`` part has the settings, ``run_dir`` the run folder.
-        phases: seconds by phase, filled in.
-
-    Attributes:
-        group: the processes that share the batches; usually only this one.
-    """
+    """One training run; ``phases`` receives the seconds of each phase, ``group`` shares the batches."""
 
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
@@ -26,7 +18,7 @@ class Run:
         self.exporters = exporters.wanted(self.settings.export)
 
     def is_out_of_time(self):
-        """Return whether ``train.max_minutes`` are over, without features, which each resumed run computes again."""
+        """Return whether ``max_minutes`` are over; excludes features, which each resumed run computes again."""
         minutes = self.settings.max_minutes
         return bool(minutes) and time.monotonic() - self._began - self.spent("features_s") >= 60 * minutes
 
