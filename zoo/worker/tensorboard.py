@@ -35,15 +35,15 @@ def _writer(framework, folder):
     """Return a function of metrics and step that writes them, and one that closes the file."""
     if not devices.capabilities(framework)["tensorboard"]:
         raise UserError(
-            "tensorboard=true: %s has no writer of event files. Remove it, or use a stack of TensorFlow, such as"
-            " stack=tf-2.21" % framework
+            "tensorboard=true: %s cannot write event files. Remove the setting, or use a stack with TensorFlow, such"
+            " as stack=tf-2.21" % framework
         )
     try:
         return {"tensorflow": _of_tensorflow, "torch": _of_torch}[framework](folder)
     except ImportError as error:
         raise UserError(
-            "tensorboard=true: this stack has no writer of event files (%s). Remove it, or use a stack of"
-            " TensorFlow, such as stack=tf-2.21, or backend.python= with an environment that has it" % error
+            "tensorboard=true: this stack cannot write event files (%s). Remove the setting, or use a stack with"
+            " TensorFlow, such as stack=tf-2.21, or backend.python= with an environment that can" % error
         ) from error
 
 
