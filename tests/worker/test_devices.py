@@ -44,7 +44,7 @@ def test_torch_takes_what_was_promised(device: DevicePart, machine: Any, chosen:
         (library(mps=False), "PyTorch 2.15.0 cannot use a GPU: it was built with MPS, but this macOS is too old"),
         (library(mps=False, built=False), "it was built for the CPU only"),
         (library(), "it was built for the CPU only"),
-        (library(built_for="13.0"), "it was built for CUDA 13.0 and finds no NVIDIA GPU or driver"),
+        (library(built_for="13.0"), "it was built for CUDA 13.0, but finds no NVIDIA GPU or driver"),
     ],
 )
 def test_torch_without_a_gpu_says_why(machine: Any, words: str) -> None:

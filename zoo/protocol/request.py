@@ -497,7 +497,7 @@ class Request(Part):
         job: name of a module of ``zoo.worker.jobs``; empty for a probe.
         run_id: id of the run, also in its checkpoints.
         probes: compare operations with NumPy before the job.
-        probed: rows of an earlier comparison, which replace a new one.
+        probed: results of an earlier comparison, to use instead of ``probes``.
         resume: continue from the newest checkpoint in the run folder.
         weights: path of ``weights.npz``.
         pieces: the text of each token, with one character (Latin-1) for each byte.

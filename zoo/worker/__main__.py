@@ -39,7 +39,7 @@ class Stop:
 def _watch_host(pipe, stop):
     """Stop when the other end of a pipe closes, which always happens when the host ends.
 
-    Training then has HOST_GRACE_S to write a checkpoint, before this process is killed.
+    Training then has HOST_GRACE_S seconds to write a checkpoint, before this process is killed.
     """
     os.read(pipe, 1)
     stop.asked = True

@@ -14,7 +14,7 @@ def resize(picture, rows, columns):
 
 
 def _matrix(before, after):
-    """Return (after, before) weights whose rows sum to one; the centers of pixels are at halves."""
+    """Return (after, before) weights whose rows sum to one; pixel centers are at half-integers."""
     centres = (np.arange(after) + 0.5) * before / after - 0.5
     reach = max(1.0, before / float(after))
     weights = np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(before)[None, :]) / reach)

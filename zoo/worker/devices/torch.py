@@ -45,7 +45,7 @@ def _why_not(torch, mps):
     if mps is not None and mps.is_built():
         return "it was built with MPS, but this macOS is too old for it, or there is no Metal GPU"
     if torch.version.cuda:
-        return "it was built for CUDA %s and finds no NVIDIA GPU or driver" % torch.version.cuda
+        return "it was built for CUDA %s, but finds no NVIDIA GPU or driver" % torch.version.cuda
     return "it was built for the CPU only"
 
 

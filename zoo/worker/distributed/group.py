@@ -28,7 +28,7 @@ BEAT_S = 2.0
 # A process without a heartbeat for this time counts as lost. On a machine with six busy threads per core, working
 # processes sent none for 16 s.
 SILENT_S = 20.0
-# A process hangs if it begins no step for both times, the second in step times, while another process waits for it.
+# A process hangs if it begins no step for LATE_S and for LATE_STEPS times the longest step, while another one waits.
 LATE_S, LATE_STEPS = 15.0, 10.0
 # How long processes wait for each other while none is lost.
 PATIENCE_S = 86_400.0
@@ -110,7 +110,7 @@ class Group:
 
     def clocks(self):
         """Return a warning for every process whose clock differs from the first one's."""
-        words = "The clock of %s is %.0f s %s the clock of %s: times in logs and records differ by that"
+        words = "The clock of %s is %.0f s %s the clock of %s: times in logs and records are not comparable"
         return [
             words % (row["host"], abs(row["clock_s"]), "ahead of" if row["clock_s"] > 0 else "behind", self.hosts[0])
             for row in self.rows
@@ -265,7 +265,7 @@ class Group:
             with contextlib.suppress(OSError):  # the host may have ended too
                 self.report(message, kind)
             self._over = True
-            sys.stderr.write("The training ends: %s\n" % message)
+            sys.stderr.write("Training stops: %s\n" % message)
             sys.stderr.flush()
             os._exit(1)
 
@@ -297,7 +297,7 @@ class SilentError(Exception):
     """Process ``rank`` provided no value; ``error`` is the engine's exception."""
 
     def __init__(self, rank, error):
-        super().__init__("process %d gave no value: %s" % (rank, describe(error)))
+        super().__init__("process %d provided no value: %s" % (rank, describe(error)))
         self.rank = rank
 
 

@@ -66,7 +66,7 @@ class Engine(BaseEngine):
 
     @property
     def bytes_per_step(self):
-        """Bytes of all operations traced for shares like the current one, including metrics."""
+        """Bytes summed by the operations that were traced for the current share of a batch, including metrics."""
         return self._bytes.get(self._group.present, 0)
 
     def _sum(self, tensor):

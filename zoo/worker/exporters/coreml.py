@@ -79,7 +79,7 @@ def _with_names(ct, model, subject):
 
 
 def labels(subject):
-    """Return the class names; duplicates get their number, because Core ML keeps only one of each name."""
+    """Return the class names; duplicates get their class number, because Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
 

@@ -18,7 +18,7 @@ def scaled(pixels, how):
 
 
 def padded(pixels, how):
-    """Repeat the last row and column until both sides have the multiple that the network needs; float32."""
+    """Repeat the last row and column until both sides have a size that the network accepts; float32."""
     sides = [max(how.least, -(-side // how.multiple) * how.multiple) for side in pixels.shape[:2]]
     missing = [(0, wanted - side) for wanted, side in zip(sides, pixels.shape)]
     return np.pad(pixels, [*missing, (0, 0)], "edge").astype(np.float32)

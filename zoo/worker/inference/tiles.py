@@ -1,8 +1,9 @@
 """Run the style network on images of any size in bounded memory, without seams.
 
 Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean and
-variance of each layer are computed over all tiles before they are applied. Only rounding differs from the result for
-the whole image. Cheap intermediate maps are computed twice; the rest are kept in unnamed files, 96 bytes per pixel.
+variance of each layer are computed over all tiles before they are applied. Except for rounding, the result
+is the same as without tiles. Cheap intermediate maps are computed twice; the rest are kept in unnamed files, 96 bytes
+per pixel.
 """
 
 import errno

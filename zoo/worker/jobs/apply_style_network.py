@@ -122,7 +122,7 @@ class _Job:
 
 
 class _Padded:
-    """An image whose last row and column are repeated until both sides have the multiple that the network needs."""
+    """An image whose last row and column are repeated until both sides have a size that the network accepts."""
 
     def __init__(self, pixels, network):
         self.pixels, grain, least = pixels, tiles.GRAIN, network.LEAST_EDGE
@@ -149,4 +149,4 @@ def recolored(result, photo):
 def _storage_problem(error, folder):
     if error.errno == errno.ENOSPC:
         return "no space left in %s; a large image needs about 100 bytes per pixel" % folder
-    return "cannot write in %s: %s" % (folder, error.strerror or error)
+    return "cannot write to %s: %s" % (folder, error.strerror or error)

@@ -77,7 +77,7 @@ def _built(chosen, layers, settings, size, content):
 
 
 def _layers(chosen, wanted):
-    """Return the requested layers, or the network's usual ones as far as the weights reach."""
+    """Return the requested layers, or the default layers of the network that the weights include."""
     available = feature_model.available_layers(chosen)
     module = network(chosen.network)
     missing = [name for name in wanted.style + wanted.content if name not in available]

@@ -95,7 +95,7 @@ class _Training:
                 training_state.restore(self._model, self._terms, arrays)
             else:
                 training_state.restore_weights(self._model, arrays)
-                self._warn("Resuming on another stack: the optimizer starts again")
+                self._warn("Resuming on another stack: the optimizer is reset")
             self._done = int(state["step"])
         except (ValueError, KeyError, TypeError) as error:
             raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error

@@ -6,7 +6,7 @@ from zoo.models import compat
 
 
 def of(place):
-    """Return the operations of the current framework: functions ``predict``, ``step`` and ``place``, and ``backend``.
+    """Return the functions ``predict``, ``step`` and ``place`` for the current framework, and its name, ``backend``.
 
     ``place`` maps a Keras variable to the name and kind of its device, or None.
     """

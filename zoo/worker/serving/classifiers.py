@@ -6,7 +6,7 @@ from zoo.worker.inference.outputs import finite
 
 
 class Slots:
-    """Answers the items of a slot by writing into the slot with the same number.
+    """Predicts the items of an input slot, and writes the results to the output slot with the same number.
 
     Args:
         kind: dtype of the numbers in a slot.

@@ -39,13 +39,13 @@ class StyleCheckpoints:
         """
         checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
         if checkpoint is None:
-            self._warn("No complete checkpoint: starting the image again")
+            self._warn("No complete checkpoint: the image starts from the beginning")
             return None
         arrays, state = checkpoint
         _check(arrays, state)
         self.rows = state["rows"]
         self._events.emit("resume", epoch=state["size"] + 1, step=state["step"], done=state["done"])
-        self._warn("Resuming from the last saved image; the optimizer starts again")
+        self._warn("Resuming from the last saved image; the optimizer is reset")
         return arrays["picture"], state["size"], state["step"]
 
     def due(self):

@@ -19,7 +19,7 @@ def needed(network, precision, rows, columns):
 
 
 def check(features, rows, columns, there=None):
-    """Raise UserError, with the size that fits, before the system ends a run that needs too much memory.
+    """Raise UserError, with a size that fits, if optimizing an image needs more memory than available.
 
     ``features`` has ``network`` and ``precision``; rows and columns are the largest size; ``there`` is the available
     memory in bytes, by default the system's.

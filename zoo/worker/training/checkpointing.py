@@ -20,7 +20,7 @@ ROLLBACKS = 5
 
 
 class Checkpointer:
-    """Writes checkpoints and the best weights so far, so that a killed run loses only the steps after a checkpoint.
+    """Writes the best weights and checkpoints, so that a killed run loses only the steps after its last checkpoint.
 
     For a resumed run, the newest valid checkpoint is read first.
 
@@ -94,7 +94,7 @@ class Checkpointer:
         else:
             training_state.restore_weights(self._model, arrays)
             self._run.warn(
-                "Resuming on %s with weights from %s: the optimizer and random numbers start again"
+                "Resuming on %s with weights from %s: the optimizer and random numbers are reset"
                 % (" on ".join(here), " on ".join(saved["stack"]))
             )
         state.restore(saved["course"])
@@ -155,7 +155,7 @@ class Checkpointer:
 
     def consider(self, record):
         """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""
-        # A resumed run may evaluate an epoch again. After a rollback, a repeated epoch competes with the failed one.
+        # A resumed run may evaluate its best epoch again. After a rollback, a repeated epoch must beat the best one.
         again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
         record["best"] = self.best is None or again or self._is_better(record)
         if record["best"]:

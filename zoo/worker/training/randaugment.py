@@ -108,7 +108,7 @@ def _sharpness(pixels, amounts):
 
 
 def _away_from(dull, pixels, amounts):
-    """Scale the difference between images and a duller version by 1 + amount."""
+    """Scale the difference between images and a duller version by 1 + 0.9 * amount."""
     factors = (1 + 0.9 * amounts)[:, None, None, None]
     return _bytes(dull + (pixels.astype(np.float32) - dull) * factors)
 

@@ -7,7 +7,7 @@ from zoo.worker import distributed, exporters
 
 
 class Run:
-    """One training run; ``phases`` receives the seconds of each phase, ``group`` shares the batches."""
+    """One training run; adds seconds to ``phases``. ``group`` has the processes that share the batches."""
 
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
@@ -39,7 +39,7 @@ class Run:
         self.events.emit("warning", message=message)
 
     def was_interrupted(self):
-        """Return whether the user, not a limit in the settings, stopped it."""
+        """Return whether the user, not a limit in the settings, stopped the run."""
         return self.stop.asked and self.stop.reason != "max_minutes"
 
     def outcome(self, metrics):

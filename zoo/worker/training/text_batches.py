@@ -4,7 +4,7 @@ import numpy as np
 
 from zoo.worker.training.equal_batches import fill
 
-# Most different lengths of batches: most frameworks compile again for each length.
+# Largest number of different batch lengths: most frameworks compile again for each.
 SHARES = 8
 # Batches whose texts are sorted by length together: with more, batches would hardly be random.
 SORTED_TOGETHER = 50
