@@ -44,16 +44,16 @@ def test_a_missing_part_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verb": "dance"}, "verb is 'dance', known are probe, train, infer, evaluate, bench, export"),
-        ({"job": "training.loop"}, "job is 'training.loop', which is not the name of a job"),
-        ({"job": "../x"}, "job is '../x', which is not the name of a job"),
+        ({"verb": "dance"}, "verb is 'dance', valid verbs are probe, train, infer, evaluate, bench, export"),
+        ({"job": "training.loop"}, "job should be a module name, got 'training.loop'"),
+        ({"job": "../x"}, "job should be a module name, got '../x'"),
         ({"model": "mnist"}, "model should be an object, got 'mnist'"),
         ({"wieghts": "a.npz"}, "wieghts is unknown, its value is 'a.npz'"),
         ({"stack": {"framework": "jax"}}, "stack.keras is missing"),
         ({"device": DEVICE | {"device_kind": "tpu"}}, "device.device_kind should be cpu or gpu, got 'tpu'"),
         ({"probes": 1}, "probes should be true or false, got 1"),
         ({"pieces": ["a", 2]}, "pieces[1] should be text, got 2"),
-        ({"protocol": 99, "verb": "dance"}, "this worker speaks protocol 1, the request 99"),
+        ({"protocol": 99, "verb": "dance"}, "this worker uses protocol 1, the request 99"),
     ],
 )
 def test_a_wrong_part_is_named_with_what_it_is(changes: dict[str, Any], words: str) -> None:

@@ -203,7 +203,7 @@ def test_an_export_with_other_results_is_not_kept(place: Path, capsys: pytest.Ca
     assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
     said = capsys.readouterr().err
     assert re.search(
-        r"onnx: its outputs differ from the source model's: largest difference \S+, 0 answers in 1000", said
+        r"onnx: its outputs differ from the source model's: largest difference \S+, 0 predictions in 1000", said
     )
     assert not output.exists()
 

@@ -34,7 +34,7 @@ def build(input_shape, classes):
     ("text", "words"),
     [
         (NETWORK.format("x = (", "classes"), "mine.py, line "),
-        (NETWORK.format("pass", "classes - 3"), "the model of mine.py ends in (None, 7); these data need (None, 10)"),
+        (NETWORK.format("pass", "classes - 3"), "the model of mine.py ends in (None, 7); this data needs (None, 10)"),
         (NETWORK.format("os.fork()", "classes"), "mine.py starts another process with os.fork"),
         (NETWORK.format("print('x' * 10**6); raise ValueError('no')", "classes"), "in build: ValueError: no"),
         pytest.param(NETWORK.format("import posix; posix.fork()", "classes"), "", marks=pytest.mark.slow),

@@ -94,7 +94,7 @@ def test_time_is_up_and_another_stack_goes_on(tmp_path: Path, capsys: pytest.Cap
     assert "trainer.max_minutes" in capsys.readouterr().out
     before = len(history(folder))
     assert main(["train", f"resume={folder}", "stack=tf-2.21", "trainer.epochs=6", "trainer.max_minutes=5"]) == 0
-    assert "the optimizer and random numbers start again" in capsys.readouterr().err
+    assert "the optimizer and random numbers are reset" in capsys.readouterr().err
     run = record(folder)
     assert run["stack"]["name"] == "tf-2.21"
     assert len(run["interruptions"]) == 1

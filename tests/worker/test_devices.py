@@ -41,10 +41,10 @@ def test_torch_takes_what_was_promised(device: DevicePart, machine: Any, chosen:
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
-        (library(mps=False), "PyTorch 2.15.0 can use no GPU here: it was built with MPS, but this macOS is too old"),
+        (library(mps=False), "PyTorch 2.15.0 cannot use a GPU: it was built with MPS, but this macOS is too old"),
         (library(mps=False, built=False), "it was built for the CPU only"),
         (library(), "it was built for the CPU only"),
-        (library(built_for="13.0"), "it was built for CUDA 13.0 and finds no NVIDIA GPU or driver"),
+        (library(built_for="13.0"), "it was built for CUDA 13.0, but finds no NVIDIA GPU or driver"),
     ],
 )
 def test_torch_without_a_gpu_says_why(machine: Any, words: str) -> None:
@@ -71,7 +71,7 @@ def test_plaidml_takes_metal_before_opencl_and_no_cpu_for_a_gpu() -> None:
     assert plaidml.choose(devices, GPU) == "metal_amd_radeon.0"
     assert plaidml.choose(devices, CPU) == "llvm_cpu.0"
     assert plaidml.choose(devices, parts.device("gpu", id="opencl_amd_radeon.0")) == "opencl_amd_radeon.0"
-    with pytest.raises(Exception, match=r"PlaidML sees no GPU; it sees llvm_cpu\.0"):
+    with pytest.raises(Exception, match=r"PlaidML finds no GPU; it finds llvm_cpu\.0"):
         plaidml.choose(devices[:1], GPU)
     with pytest.raises(Exception, match=r"PlaidML has no device 'x'; it has llvm_cpu\.0"):
         plaidml.choose(devices[:1], parts.device("gpu", id="x"))

@@ -37,7 +37,7 @@ def test_a_new_file_in_the_folder_is_a_format(exporters: Any, tmp_path: Path) ->
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are(exporters: Any) -> None:
-    with pytest.raises(Exception, match=r"no format 'onxn' to save a model in; known are .*native, npz"):
+    with pytest.raises(Exception, match=r"unknown export format 'onxn'; available formats: .*native, npz"):
         exporters.find("onxn")
 
 

@@ -103,7 +103,7 @@ def test_outputs_and_numbers_of_classes_that_do_not_fit_are_named() -> None:
         opened.choose(None, "a", rank=1)
     with pytest.raises(UserError, match=r"model.output=NAME"):
         opened.choose("maps", "a", rank=1)
-    with pytest.raises(UserError, match="gives 5 numbers for an image, and there are 3 classes"):
+    with pytest.raises(UserError, match="returns 5 numbers for an image, but there are 3 classes"):
         opened.choose("other", "a", rank=1).end_in_probabilities(3, "a")
     assert opened.choose("maps", "a").predict_on_batch(np.zeros((2, 4, 4, 1))).shape == (2, 4, 4, 8)
 

@@ -61,7 +61,7 @@ def test_a_model_is_built_with_tuples_where_json_has_lists(build: Any) -> None:
         (built("    return 1 / 0"), "mine.py, line 3, in build: ZeroDivisionError"),
         (built("    return keras.layers"), "returned an object of type SimpleNamespace, not a Keras model"),
         (built("    keras.Model()"), "returned nothing, not a Keras model"),
-        (built("    return keras.Model((None, 7))"), r"ends in \(None, 7\); these data need \(None, 10\)"),
+        (built("    return keras.Model((None, 7))"), r"ends in \(None, 7\); this data needs \(None, 10\)"),
         (built("    return keras.Model((None, 4, 10))"), r"ends in \(None, 4, 10\)"),
         (built("    import os\n    os.fork()"), "starts another process with os.fork"),
         (built("    raise ValueError('x' * 10**6)"), "mine.py, line 3, in build: ValueError: x+ ...$"),
@@ -102,6 +102,6 @@ def test_a_file_that_forks_past_the_guard_leaves_no_second_worker(build: Any) ->
 
 
 def test_another_content_than_was_named_is_not_run(build: Any, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="its sha256 is another"):
+    with pytest.raises(Exception, match="its sha256 is different from the original's"):
         build(f"open({str(tmp_path / 'ran')!r}, 'w')", sha256="0" * 64)
     assert not (tmp_path / "ran").exists()

@@ -4,21 +4,16 @@ from typing import Any, Dict, List, Optional, Type
 
 from zoo.protocol.part import Json, Part, ProtocolError
 
-# Types of the worker's errors, the values of the field ``type`` of an ``error`` event.
+# Values of the field ``type`` of an ``error`` event.
 USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS = "UserError", "OutOfMemoryError", "ProbeError"
-# One of the processes of a training run has ended or hangs.
+# A process of a distributed training run ended or hangs.
 GROUP_BROKEN = "GroupError"
 # Errors with a message for the user, which is shown without the end of the log.
 ERROR_KINDS = (USER_ERROR, OUT_OF_MEMORY, WRONG_NUMBERS, GROUP_BROKEN, "FloatingPointError")
 
 
 class Event(Part):
-    """An event.
-
-    Attributes:
-        t: time of writing, in seconds since 1970.
-        slot: slot of the answered command.
-    """
+    """An event, written ``t`` seconds after 1970; ``slot`` is the slot of the command that it answers."""
 
     t: float = 0.0
     slot: Optional[int] = None
@@ -29,7 +24,7 @@ class Event(Part):
 
 
 class DeviceProof(Part):
-    """The device that computed, and the operation that proved it."""
+    """The device in use, and the operation that proved it."""
 
     name: str
     device_kind: str
@@ -38,17 +33,17 @@ class DeviceProof(Part):
 
 
 def short_device(name: str) -> str:
-    """Return a device's name without the job and task that TensorFlow writes before it, such as ``CPU:0``."""
+    """Return a device name such as ``CPU:0``, without TensorFlow's prefix for job and task."""
     return name.rpartition("device:")[2]
 
 
 class StartEvent(Event):
-    """The framework runs on its device.
+    """The framework has started on its device.
 
     Attributes:
         probes: rows of :func:`zoo.worker.probes.run.run`.
         variables: environment variables that chose the device.
-        processes: for several processes, the engine and a row for each.
+        processes: for distributed training, the engine and a row for each process.
     """
 
     versions: Dict[str, str]
@@ -60,14 +55,14 @@ class StartEvent(Event):
 
 
 class ReadyEvent(Event):
-    """The worker waits for commands; a benchmark names its cases and the fastest matrix product."""
+    """The worker waits for commands; a benchmark reports its cases and the speed of the fastest matrix product."""
 
     rows: Optional[List[Json]] = None
     peak_gflop_per_s: Optional[float] = None
 
 
 class StepEvent(Event):
-    """Progress: ``step`` of ``steps``, whose name is ``unit``; items and mean losses of the epoch so far."""
+    """Progress: ``step`` of ``steps``, counted in ``unit``; items and mean losses of the epoch so far."""
 
     step: float
     steps: Optional[int] = None
@@ -96,7 +91,7 @@ class BatchEvent(Event):
 
 
 class PointEvent(Event):
-    """A calibration point is being timed; ``seconds`` is set once it was timed or the ``problem`` occurred."""
+    """The start of a calibration point or, with ``seconds`` set, its result or ``problem``."""
 
     batch_size: int
     precision: str
@@ -116,13 +111,13 @@ class StageEvent(Event):
 
 
 class EpochEvent(Event):
-    """An epoch ended; for an optimized image this is a ``size``, and for a style network a report.
+    """The end of an epoch, of a ``size`` of an optimized image, or of a report interval of a style network.
 
     Attributes:
-        epochs: number of the last one.
-        best: its weights are the best so far.
-        steps: its number of optimizer steps.
-        all_steps: the number that it would have had, if training was stopped within it.
+        epochs: number of the last epoch.
+        best: whether its weights are the best so far.
+        steps: number of its optimizer steps.
+        all_steps: number of steps in the complete epoch, if training stopped within it.
     """
 
     epoch: int
@@ -149,7 +144,7 @@ class EpochEvent(Event):
 
 
 class ArtifactEvent(Event):
-    """A file was written, the ``index``-th of its ``kind`` or the one of a ``step``."""
+    """A file was written: number ``index`` of its ``kind``, or the file of a ``step``."""
 
     kind: str
     path: str
@@ -162,7 +157,7 @@ class TextEvent(Event):
 
 
 class ResumeEvent(Event):
-    """Training continues within an epoch, after one of its steps; ``done`` counts all previous steps."""
+    """Training resumes in an epoch, after ``step`` of its steps; ``done`` counts all previous steps of the run."""
 
     epoch: int
     step: int = 0
@@ -174,7 +169,7 @@ class WarningEvent(Event):
 
 
 class ErrorEvent(Event):
-    """The worker failed; ``type`` is the class of the error."""
+    """The worker failed; ``type`` is the name of the exception class."""
 
     message: str
     type: str
@@ -184,11 +179,11 @@ class DoneEvent(Event):
     """The job ended.
 
     Attributes:
-        phases: seconds by name.
+        phases: seconds spent in each phase.
         stopped: why it ended early: ``interrupted`` or the name of a limit.
-        processes: for several processes, memory and exchanged bytes.
+        processes: for distributed training, the peak memory of each process and the bytes exchanged per step.
         rows: one per format of an export.
-        text: text of a language model.
+        text: text that a language model generated.
         features: ``layer`` and ``shape`` of written features.
     """
 

@@ -1,4 +1,4 @@
-"""Give the parts of requests and events typed fields that are checked when read from JSON."""
+"""Define the base class of requests and events: typed fields that are checked when read from JSON."""
 
 from typing import TYPE_CHECKING, Any, Dict, List, Type, TypeVar, Union, get_type_hints
 
@@ -12,7 +12,7 @@ else:
 
 Json = Dict[str, Any]
 P = TypeVar("P", bound="Part")
-# The types of the fields of each class: resolving them is the slowest part of reading an event.
+# Field types by class, cached because resolving them is the slowest part of reading an event.
 _FIELDS = {}  # type: Dict[type, Json]
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -27,10 +27,9 @@ class ProtocolError(ValueError):
 
 @dataclass_transform(kw_only_default=True)
 class Part:
-    """An object of the protocol: its annotations are its fields, the values of its class their defaults.
+    """An object of the protocol: annotations define its fields, and class attributes their defaults.
 
-    It replaces a dataclass, which Python 3.6 lacks; unknown and missing fields raise TypeError. Fields whose value is
-    None are left out of JSON.
+    Python 3.6 has no dataclasses. Unknown and missing fields raise TypeError. JSON omits fields that are None.
     """
 
     def __init__(self, **values: Any) -> None:
@@ -44,7 +43,7 @@ class Part:
 
     @classmethod
     def fields(cls) -> Dict[str, Any]:
-        """Return the type of each field, those of its base classes first."""
+        """Return the type of each field; fields of base classes come first."""
         if cls not in _FIELDS:
             _FIELDS[cls] = get_type_hints(cls)
         return _FIELDS[cls]
@@ -65,15 +64,15 @@ class Part:
 
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
-        """Return problems of values with valid types."""
+        """Return problems with values whose types are valid."""
         return []
 
     def to_json(self) -> Json:
-        """Return the fields that are set."""
+        """Return the fields that are not None."""
         return {name: _json(value) for name, value in vars(self).items() if value is not None}
 
     def replace(self: P, **changes: Any) -> P:
-        """Return the part with other values of some fields."""
+        """Return a copy with some fields changed."""
         return type(self)(**dict(vars(self), **changes))
 
     def __eq__(self, other: object) -> bool:
@@ -116,7 +115,7 @@ def _part(cls: Type[P], json: Any, path: str, problems: List[str]) -> Any:
 
 
 def _value(kind: Any, value: Any, path: str, problems: List[str]) -> Any:
-    """Return a JSON value as its type requires; add problems to the list."""
+    """Convert a JSON value to its type; append problems to the list."""
     origin = getattr(kind, "__origin__", None)
     arguments = getattr(kind, "__args__", None)  # type: Any
     if kind is Any:

@@ -1,6 +1,6 @@
-"""Define the request, the worker's whole input, written by the host as ``request.json``.
+"""Define the request, the complete input of a worker, which the host writes to ``request.json``.
 
-A request has one part for each thing its job needs. The classes of ``train``, ``data`` and ``bench`` depend on it.
+The job determines which parts a request has, and the classes of ``train``, ``data`` and ``bench``.
 """
 
 from typing import Any, Dict, List, Optional, Type
@@ -8,14 +8,14 @@ from typing import Any, Dict, List, Optional, Type
 from zoo.protocol.part import Json, Part, ProtocolError
 
 PROTOCOL = 1
-# Only probes of the device and the stack run, no job.
+# Runs only the probes of the device and the stack, not a job.
 PROBE = "probe"
 VERBS = (PROBE, "train", "infer", "evaluate", "bench", "export")
 DEVICE_KINDS = ("cpu", "gpu")
 
 
 class StackPart(Part):
-    """The stack: its framework, and the module of its Keras (``keras``, ``tf.keras``) or ``none``."""
+    """The framework of the stack, and its Keras module: ``keras``, ``tf.keras`` or ``none``."""
 
     framework: str
     keras: str
@@ -26,7 +26,7 @@ class DevicePart(Part):
 
     Attributes:
         device_kind: ``cpu`` or ``gpu``; with ``gpu`` the worker does not compute on a CPU.
-        id: the framework's name of the device; None lets the worker choose.
+        id: the framework's name for the device; None lets the worker choose.
     """
 
     backend: str
@@ -59,11 +59,11 @@ class ModelPart(Part):
     """The model to build.
 
     Attributes:
-        name: name of its builder, or of an architecture of Keras.
-        args: arguments of the builder; may include ``normalise``, (mean, scale) by channel of pixels 0..255.
+        name: name of the model's builder, or of an architecture in Keras.
+        args: arguments of the builder; ``normalise`` is (mean, scale) of each channel, for pixels 0..255.
         file: copy of a user's model file, with checksum ``sha256``.
         saved: path of a saved Keras model.
-        notes: warnings to show before its results.
+        notes: warnings to show before the results.
     """
 
     name: str
@@ -117,8 +117,8 @@ class ImageData(TrainingData):
     """Images to train on, as paths of .npy files.
 
     Attributes:
-        split: .npz of ``train`` and ``validation``, rows of the training arrays, and ``test``, of the test arrays.
-        balance: weight the images so that every class counts the same.
+        split: path of an .npz with the row numbers of ``train`` and ``validation`` (training arrays) and ``test``.
+        balance: weight the images so that all classes contribute equally to the loss.
     """
 
     x_train: str
@@ -132,7 +132,7 @@ class ImageData(TrainingData):
 
 
 class TextData(DataPart):
-    """Texts to train on; ``split`` is an .npz of the indices for training, validation and testing."""
+    """Texts to train on; ``split`` is an .npz with the indices of ``train``, ``validation`` and ``test``."""
 
     tokens: str
     offsets: str
@@ -141,14 +141,14 @@ class TextData(DataPart):
 
 
 class TokenData(TrainingData):
-    """One long text to train on; ``parts`` has the begin and end of ``train`` and ``validation``."""
+    """One long text to train on; ``parts`` maps ``train`` and ``validation`` to their begin and end."""
 
     tokens: str
     parts: Dict[str, List[int]]
 
 
 class TrainPart(Part):
-    """Settings of all training runs; ``seed`` is the run's seed, and ``zoo.config.schemas`` explains the rest."""
+    """Settings common to all training runs; see ``zoo.config.schemas``."""
 
     seed: int
     batch_size: int
@@ -157,7 +157,7 @@ class TrainPart(Part):
     schedule: str
     warmup: float
     checkpoint_minutes: float
-    # Share of the learning rate at the end of a cosine schedule.
+    # Learning rate at the end of a cosine schedule, relative to ``learning_rate``.
     final_lr_ratio: float = 0.01
 
 
@@ -195,7 +195,7 @@ class TextTrainPart(ImageTrainPart):
 
 
 class CalibrationPart(Part):
-    """Time steps at these points instead of training; the first size and precision are those of the settings."""
+    """Batch sizes and precisions to time instead of training, the configured ones first; ``seconds`` is the limit."""
 
     batch_sizes: List[int]
     precisions: List[str]
@@ -203,7 +203,7 @@ class CalibrationPart(Part):
 
 
 class FineTunePart(Part):
-    """How to train from trained weights; see :class:`zoo.config.schemas.image_classification.FineTune`."""
+    """How to fine-tune trained weights; see :class:`zoo.config.schemas.image_classification.FineTune`."""
 
     head_epochs: int
     head_learning_rate: float
@@ -234,7 +234,7 @@ class FeatureNetworkPart(Part):
 
 
 class LayersPart(Part):
-    """Names of the layers of a feature network to compare."""
+    """Layers of a feature network whose outputs are compared."""
 
     style: List[str]
     content: List[str]
@@ -251,7 +251,7 @@ class StyleTrainPart(TrainPart):
 
     Attributes:
         painting: path of an array, uint8 (rows, columns, 3).
-        inbox: folder for the host's batches of photos.
+        inbox: folder where the host writes batches of photos.
     """
 
     steps: int
@@ -265,7 +265,7 @@ class StyleTrainPart(TrainPart):
 
 
 class StyleSize(Part):
-    """One size of an optimized image: paths of its arrays, and its optimizer steps."""
+    """One size at which an image is optimized: paths of arrays, and the number of optimizer steps."""
 
     content: str
     styles: List[str]
@@ -275,7 +275,7 @@ class StyleSize(Part):
 
 
 class StylePart(Part):
-    """How to optimize an image, size after size.
+    """How to optimize an image at one size after another.
 
     Attributes:
         shares: weight of each style.
@@ -300,9 +300,9 @@ class RestylePart(Part):
     """How to restyle photos.
 
     Attributes:
-        exchange: folder for the host's photos and the results.
-        tile: edge in pixels.
-        strength: from 0, the photo, to 1.
+        exchange: folder where the host writes photos, and the worker the results.
+        tile: edge of a tile in pixels.
+        strength: 0 keeps the photo's style, 1 applies the full style.
         colors: ``style`` or ``content``.
         paintings: paths of arrays uint8 (256, 256, 3), for the network that accepts any painting.
         shares: weight of each painting; they sum to 1.
@@ -335,7 +335,7 @@ class GeneratePart(Part):
 
 
 class StreamPart(Part):
-    """Files for images and probabilities, both mapped by host and worker.
+    """Files of images and probabilities, which host and worker map into memory.
 
     Attributes:
         pixels: path, uint8 of ``shape`` (slots, batch, height, width, channels).
@@ -353,10 +353,10 @@ class StreamPart(Part):
 
 
 class ServePart(Part):
-    """How to answer; ``writer`` uses only ``kind``.
+    """How to answer requests; the kind ``writer`` uses no other field.
 
     Attributes:
-        inputs: path of the slots that the host fills, of ``shape``, which starts with the number of slots.
+        inputs: path of the slots that the host fills, an array of ``shape`` whose first axis is the slot.
         outputs: path of the slots that the worker fills.
         classes: number of classes of a classifier.
     """
@@ -370,7 +370,7 @@ class ServePart(Part):
 
 
 class FeaturesPart(Part):
-    """Write the output of a layer to a file; None is the layer before the last."""
+    """The layer whose output is written to a file; None selects the input of the last layer with weights."""
 
     layer: Optional[str]
     path: str
@@ -382,18 +382,18 @@ class ExportPart(Part):
     Attributes:
         kind: ``images``, ``texts``, ``pictures`` or ``next_token``.
         about: origin of the weights.
-        quantize: quantizations of the weights; ``none`` is one.
-        tolerance: largest ``difference`` and ``changed`` of each quantization.
-        reading: how a file or text becomes an input, see :class:`zoo.data.images.reading.Reading` and
+        quantize: quantizations of the weights, which may include ``none``.
+        tolerance: largest allowed ``difference`` and ``changed`` of each quantization.
+        reading: how a file or text is converted to an input, see :class:`zoo.data.images.reading.Reading` and
             :class:`zoo.data.text.cutting.Cutting`.
-        code: Python that does so, with Pillow and NumPy alone.
-        needed: files that it reads.
+        code: Python source of this conversion, which needs only Pillow and NumPy.
+        needed: files that this code reads.
         example_files: image files, or texts.
-        examples: what the program reads from these.
-        folder: parent of a folder for each format.
-        calibration: items for int8.
-        answers: answers of the training stack, an .npz, like ``example_answers``; ``answers_ms`` is its time per
-            item.
+        examples: the same examples, as read by the zoo.
+        folder: folder in which each format gets its own folder.
+        calibration: items that calibrate int8.
+        answers, example_answers: .npz files with the training stack's outputs for ``data`` and ``examples``.
+        answers_ms: time per item on the training stack.
     """
 
     kind: str
@@ -416,7 +416,7 @@ class ExportPart(Part):
 
 
 class NetworkPart(Part):
-    """A network to time; ``golden`` are its known outputs."""
+    """A network to time; ``golden`` contains its expected outputs."""
 
     name: str
     model: ModelPart
@@ -444,7 +444,7 @@ class NetworksBench(BenchPart):
 
 
 class InterleavedBench(BenchPart):
-    """One network, alternating with other stacks."""
+    """One network, timed alternately on several stacks."""
 
     network: NetworkPart
     modes: List[str]
@@ -453,7 +453,7 @@ class InterleavedBench(BenchPart):
 
 
 class EncoderBench(BenchPart):
-    """Implementations of an encoder, alternating."""
+    """Implementations of an encoder, timed alternately."""
 
     implementations: List[str]
     modes: List[str]
@@ -466,7 +466,7 @@ class EncoderBench(BenchPart):
     repeats: int
 
 
-# The class of a part, by job; by default the class of the annotation.
+# Class of a part by job; the default is the class in the annotation.
 BY_JOB: Dict[str, Dict[str, Type[Part]]] = {
     "train": {
         "train_image_classifier": ImageTrainPart,
@@ -490,18 +490,18 @@ BY_JOB: Dict[str, Dict[str, Type[Part]]] = {
 
 
 class Request(Part):
-    """The worker's whole input.
+    """The complete input of a worker.
 
     Attributes:
         verb: one of ``VERBS``.
         job: name of a module of ``zoo.worker.jobs``; empty for a probe.
         run_id: id of the run, also in its checkpoints.
         probes: compare operations with NumPy before the job.
-        probed: rows of an earlier comparison, which then is not repeated.
+        probed: results of an earlier comparison, to use instead of ``probes``.
         resume: continue from the newest checkpoint in the run folder.
         weights: path of ``weights.npz``.
-        pieces: the text of each token, as bytes written as one character each.
-        freeze: to train an image classifier with ``fine_tune``.
+        pieces: the text of each token, with one character (Latin-1) for each byte.
+        freeze: required to train an image classifier.
     """
 
     protocol: int = PROTOCOL
@@ -540,16 +540,16 @@ class Request(Part):
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
         verb, job = json.get("verb", PROBE), json.get("job")
-        problems = [] if verb in VERBS else ["verb is %r, known are %s" % (verb, ", ".join(VERBS))]
+        problems = [] if verb in VERBS else ["verb is %r, valid verbs are %s" % (verb, ", ".join(VERBS))]
         if verb != PROBE:
             problems += ["%s is missing" % name for name in ("job", "run_dir") if not json.get(name)]
         if job and not str(job).isidentifier():
-            problems.append("job is %r, which is not the name of a job" % (job,))
+            problems.append("job should be a module name, got %r" % (job,))
         return problems
 
     @classmethod
     def of(cls, json: Any) -> "Request":
         """Build the request from JSON; if the protocol version differs, report only this."""
         if isinstance(json, dict) and json.get("protocol") != PROTOCOL:
-            raise ProtocolError(["this worker speaks protocol %d, the request %r" % (PROTOCOL, json.get("protocol"))])
+            raise ProtocolError(["this worker uses protocol %d, the request %r" % (PROTOCOL, json.get("protocol"))])
         return super().of(json)

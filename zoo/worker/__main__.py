@@ -1,11 +1,11 @@
-"""The worker: runs one request inside a stack's own interpreter, Python 3.6 or newer.
+"""Run one request in the interpreter of a stack, Python 3.6 or newer.
 
-``python -I zoo/worker/__main__.py request.json``. Started by path, never installed, it does not import the host.
-Events go to standard output, everything else to standard error. Exit 0 after ``done``, 1 after ``error``.
+``python -I zoo/worker/__main__.py request.json``. The worker is never installed and does not import the host.
+Events go to standard output, everything else to standard error. The exit code is 0 after ``done``, 1 after ``error``.
 
 A job is a module of ``zoo/worker/jobs`` with ``run(request, events, stop, phases)``, which returns the fields of the
-``done`` event. It reports to ``events``, adds seconds to ``phases`` by name, and checks ``stop`` between steps. It
-raises FloatingPointError if the loss is no longer a number.
+``done`` event. It reports to ``events``, adds the seconds of each phase to ``phases``, and checks ``stop`` between
+steps. It raises FloatingPointError if the loss is not finite.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ HOST_GRACE_S = 10.0
 
 
 class Stop:
-    """Set by Ctrl-C, by a limit or when the host has ended; checked between steps."""
+    """A flag that is set by Ctrl-C, by a limit or when the host ends; jobs check it between steps."""
 
     def __init__(self):
         self.asked, self.reason = False, "interrupted"
@@ -37,14 +37,14 @@ class Stop:
 
 
 def _watch_host(pipe, stop):
-    """Stop when the host closes the other end of a pipe, which happens however the host ends.
+    """Stop when the other end of a pipe closes, which always happens when the host ends.
 
-    Training then has some seconds to write a checkpoint; after that, this process is killed.
+    Training then has HOST_GRACE_S seconds to write a checkpoint, before this process is killed.
     """
     os.read(pipe, 1)
     stop.asked = True
     time.sleep(HOST_GRACE_S)
-    sys.stderr.write("The host is gone; stopping at once.\n")
+    sys.stderr.write("The host has ended; stopping immediately.\n")
     sys.stderr.flush()
     os._exit(1)
 
@@ -65,17 +65,17 @@ def main(argv):
         _run(_read(argv[1]), rank, events, stop)
         return 0
     except BrokenPipeError:
-        sys.stderr.write("The host is gone; stopping.\n")
+        sys.stderr.write("The host has ended; stopping.\n")
         return 1
     except Exception as error:
-        code = _report(events, error)  # before the log, whose disk may be full
+        code = _report(events, error)  # before the traceback, because the disk of the log may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
         return code
 
 
 def _log_apart(request, rank):
-    """Write a separate log in all processes of a training run except the first, if possible."""
+    """Send standard error to a separate log in all processes except the first, if possible."""
     path = os.path.join(os.path.dirname(request), "worker_%d.log" % rank)
     try:
         log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -105,7 +105,7 @@ def _read(path):
         with open(path, encoding="utf-8") as source:
             return Request.of(json.load(source))
     except ProtocolError as error:
-        raise UserError("this request cannot be done: %s" % error) from error
+        raise UserError("invalid request: %s" % error) from error
 
 
 def _report(events, error):
@@ -117,7 +117,7 @@ def _report(events, error):
     try:
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
     except BrokenPipeError:
-        sys.stderr.write("The host is gone; stopping.\n")
+        sys.stderr.write("The host has ended; stopping.\n")
     return 1
 
 
@@ -140,28 +140,28 @@ def _run(request, rank, events, stop):
 
 
 def _limit_threads(request):
-    """Generate text in one thread of NumPy, because one token's product takes less time than waking a thread.
+    """Generate text in one thread of NumPy, because computing a token takes less time than waking a thread.
 
-    NumPy's OpenBLAS reads the variable when it is imported; a user's own value is kept.
+    OpenBLAS reads the variable when NumPy is imported; a value set by the user is kept.
     """
     if request.generate or (request.serve and request.serve.kind == "writer"):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _join(request, rank, events, stop):
-    """Meet the other processes of a training run; return None if there are none."""
+    """Join the process group of a training run; return None for a single process."""
     from zoo.worker import distributed
 
     group = distributed.join(request, rank, stop)
     if group:
         group.report = lambda message, kind: events.emit("error", message=message, type=kind)
-        # A scheduler that reclaims the machine sends this, and leaves some seconds for a checkpoint.
+        # Schedulers send this signal some seconds before they reclaim the machine.
         signal.signal(signal.SIGTERM, stop)
     return group
 
 
 def _open(request, events, phases, group=None):
-    """Start the framework on its device, prove and probe it, and report that in a ``start`` event."""
+    """Start the framework, prove and probe its device, and report the results in a ``start`` event."""
     began = time.monotonic()
     from zoo.protocol.variables import KERAS
 
@@ -202,10 +202,7 @@ def _open(request, events, phases, group=None):
 
 @contextlib.contextmanager
 def _no_garbage_collection():
-    """Import frameworks without garbage collection, which would repeatedly scan objects that are never freed.
-
-    Imports of TensorFlow 2.21 and PyTorch with Keras took 1.4 and 1.6 s with garbage collection, 1.1 and 1.2 without.
-    """
+    """Disable garbage collection, which takes a quarter of the time of importing TensorFlow or PyTorch."""
     gc.disable()
     try:
         yield
@@ -217,7 +214,7 @@ def _no_garbage_collection():
 
 
 def _prove_together(group, versions, proof):
-    """Return the device of every process; all must have the same versions."""
+    """Return the devices of all processes; raise UserError if their versions differ."""
     from zoo.worker.errors import UserError
 
     about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof.to_json(), "versions": versions}
@@ -225,21 +222,21 @@ def _prove_together(group, versions, proof):
     for rank, row in enumerate(rows):
         if row["versions"] != rows[0]["versions"]:
             raise UserError(
-                "process %d on %s has other versions, %s, than the first on %s, %s: build the same environment there"
+                "process %d on %s has versions %s, but the first one on %s has %s: build the same environment there"
                 % (rank, row["host"], row["versions"], rows[0]["host"], rows[0]["versions"])
             )
     return {"processes": {"engine": group.engine.describe, "all": rows}}
 
 
 def _import_keras(request):
-    """Import the stack's Keras, if any; a stack without Keras can only be compared for speed."""
+    """Import the stack's Keras; return whether it has one. A stack without Keras can only run benchmarks."""
     if request.stack.keras != "none":
         importlib.import_module("zoo.worker.probes.run")
         return True
     from zoo.worker.errors import UserError
 
     if request.job and request.verb != "bench":
-        raise UserError("this stack has no Keras: it can be compared for speed, and not train or infer")
+        raise UserError("this stack has no Keras: it can run benchmarks, but not train or infer")
     return False
 
 
@@ -256,7 +253,7 @@ def _do(request, events, stop, phases):
 
     known = sorted(module.name for module in pkgutil.iter_modules(jobs.__path__))
     if request.job not in known:
-        raise UserError("there is no job %r; known are %s" % (request.job, ", ".join(known)))
+        raise UserError("unknown job %r; available jobs: %s" % (request.job, ", ".join(known)))
     job = importlib.import_module("zoo.worker.jobs." + request.job)
     if request.calibration:
         from zoo.worker.training import calibration
@@ -267,7 +264,7 @@ def _do(request, events, stop, phases):
 
 def leave(code):
     """Exit immediately, because the usual cleanup of frameworks takes most of a second."""
-    # TensorFlow removes the sources that it writes to the temporary folder only at a normal exit.
+    # TensorFlow writes sources to the temporary folder, and removes them only at a normal exit.
     for name, module in list(sys.modules.items()):
         if name.startswith("__autograph_generated_file"):
             with contextlib.suppress(OSError):  # it may be gone already

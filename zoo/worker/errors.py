@@ -11,7 +11,7 @@ EXHAUSTED = (
 class UserError(Exception):
     """The request is impossible; the message says what is wrong and what was received.
 
-    It is the worker's counterpart of ``ZooError``; ``Raises:`` in docstrings names other errors only.
+    It is the worker's counterpart of ``ZooError``, and is not listed under ``Raises:`` in docstrings.
     """
 
 

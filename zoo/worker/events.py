@@ -12,10 +12,7 @@ STEP_INTERVAL_S = 0.2
 
 
 def take_stdout():
-    """Keep the real standard output for events and send everything else printed there to standard error.
-
-    Frameworks print to it, some from C; after this nothing can end up between two events.
-    """
+    """Keep standard output for events; send everything that frameworks print, also from C, to standard error."""
     sys.stdout.flush()
     kept = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -23,9 +20,9 @@ def take_stdout():
 
 
 class Emitter:
-    """Writes events to a stream; if the host is gone, BrokenPipeError ends the worker.
+    """Writes events to a stream; if the host has ended, BrokenPipeError ends the worker.
 
-    ``errors_only``: of the processes of one training run, only the first reports progress.
+    ``errors_only`` is set in all processes of a training run except the first, which reports progress.
     """
 
     def __init__(self, stream, errors_only=False):

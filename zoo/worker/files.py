@@ -1,4 +1,4 @@
-"""Write files atomically, so that no reader ever sees half a file."""
+"""Write files atomically, so that readers never see incomplete files."""
 
 import contextlib
 import json
@@ -9,11 +9,9 @@ import numpy as np
 
 @contextlib.contextmanager
 def atomic_write(path, durable=True):
-    """Open a binary file that replaces ``path`` once everything is written.
+    """Open a binary file that replaces ``path`` once everything is written; if writing fails, the old file remains.
 
-    Args:
-        path: the file to replace; it is unchanged if writing fails.
-        durable: sync file and folder, so that a power cut leaves the old file or the new one.
+    With ``durable``, file and folder are synced, so that a power cut leaves the old or the new file.
     """
     aside = path + ".part"
     try:

@@ -1,4 +1,4 @@
-"""Run a model without layers in its own runtime: TensorFlow Lite, ONNX, or a signature of a SavedModel.
+"""Run a model without Keras layers in its own runtime: TensorFlow Lite, ONNX, or a signature of a SavedModel.
 
 Layout, quantization, names and shapes are read from the file. Operations that access files, the network or Python are
 rejected before a SavedModel is loaded.
@@ -18,16 +18,16 @@ EFFECTS = re.compile(
     "Collective|Send|Recv|XlaHost|TPU|Snapshot|Disk"
 )
 MOST_GRAPH_BYTES = 1 << 30
-# What TensorFlow runs at loading besides the restore operation, by collection.
+# Collections of operations that TensorFlow runs at loading, in addition to the restore operation.
 INITIALIZERS = ("saved_model_main_op", "legacy_init_op")
 
 
 class FrozenModel:
-    """A model of one input, with the interface of a compiled Keras model.
+    """A model with one input, and with the interface of a compiled Keras model.
 
     Attributes:
         shape: (height, width, channels) of an image; None for any size.
-        dtype: of the stored input.
+        dtype: dtype of the input.
         quantization: (scale, zero point) of the input, or None.
         outputs: name -> shape, without the batch, of the numeric outputs.
     """
@@ -72,7 +72,7 @@ class FrozenModel:
         return self._finish(np.concatenate(parts))
 
     def __call__(self, images, training=False):
-        """Return the numbers of a SavedModel within a TensorFlow function, for the converters."""
+        """Return the output of a SavedModel inside a TensorFlow function, for the converters."""
         return self._traced(images[..., 0] if self._layout == "NHW" else images, self.name)
 
     def get_weights(self):
@@ -93,10 +93,10 @@ class FrozenModel:
         return np.clip(np.rint(pixels / np.float32(scale)) + zero, limits.min, limits.max).astype(self.dtype)
 
     def end_in_probabilities(self, classes, path):
-        """Convert the chosen output to (n, classes) probabilities by its range on test images; return notes."""
+        """Convert the chosen output to (n, classes) probabilities, by its range on random images; return notes."""
         width = _width(self.outputs[self.name])
         if width not in ((classes, 1) if classes == 2 else (classes,)):
-            raise UserError("%s gives %d numbers for an image, and there are %d classes" % (path, width, classes))
+            raise UserError("%s returns %d numbers for an image, but there are %d classes" % (path, width, classes))
         height, across, channels = self.shape
         random = np.random.RandomState(0)
         probe = random.uniform(-3, 3, (4, height or 224, across or 224, channels))
@@ -117,7 +117,7 @@ class FrozenModel:
         self._finish = finish
         if width == 1:
             what = "probability" if within else "logit"
-            return ["The model ends in one number: taken as the %s of the second class" % what]
+            return ["The model has one output number, used as the %s of the second class" % what]
         if not within:
             return ["The model has no final activation: a softmax is applied"]
         return [] if sums else ["The model's outputs do not sum to one; they are shown unchanged"]
@@ -171,7 +171,7 @@ def open_model(path):
 
 def _only(rows, path):
     if len(rows) != 1:
-        raise UserError("%s has %d inputs; a classifier of images has one" % (path, len(rows)))
+        raise UserError("%s has %d inputs; an image classifier has one" % (path, len(rows)))
     return rows[0]
 
 
@@ -266,7 +266,7 @@ def refuse_effects(path):
     for graph in model.meta_graphs:
         bodies = {each.signature.name: each.node_def for each in graph.graph_def.library.function}
         nodes = {node.name: node for node in graph.graph_def.node}
-        # Only the operation that saves writes files; loading and calling never reach it.
+        # Only the save operation writes files; loading and calling never reach it.
         saves = _reached(nodes, [graph.saver_def.save_tensor_name])
         saves -= _reached(nodes, _roots(graph))
         outside = [node for name, node in nodes.items() if name not in saves]

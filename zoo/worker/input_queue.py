@@ -1,6 +1,6 @@
 """Read the input that the host sends while the worker runs.
 
-It is either arrays, ``0.npy``, ``1.npy``, ..., and ``end`` after the last, or commands, one line of JSON each.
+Arrays are files ``0.npy``, ``1.npy``, ..., followed by ``end``. Commands are lines of JSON on standard input.
 """
 
 import json
@@ -14,7 +14,7 @@ POLL_S = 0.02
 class ArrayQueueReader:
     """Waits for the next array in a folder.
 
-    ``report`` is called while waiting, since only writing to the host shows that it is gone.
+    ``report`` is called while waiting, because only writing to the host shows that it has ended.
     """
 
     def __init__(self, folder, stop, report):

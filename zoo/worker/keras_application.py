@@ -1,4 +1,4 @@
-"""Build the networks of keras.applications in the stack's own Keras, by their names there."""
+"""Build the networks of keras.applications by name, with the stack's own Keras."""
 
 import contextlib
 import inspect
@@ -32,7 +32,7 @@ def _module(function):
 
 
 def _size(function):
-    """Return the default size of an architecture: each starts by determining its input shape."""
+    """Return the default image size of an architecture, by intercepting the check of its input shape."""
     utilities = _module(function).get("imagenet_utils")
     original = getattr(utilities, "obtain_input_shape", None)
     if original is None:
@@ -46,7 +46,7 @@ def _size(function):
         function(weights=None)
     except _SizeFoundError as size:
         return int(size.args[0])
-    except Exception:  # a different order than in any Keras so far: the user must set the size
+    except Exception:  # an unknown version of Keras: the user must set the size
         return None
     finally:
         utilities.obtain_input_shape = original
@@ -58,9 +58,8 @@ def build(model, load):
 
     Args:
         model: ``name``, such as ``keras/EfficientNetB0``, and ``args``: ``input_shape``, ``classes``, ``weights`` and
-            ``bn_momentum``. The last is the largest share that moving averages of batch normalization keep in a step,
-            or None.
-        load: load the weights of weights=imagenet; or keep the random ones of the same network.
+            ``bn_momentum``, the largest momentum of batch normalization, or None.
+        load: whether to load the weights for weights=imagenet, or keep random weights in the same network.
     """
     name, arguments = model.name[len(PREFIX) :], model.args
     if name not in catalogue():
@@ -81,7 +80,7 @@ def build(model, load):
 
 @contextlib.contextmanager
 def _forgetting(most):
-    """Limit the share that moving averages of new layers keep in a step; None keeps the architecture's value."""
+    """Limit the momentum of batch normalization in new layers; None keeps the architecture's value."""
     kind = compat.keras.layers.BatchNormalization
     original = kind.__init__
 
@@ -100,7 +99,7 @@ def _forgetting(most):
 def _said(error):
     words = describe(error)
     if "fetch" in words or "URL" in words:
-        words += " (weights=imagenet is downloaded by Keras; without a network take weights=none or a file)"
+        words += " (Keras downloads weights=imagenet; without a network, use weights=none or a file)"
     return words
 
 

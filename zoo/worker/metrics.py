@@ -14,15 +14,15 @@ def score(predicted, labels):
 
 
 def likeliest(predicted, labels):
-    """Keep the parts of each prediction that show mistakes.
+    """Return the parts of each prediction that show mistakes.
 
-    A prediction with NaN or infinity counts as a wrong answer with probability 0.
+    A prediction with NaN or infinity counts as wrong, with probability 0.
 
     Returns:
         Arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, and ``probability`` of
         these. ``true`` (n,) is the probability of the label, ``none`` (n,) whether the prediction was not finite.
     """
-    # At most one fewer than the classes: the right one is always among all of them.
+    # Fewer than the classes, because a list of all classes always contains the correct one.
     count = max(1, min(BEST, predicted.shape[1] - 1))
     none = _none(predicted)
     if none.any():
@@ -41,7 +41,7 @@ def likeliest(predicted, labels):
 def of_likeliest(kept, prefix):
     """Return the mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
 
-    ``kept`` is from :func:`likeliest`; ``prefix`` begins the names, such as ``val_``.
+    ``kept`` is from :func:`likeliest`; ``prefix``, such as ``val_``, is prepended to the names.
     """
     hits = kept["best"] == kept["label"][:, None]
     figures = {prefix + "loss": _cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
@@ -51,7 +51,7 @@ def of_likeliest(kept, prefix):
 
 
 def _none(predicted):
-    """Return which predictions, (n,), are not finite; these are wrong, regardless of their largest class."""
+    """Return a mask of shape (n,) of the predictions that are not finite; they count as wrong."""
     return ~np.isfinite(predicted).all(axis=1)
 
 

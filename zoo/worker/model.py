@@ -13,8 +13,7 @@ from zoo.worker.training import checkpoint_files
 def build(request):
     """Build the request's model; return it and its preprocessing of stored pixels.
 
-    The model's arguments may contain ``normalise``: (mean, scale) by channel, of pixels 0..255, instead of the
-    network's own preprocessing.
+    The argument ``normalise``, (mean, scale) by channel of pixels 0..255, replaces the network's own preprocessing.
     """
     load = not request.weights and checkpoint_files.resumed(request) is None
     return build_model(request.model, load)
@@ -29,7 +28,7 @@ def build_trained(request):
 
 
 def build_model(model, load=True):
-    """Build a model as :func:`build` does; ``load`` its published weights."""
+    """Build a model as :func:`build` does; ``load`` is whether to load published weights."""
     arguments = dict(model.args)
     own = arguments.pop("normalise", None)
     if model.file:

@@ -1,6 +1,6 @@
 """Build a model from a user's file, whose code runs only here.
 
-The host names the file, a copy in the run folder, and the checksum of the original. Other content is not run.
+The request has the path of a copy in the run folder and the checksum of the original. Changed files are not run.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def _source(path, sha256):
     with open(path, "rb") as source:
         content = source.read()
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise UserError("%s is not the file that was named: its sha256 is another" % path)
+        raise UserError("%s has changed: its sha256 is different from the original's" % path)
     return content
 
 
@@ -105,7 +105,7 @@ def check(model, classes, name):
         raise UserError("the model of %s has %d inputs and %d outputs, not one of each" % counts)
     shape = compat.static_shape(model.outputs[0])
     if len(shape) != 2 or shape[1] != classes:
-        raise UserError("the model of %s ends in %s; these data need (None, %d)" % (name, shape, classes))
+        raise UserError("the model of %s ends in %s; this data needs (None, %d)" % (name, shape, classes))
     return ending_in_probabilities(model)
 
 
@@ -127,12 +127,12 @@ def activation_of(model):
         if isinstance(layer, compat.keras.models.Model):
             return activation_of(layer)
         kind = type(layer).__name__
-        # Keras 2 wraps operations and has their name as a symbol, such as nn.softmax.
+        # Keras 2 wraps operations and stores their name as a symbol, such as nn.softmax.
         itself = str(getattr(layer, "symbol", kind)).rpartition(".")[2].replace("_", "").lower()
         if itself in ACTIVATIONS:
             return itself
         activation = getattr(getattr(layer, "activation", None), "__name__", "linear")
-        # Mixed precision ends in such an activation, which only casts to float32.
+        # Models in mixed precision end in such an activation, which only casts to float32.
         passes_on = kind == "Activation" and activation == "linear"
         if kind not in SHAPING and not passes_on:
             return activation

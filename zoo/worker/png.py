@@ -12,8 +12,7 @@ def write(path, picture):
     """Write (height, width, 3) RGB 0..255 as PNG, rounded and clipped; on OSError the old file is unchanged."""
     pixels = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
     rows, columns, _ = pixels.shape
-    # Every row is stored as its difference from the row above (filter 2), which compresses better than the row
-    # itself.
+    # Rows are stored as differences from the row above (filter 2), which compress better.
     above = np.concatenate([np.zeros_like(pixels[:1]), pixels[:-1]])
     filtered = np.full((rows, 1 + 3 * columns), 2, np.uint8)
     filtered[:, 1:] = (pixels - above).reshape(rows, -1)

@@ -1,4 +1,4 @@
-"""Predict many items in batches of one size, because a new shape would be compiled again."""
+"""Predict many items in batches of one size, because frameworks compile again for each new shape."""
 
 import numpy as np
 
@@ -29,9 +29,7 @@ def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=Non
     """Predict every image; return (n, classes) float32.
 
     Args:
-        preprocess: from stored pixels to the model's input.
-        pixels: (n, height, width, channels), may be memory-mapped.
-        batch_size: images at a time.
+        pixels: (n, height, width, channels), may be memory-mapped; ``preprocess`` maps them to the model's input.
         stop: checked between batches; ends the predictions early.
         progress: called with the number of images done so far.
     """

@@ -4,9 +4,9 @@ import numpy as np
 
 
 def resize(picture, rows, columns):
-    """Scale (height, width, channels) float32 to another size, by triangles as wide as a source or target pixel.
+    """Scale an image, (height, width, channels) float32, with a triangle filter.
 
-    Enlarging is smooth, shrinking averages, and no value leaves the range of the image.
+    Enlarging interpolates, shrinking averages, and no value leaves the range of the image.
     """
     across = np.tensordot(_matrix(picture.shape[0], rows), picture, axes=(1, 0))
     both = np.tensordot(_matrix(picture.shape[1], columns), across, axes=(1, 1))
@@ -14,7 +14,7 @@ def resize(picture, rows, columns):
 
 
 def _matrix(before, after):
-    """Return (after, before) weights whose rows sum to one; pixels are areas, so centers are at halves."""
+    """Return (after, before) weights whose rows sum to one; pixel centers are at half-integers."""
     centres = (np.arange(after) + 0.5) * before / after - 0.5
     reach = max(1.0, before / float(after))
     weights = np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(before)[None, :]) / reach)
@@ -22,10 +22,10 @@ def _matrix(before, after):
 
 
 def pad(picture, multiple, least, margin):
-    """Mirror (height, width, channels) outwards: a margin on every side, then below and right up to a multiple.
+    """Pad (height, width, channels) by mirroring: a margin on every side, then below and right up to a multiple.
 
-    Networks see black beyond the edge; the margin keeps that out of the image. They halve their maps, and some stacks
-    compute odd sizes wrong: PlaidML 0.7 writes past its memory. Both sides become at least ``least`` pixels.
+    The margin keeps the zero padding of networks away from the image. Networks halve their maps, and some stacks
+    compute odd sizes wrong: PlaidML 0.7 writes outside its memory. Both sides become at least ``least`` pixels.
     """
     wanted = [max(least, -(-(edge + 2 * margin) // multiple) * multiple) for edge in picture.shape[:2]]
     for axis, edge in enumerate(wanted):

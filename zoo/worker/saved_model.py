@@ -14,7 +14,7 @@ from zoo.worker.own_model import activation_of, ending_in_probabilities
 def build(model):
     """Load the file of a request's model, and make it end in a probability for each class.
 
-    Changes of its end are added to the ``notes`` of the model. If ``classes`` is None, the end is not changed.
+    Changes are added to the ``notes`` of the model. If ``classes`` is None, the model is not changed.
     """
     path, classes = model.saved, model.args["classes"]
     loaded = _load(path)
@@ -22,26 +22,26 @@ def build(model):
     if counts != (1, 1):
         raise UserError("%s has %d inputs and %d outputs, not one of each" % ((path, *counts)))
     shape = compat.static_shape(loaded.outputs[0])
-    if classes is None:  # for features: its end does not matter
+    if classes is None:  # for features: the output does not matter
         return loaded
     if type(loaded.layers[-1]).__name__ == "UnitNormalization":
         raise UserError("%s ends in a vector of length 1: an embedding of an image, not classes" % path)
     if len(shape) == 4:
         raise UserError("%s ends in %s: an image or a map of classes, not one answer for an image" % (path, shape))
     if len(shape) != 2 or shape[1] not in ((classes, 1) if classes == 2 else (classes,)):
-        words = "%s ends in %s; with %d names of classes it must be (None, %d)"
+        words = "%s ends in %s; with %d class names it must be (None, %d)"
         raise UserError(words % (path, shape, classes, classes))
     ending, notes = activation_of(loaded), []
     model.notes = notes
     if shape[1] == 1:
         what = "logit" if ending == "linear" else "probability"
-        notes.append("The model ends in one number (%s): taken as the %s of the second class" % (ending, what))
+        notes.append("The model has one output number (%s), used as the %s of the second class" % (ending, what))
         return _of_two(loaded, ending)
     if model.args.get("labels"):
-        notes.append("Each number is the probability of one label (%s): an image has any number of them" % ending)
+        notes.append("Each number is the probability of one label (%s): an image may have several labels" % ending)
         return ending_in_probabilities(loaded, "sigmoid")
     if ending == "linear":
-        notes.append("The model ends in no activation: a softmax is applied")
+        notes.append("The model has no final activation: a softmax is applied")
     elif ending != "softmax":
         notes.append("The model ends in %s instead of a softmax; its outputs are shown unchanged" % ending)
     return ending_in_probabilities(loaded)
@@ -71,7 +71,7 @@ def _with_suffix(path, folder):
 
 
 def _of_two(model, ending):
-    """Return the probabilities of both classes, from the second one's or, without an activation, from its logit."""
+    """Return a model of the probabilities of both classes, from the probability or logit of the second."""
     layers = compat.keras.layers
     last = "softmax" if ending == "linear" else "linear"
     pair = layers.Dense(2, activation=last, name="probabilities", **compat.full_precision())
@@ -82,13 +82,13 @@ def _of_two(model, ending):
 
 
 def grayscale(preprocess):
-    """Return the same function for color images, if the model needs gray images (ITU-R BT.601)."""
+    """Return a preprocessing that first converts color images to gray (ITU-R BT.601)."""
     weights = np.array([0.299, 0.587, 0.114], np.float32)
     return lambda pixels: preprocess(np.asarray(pixels, np.float32) @ weights[:, None])
 
 
 def fitting(model, preprocess):
-    """Return the function without the axis of channels if the model's input is (batch, height, width)."""
+    """Return a preprocessing that drops the channel axis if the model's input is (batch, height, width)."""
     if len(compat.static_shape(model.inputs[0])) == 4:
         return preprocess
     return lambda pixels: preprocess(pixels)[..., 0]

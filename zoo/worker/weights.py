@@ -43,7 +43,7 @@ def save(model, path, arrays=None):
 
 
 def load(model, path):
-    """Fill a model from ``weights.npz``; on damaged or unsuitable files, UserError names ten problems."""
+    """Fill a model from ``weights.npz``; on damaged or unsuitable files, UserError lists up to ten problems."""
     with _for_the_user():
         saved_weights.load(model, path)
 

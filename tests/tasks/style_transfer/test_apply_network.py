@@ -199,7 +199,7 @@ def test_no_room_for_the_results_is_told(
 @pytest.mark.stacks("openvino")
 def test_half_as_many_bits_shift_a_picture_by_less_than_a_grey_level(tmp_path: Path, shared_data: Path) -> None:
     if "avx512_bf16" not in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"):
-        pytest.skip("this processor does not multiply bfloat16 by itself")
+        pytest.skip("this CPU has no instructions for bfloat16")
     with Image.open(shared_data / "style" / "golden_gate.jpg") as image:
         image.convert("RGB").resize((320, 240)).save(tmp_path / "a.png")
     shown = {}

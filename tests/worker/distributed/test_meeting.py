@@ -41,7 +41,7 @@ def test_a_port_that_is_taken(keras: types.ModuleType, tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        with pytest.raises(Exception, match="is taken on"):
+        with pytest.raises(Exception, match="is in use on"):
             meeting.meet(distributed(2, port=other.getsockname()[1]), str(tmp_path), 0)
 
 

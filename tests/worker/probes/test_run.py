@@ -319,7 +319,7 @@ def test_a_probe_that_cannot_be_computed_is_skipped_aloud(probes: Any) -> None:
     assert not failed(rows)
     reasons = {row["name"]: row["skipped"] for row in rows}
     assert reasons["attention"] == "it failed loudly: NotImplementedError: no kernel"
-    assert reasons["variable"] == "this framework does not say where a variable lies"
+    assert reasons["variable"] == "this framework does not report the device of a variable"
     probes.enforce(rows, METAL, events)
     assert len(events.events) == 8
     assert events.events[0][0] == "warning"
@@ -328,9 +328,9 @@ def test_a_probe_that_cannot_be_computed_is_skipped_aloud(probes: Any) -> None:
 @pytest.mark.parametrize(
     ("request_", "kind", "reason"),
     [
-        (parts.request(device=METAL), "gpu", "not asked for"),
-        (parts.request(verb="probe", device=METAL), "gpu", "not asked for"),
-        (parts.request(device=METAL, probes=True), "cpu", "the device is not the promised one"),
+        (parts.request(device=METAL), "gpu", "not requested"),
+        (parts.request(verb="probe", device=METAL), "gpu", "not requested"),
+        (parts.request(device=METAL, probes=True), "cpu", "the device is not the requested one"),
     ],
 )
 def test_probes_that_are_not_run_say_why(probes: Any, request_: Request, kind: str, reason: str) -> None:

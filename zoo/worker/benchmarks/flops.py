@@ -6,9 +6,9 @@ from zoo.models import compat
 
 
 def per_item(model, arguments=None):
-    """Count multiplications and additions of products and convolutions for one item; the rest is negligible.
+    """Count the multiplications and additions in products and convolutions for one item; the rest is negligible.
 
-    All inputs of the model must have a fixed size. ``arguments`` built it; those of transformers determine the
+    All inputs must have a fixed size. ``arguments`` are those of the builder; for transformers, they determine the
     products of attention, which have no weights.
     """
     kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
@@ -16,7 +16,7 @@ def per_item(model, arguments=None):
     arguments = arguments or {}
     if "heads" in arguments:  # queries by keys, and attention weights by values: (length, length, d_model) twice
         counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]
-    if arguments.get("tied"):  # the table of embeddings is also the last kernel
+    if arguments.get("tied"):  # the embedding table is also the last kernel
         counted += 2 * arguments["length"] * arguments["d_model"] * arguments["vocabulary"]
     return counted
 
@@ -26,7 +26,7 @@ def _multiplies(name):
 
 
 def _positions(layer):
-    """Count the uses of each number of a kernel: one per position of the output or, if transposed, of the input."""
+    """Count the uses of a kernel: one per position of the output or, for a transposed convolution, of the input."""
     x = layer.input if type(layer).__name__ == "Conv2DTranspose" else layer.output
     shape = compat.static_shape(x)
     return int(np.prod(shape[1:-1])) if len(shape) > 2 else 1

@@ -1,7 +1,7 @@
-"""Run one forward pass through a network, on every framework, in each of its execution modes.
+"""Run one forward pass through a network, on any framework, in each of its execution modes.
 
-``of_keras`` and ``of_torch`` return a function without arguments that runs one pass, and ``wait`` blocks until the
-result of such a function is computed. GPUs continue to work after Python continues.
+``of_keras`` and ``of_torch`` return a function without arguments that runs one pass. GPUs compute asynchronously, so
+``wait`` blocks until the result of a pass is computed.
 """
 
 import os
@@ -12,7 +12,7 @@ from zoo.worker.errors import UserError
 
 
 def wait(output):
-    """Block until a pass is done; NumPy arrays always are."""
+    """Block until the output of a pass is computed; NumPy arrays always are."""
     if hasattr(output, "block_until_ready"):
         output.block_until_ready()
     elif type(output).__module__ == "mlx.core":
@@ -28,11 +28,9 @@ def wait(output):
 
 
 def of_torch(module, x, training, way):
-    """Return one pass through a PyTorch module on the device and in the precision of x.
+    """Return one pass through a PyTorch module on the device and in the precision of x; ``way`` is eager or compiled.
 
-    Args:
-        training: apply dropout, and record for gradients.
-        way: eager or compiled.
+    With ``training``, dropout is applied and gradients are recorded.
     """
     import torch
 
@@ -50,11 +48,9 @@ def of_keras(model, x, training, way, precision):
     """Return one pass through a Keras model.
 
     Args:
-        model: built in that precision.
-        x: the input, a float32 array.
-        training: as in a training step, dropout included; if False, as in prediction.
+        model: built in that precision: float32, bfloat16 or float16.
+        training: run as in training, with dropout; if False, as in prediction.
         way: one of the framework's ``modes``, see :mod:`zoo.worker.devices`.
-        precision: float32, bfloat16 or float16.
     """
     from zoo.models import compat
 
@@ -89,7 +85,7 @@ def _mlx(model, x, training, way, precision):
     import mlx.core as mx
 
     if way == "compiled" and "MLX_DISABLE_COMPILE" in os.environ:
-        raise UserError("MLX compiles nothing for a processor here (MLX_DISABLE_COMPILE is set)")
+        raise UserError("MLX does not compile for the CPU here (MLX_DISABLE_COMPILE is set)")
     tensor = mx.array(np.asarray(x)).astype(getattr(mx, precision))
     variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
     mx.eval(tensor, variables)
@@ -134,7 +130,7 @@ def _session(model, x, training, way):
     from zoo.models import compat
 
     if way != "graph":
-        raise UserError("there is no %s here" % way)
+        raise UserError("the mode %s is not available on this stack" % way)
     K = compat.keras.backend
     phase = K.learning_phase()
     call = K.function([model.input, phase], [model.output])

@@ -1,4 +1,4 @@
-"""Draw weights and images from a seed, the same on every stack, and compare outputs with the golden ones.
+"""Draw the same weights and images on every stack, and compare the network's outputs with golden files.
 
 ``assets/golden/KEY.json`` contains the outputs; ``scripts/maintenance/golden.py`` writes it.
 """
@@ -10,7 +10,7 @@ TOLERANCE = 1e-4
 
 
 def draw_weights(named, seed, gain):
-    """Draw weights that keep a deep network's values at a size where errors are visible, with NumPy for stability."""
+    """Draw weights with NumPy, scaled so that the values of a deep network stay large enough to show errors."""
     random = np.random.RandomState(seed)
     drawn = []
     for name, shape in named:
@@ -29,7 +29,7 @@ def draw_weights(named, seed, gain):
 
 
 def draw_pictures(seed, count, size):
-    """Draw squares of random colors, a sixth of the edge wide: they differ more from each other than noise does."""
+    """Draw images of 6 x 6 squares of random colors, which differ more from each other than images of noise."""
     colours = np.random.RandomState(seed).randint(0, 256, (count, 6, 6, 3)).astype(np.uint8)
     return colours.repeat(size // 6 + 1, axis=1).repeat(size // 6 + 1, axis=2)[:, :size, :size]
 

@@ -1,8 +1,7 @@
 """Prepare networks for timing: build them, draw their weights from a seed, and create a batch of inputs.
 
-The network's input determines whether these are images, tokens or vectors. Classifiers and language models train on
-one-hot labels, networks from images to images and from vectors to vectors on zeros. The targets do not affect the
-time.
+The shape of the network's input determines whether inputs are images, tokens or vectors. Classifiers and language
+models train on one-hot labels, all other networks on zeros. The targets do not affect the time.
 """
 
 import numpy as np
@@ -21,7 +20,7 @@ class NetworkCase:
     """One network in one precision.
 
     Args:
-        network: ``model``, the name and arguments that build it; ``golden``, its known outputs, or None.
+        network: a :class:`zoo.protocol.request.NetworkPart`.
         precision: ``float32``, ``bfloat16`` or ``float16``; weights are always float32.
     """
 
@@ -44,7 +43,7 @@ class NetworkCase:
     def call(self, mode, batch):
         """Return a function that processes one batch and returns when the device is done.
 
-        ``mode`` is ``inference``, or ``training``: one optimizer step.
+        ``mode`` is ``inference`` or ``training`` (one optimizer step).
         """
         stored = self.inputs(batch)
         if mode == "inference":
@@ -55,7 +54,7 @@ class NetworkCase:
         return self._step(self._preprocess(stored))
 
     def inputs(self, count):
-        """Return a batch as it is stored: images (uint8), tokens (int32) or vectors (float32)."""
+        """Return a batch before preprocessing: images (uint8), tokens (int32) or vectors (float32)."""
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if len(shape) == 3:
             return np.ascontiguousarray(golden.draw_pictures(SEED, count, shape[0])[..., : shape[2]])
@@ -69,9 +68,9 @@ class NetworkCase:
         shape = compat.static_shape(self.model.inputs[0])[1:]
         if hasattr(self._device, "predictor") and len(shape) != 3:
             if self._precision != "float32":
-                raise UserError("with images only, this stack computes in %s" % self._precision)
+                raise UserError("this stack computes in %s only for images" % self._precision)
             return lambda stored: compat.predict(self.model, self._preprocess(stored))
-        predictors.prepare(self._device, self._precision)  # where the framework compiles here
+        predictors.prepare(self._device, self._precision)  # for frameworks that compile in the next call
         try:
             return predictors.of(self._device, self.model, self._preprocess, (batch, *shape))
         finally:
@@ -90,7 +89,7 @@ class NetworkCase:
         return lambda: compat.train_mse(self.model, x, zeros)
 
     def check(self, batch):
-        """Return ``largest_error`` and, in float32 only, ``correct``; nothing without known outputs."""
+        """Return ``largest_error`` and, in float32 only, ``correct``; an empty result without known outputs."""
         if not self._answers:
             return {}
         x, predict = self.inputs(self._answers["count"]), self.predictor(batch)

@@ -6,14 +6,9 @@ import numpy as np
 
 
 def rounds(call, count, warm=1, most_s=None, stop=None):
-    """Time a call repeatedly; return the seconds of each call.
+    """Time a call ``count`` times, after ``warm`` untimed calls; return the seconds of each.
 
-    Args:
-        call: function without arguments.
-        count: number of timed calls.
-        warm: number of calls before these.
-        most_s: ends the rounds after this time, but not before three were timed; None for no limit.
-        stop: checked between rounds; ends them early.
+    After ``most_s``, no more calls are made once three are timed; None means no limit. ``stop`` ends the calls early.
     """
     for _ in range(warm):
         call()

@@ -1,8 +1,8 @@
 """One module per framework: start it on the requested device, prove where it computes, and list its capabilities.
 
-Each has ``start(device)``, called before Keras is imported, and ``proof(device)``, called after. ``proof`` returns
-``name``, ``kind`` (``"cpu"`` or ``"gpu"``) and ``proof``, the operation that was run. ``place`` returns, for a Keras
-variable, the name and kind of the device that holds it. ``CAPABILITIES`` overrides names of :data:`USUAL`.
+Each has ``start(device)``, called before Keras is imported, and ``proof(device)``, called after, which returns a
+:class:`zoo.protocol.events.DeviceProof`. ``place`` returns the name and kind of the device of a Keras variable, or
+None if it is unknown. ``CAPABILITIES`` overrides entries of :data:`USUAL`.
 """
 
 import importlib
@@ -13,22 +13,21 @@ USUAL = {
     "trains": True,
     # Batches may differ in length; if not, the model is compiled for one length.
     "any_length": True,
-    # Execution modes of a forward pass, the plainest first.
+    # Execution modes of a forward pass, the simplest first.
     "modes": ("graph",),
-    # Other implementations of a transformer's encoder to time.
+    # Additional implementations of a transformer's encoder to time.
     "encoders": (),
-    # Work that is faster in bfloat16 on CPUs that multiply it in hardware: ``style`` transfer, ``classifiers``.
+    # Tasks that are faster in bfloat16 on CPUs with bfloat16 instructions, such as ``style`` and ``classifiers``.
     "bfloat16_gains": (),
-    # Tiles of an image that are restyled at once.
+    # Images that are not larger than this many tiles are restyled as a whole.
     "tiles_at_once": 4,
-    # Feature networks with wrong results, and what to do.
+    # Feature networks with wrong results, and the error message.
     "wrong_features": {},
-    # Probes that cannot be run, and why.
+    # Probes that cannot be run, and the reason.
     "skipped_probes": {},
-    # Writes event files of TensorBoard.
-    # Batches that the host made can be copied to a GPU by another thread, a step ahead.
+    # A thread can copy the next batch to the GPU during a step.
     "copies_ahead": False,
-    # Environment variables by which ``start`` chooses the device: a script with these variables computes there.
+    # Environment variables with which ``start`` chooses the device; scripts can set them to do the same.
     "variables": (),
 }
 

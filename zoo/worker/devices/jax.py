@@ -12,23 +12,20 @@ CAPABILITIES = {
     "modes": ("xla",),
     "copies_ahead": True,
     "variables": ("JAX_PLATFORMS",),
-    "skipped_probes": {"wide_integers": "JAX counts in 32 bits by default"},
+    "skipped_probes": {"wide_integers": "JAX uses 32-bit integers by default"},
 }
 
 
 def start(device):
-    """Set the platforms that JAX opens, before importing it; a platform that it cannot open is then an error."""
+    """Set the platforms that JAX opens, before JAX is imported; an unavailable platform is then an error."""
     os.environ["JAX_PLATFORMS"] = choose(device, sys.platform)
 
 
 def choose(device, system):
-    """Return the JAX platforms for a request, the one to compute on first.
-
-    ``device`` has ``device_kind`` and, if the user named one, ``id`` such as ``mps``; ``system`` is ``sys.platform``.
-    """
+    """Return the JAX platforms for a device, the one to compute on first; ``system`` is ``sys.platform``."""
     wanted = device.id or {"cpu": "cpu", "gpu": "mps" if system == "darwin" else "cuda"}[device.device_kind]
     platform = wanted.split(":")[0]
-    # Keras keeps some variables on the CPU even then.
+    # Keras keeps some variables on the CPU even if it computes on a GPU.
     return "cpu" if platform == "cpu" else platform + ",cpu"
 
 

@@ -10,10 +10,9 @@ CAPABILITIES = {"modes": ("eager", "compiled"), "variables": ("MLX_DISABLE_COMPI
 
 
 def start(device):
-    """Set MLX's default device, and compile on GPUs only; call it before Keras is imported.
+    """Set MLX's default device, and disable compilation on CPUs, before Keras is imported.
 
-    For a CPU, MLX compiles with the system's C++ compiler: it may be missing, and took 110 s for the first steps of
-    MobileNet. For a GPU, Metal compiles.
+    On a CPU, MLX needs the system's C++ compiler, which may be missing; the first steps of MobileNet took 110 s.
     """
     kind = choose(device)
     if kind == "cpu":
@@ -22,10 +21,10 @@ def start(device):
 
     wanted = mx.gpu if kind == "gpu" else mx.cpu
     if not mx.is_available(wanted):
-        raise UserError("MLX %s has no GPU here: this build computes on the processor" % mx.__version__)
+        raise UserError("MLX %s has no GPU here: this build supports only the CPU" % mx.__version__)
     mx.set_default_device(wanted)
     if kind == "gpu":
-        # The default is half as much again, with which macOS swaps instead of MLX waiting for free memory.
+        # With the default, 1.5 times this limit, macOS swaps instead of MLX waiting for free memory.
         most = mx.device_info().get("max_recommended_working_set_size")
         if most:
             mx.set_memory_limit(most)

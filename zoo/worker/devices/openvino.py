@@ -12,7 +12,7 @@ _PREDICTS = "OpenVINO only predicts"
 CAPABILITIES = {
     "trains": False,
     "skipped_probes": {
-        "wide_integers": "OpenVINO counts in 32 bits on a CPU",
+        "wide_integers": "OpenVINO uses 32-bit integers on a CPU",
         "dropout": _PREDICTS,
         "train_step": _PREDICTS,
         "normalised_step": _PREDICTS,
@@ -21,22 +21,21 @@ CAPABILITIES = {
 }
 
 HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
-# Images at a time on each core: 1, 4 and 16 are equally fast, but with 1 a small network waits for Python.
+# Images per request: 1, 4 and 16 are equally fast, but with 1 small networks wait for Python.
 FEW = 4
 # Seconds without a result after which the requests are checked for failures.
 DOUBT_S = 5.0
 
-# On CPUs that multiply bfloat16 or float16 in hardware, OpenVINO rounds every weight to it by default.
+# On CPUs with bfloat16 or float16 instructions, OpenVINO rounds all weights to that precision by default.
 _settings = {"INFERENCE_PRECISION_HINT": "f32"}
 _used = []
 _graphs = []
 
 
 def start(device):
-    """Let OpenVINO compute in float32, like every other stack, and without the transposes that Keras adds.
+    """Make OpenVINO compute in float32, like every other stack, and without the transposes that Keras adds.
 
-    Must run before Keras is imported. Keras 3.15 compiles for the device "CPU" and has no setting for either, so its
-    entry point to OpenVINO is wrapped.
+    Must run before Keras is imported. Keras 3.15 has no setting for either, so ``openvino.compile_model`` is wrapped.
     """
     import openvino
 
@@ -62,7 +61,7 @@ def _refuse_others(compiled):
     """Raise UserError if OpenVINO selected a different precision from the requested one."""
     wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
     if took != wish:
-        raise UserError("this processor does not multiply %s by itself (OpenVINO took %s)" % (wish, took))
+        raise UserError("this CPU has no instructions for %s (OpenVINO selected %s)" % (wish, took))
 
 
 def proof(device):
@@ -73,7 +72,7 @@ def proof(device):
     pair = [layers.Input(batch_shape=(1, 64, 64)), layers.Input(batch_shape=(1, 64, 64))]
     product = models.Model(pair, layers.Dot(axes=(2, 1))(pair)).predict_on_batch([ones[None], ones[None]])
     if not _used or float(product[0, 0, 0]) != 64.0:
-        raise RuntimeError("OpenVINO did not say where it multiplied the matrices")
+        raise RuntimeError("OpenVINO did not report the device of the matrix product")
     name = ", ".join(_used)
     kind = "cpu" if all(used.upper().startswith("CPU") for used in _used) else "gpu"
     return DeviceProof(name=name, device_kind=kind, proof="matmul", description="")
@@ -82,17 +81,17 @@ def proof(device):
 def predictor(predict, preprocess, shape):
     """Compile Keras's predict function again, including the preprocessing, for a few images at a time.
 
-    Keras leaves the size of the batch open and passes float32; a fixed size and bytes are faster. So are a few images
-    per core, instead of all cores on a batch whose feature maps exceed every cache.
+    Keras compiles for any batch size and float32 inputs; a fixed size and bytes are faster. A few images per core are
+    also faster than all cores on one batch, whose feature maps exceed every cache.
 
     Args:
-        predict: Keras's own, from a batch of inputs to probabilities.
+        predict: Keras's function from a batch of inputs to probabilities.
         preprocess: from bytes to inputs.
-        shape: (batch, height, width, channels) of every later batch.
+        shape: (batch, height, width, channels) of the largest batch.
 
     Returns:
-        The function from pixels, uint8 of that shape or of fewer images, to probabilities. Threads may call it
-        concurrently: their images are queued, so that no core waits for the last image of a batch.
+        A function from pixels, uint8 of that shape or of fewer images, to probabilities. Threads may call it
+        concurrently: their images share a queue, so that no core is idle at the end of a batch.
     """
     predict(preprocess(np.zeros((1, *shape[1:]), np.uint8)))
     few = FEW if shape[0] >= 2 * FEW else 1
@@ -105,9 +104,9 @@ def predictor(predict, preprocess, shape):
         x, begin = np.asarray(pixels if takes_bytes else preprocess(pixels)), 0
         answers, answered = np.empty((len(x), *graph.output(0).shape[1:]), np.float32), threading.Semaphore(0)
         started = 0
-        with turn:  # a queue takes a free request in two steps
+        with turn:  # a queue first selects a free request, then starts it
             for size, queue in queues.items():
-                end = len(x) - len(x) % size  # the remaining ones go one by one, without padding
+                end = len(x) - len(x) % size  # the remaining images are computed one by one, without padding
                 for place in range(begin, end, size):
                     queue.start_async([x[place : place + size]], (answers, place, answered), share_inputs=True)
                     started += 1
@@ -115,14 +114,14 @@ def predictor(predict, preprocess, shape):
         for _ in range(started):
             while not answered.acquire(timeout=DOUBT_S):
                 for queue in queues.values():
-                    queue.wait_all()  # raises the error of a failed request, which never returns
+                    queue.wait_all()  # raises the error of a failed request, which has no result
         return answers
 
     return infer
 
 
 def _with_preprocessing(graph, preprocess, shape):
-    """Let a graph accept bytes, if its preprocessing is linear; return the graph and whether it does."""
+    """Make a graph accept bytes, if its preprocessing is linear; return the graph and whether it accepts them."""
     import openvino
 
     graph.reshape({graph.input(0): list(shape)})
@@ -154,7 +153,7 @@ def _queue(graph, size, wish, most):
 
 
 def _straight_line(preprocess):
-    """Return (scale, offset) of a preprocessing that is the same linear function for every byte, or (None, None)."""
+    """Return (scale, offset) if the preprocessing is one linear function of every byte, else (None, None)."""
     every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1, 1)
     lines = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
     scale, offset = (lines[0, 255, 0, 0] - lines[0, 0, 0, 0]) / 255, lines[0, 0, 0, 0]

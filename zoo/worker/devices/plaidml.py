@@ -13,8 +13,8 @@ CAPABILITIES = {
     "any_length": False,
     "variables": ("PLAIDML_DEVICE_IDS", "PLAIDML_EXPERIMENTAL", "PLAIDML_TELEMETRY"),
     "wrong_features": {
-        "squeezenet": "PlaidML 0.7 computes the unpadded convolutions of SqueezeNet wrong, or dies in them; "
-        "say features=random, or use another stack"
+        "squeezenet": "PlaidML 0.7 crashes or computes wrong results in SqueezeNet's unpadded convolutions; "
+        "set features=random, or use another stack"
     },
     "skipped_probes": {"variable": "PlaidML opens one device and keeps everything there"},
 }
@@ -32,7 +32,7 @@ class _OpenedDevices(logging.Handler):
 
 
 def start(device):
-    # PlaidML needs at least one setting in the environment; without one, it asks for its setup.
+    # Without a setting in the environment, PlaidML requires its interactive setup.
     os.environ["PLAIDML_EXPERIMENTAL"] = "1"
     os.environ["PLAIDML_TELEMETRY"] = "0"
     os.environ.pop("PLAIDML_DEVICE_IDS", None)
@@ -44,14 +44,10 @@ def start(device):
 
 
 def choose(ids, device):
-    """Return the requested device id, or the best device of the promised kind.
+    """Return the requested device id, or the best of PlaidML's ``ids`` of the requested kind.
 
-    Metal comes before OpenCL: on the same Radeon, OpenCL has computed wrong numbers
+    Metal is preferred to OpenCL, which computed wrong numbers on the same Radeon
     (https://github.com/plaidml/plaidml/issues/175).
-
-    Args:
-        ids: ids as PlaidML lists them, such as ``metal_amd_radeon_rx_570.0``.
-        device: the request's device: ``device_kind`` and, if the user named one, ``id``.
     """
     if device.id:
         if device.id not in ids:
@@ -60,7 +56,7 @@ def choose(ids, device):
     wanted = [name for name in ids if kind(name) == device.device_kind]
     if not wanted:
         raise UserError(
-            "PlaidML sees no %s; it sees %s" % (device.device_kind.upper(), ", ".join(ids) or "no device at all")
+            "PlaidML finds no %s; it finds %s" % (device.device_kind.upper(), ", ".join(ids) or "no device")
         )
     return sorted(wanted, key=lambda name: (not name.startswith("metal_"), ids.index(name)))[0]
 
@@ -78,7 +74,7 @@ def proof(device):
     left = K.variable(np.ones((64, 64), dtype="float32"))
     K.eval(K.dot(left, left))
     if not _opened:
-        raise RuntimeError("PlaidML did not say which device it opened")
+        raise RuntimeError("PlaidML did not report which device it opened")
     return DeviceProof(name=_opened[-1], device_kind=kind(_opened[-1]), proof="matmul", description="")
 
 

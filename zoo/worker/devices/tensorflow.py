@@ -12,10 +12,7 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Hide the GPUs for a request on the CPU; for a GPU, let its memory grow as needed.
-
-    Must run before Keras is imported.
-    """
+    """Hide GPUs if the CPU is requested, or let GPU memory grow as needed; must run before Keras is imported."""
     if device.device_kind == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     else:
@@ -44,7 +41,7 @@ def proof(device):
 def place(variable):
     """Return name and kind of the device of a Keras variable; None if TensorFlow 1 has not placed it yet."""
     value = getattr(variable, "value", None)
-    # In Keras 3 `value` is the TensorFlow variable, in tf.keras a method of it.
+    # `value` is the TensorFlow variable in Keras 3, and a method of the variable in tf.keras.
     name = str((variable if callable(value) else value).device)
     return (name, "cpu" if "CPU" in name.upper() else "gpu") if name else None
 
@@ -75,7 +72,7 @@ def _graph_device(tf):
     for stats in trace.step_stats.dev_stats:
         if any(node.node_name.split(":")[0] == "proof" for node in stats.node_stats):
             return str(stats.device)
-    raise RuntimeError("TensorFlow did not say where it multiplied the matrices")
+    raise RuntimeError("TensorFlow did not report the device of the matrix product")
 
 
 def _description(tf, kind):

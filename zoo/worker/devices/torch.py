@@ -12,7 +12,7 @@ CAPABILITIES = {
     "modes": ("eager", "compiled"),
     "encoders": ("torch",),
     "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models", "text classifiers"),
-    # It keeps the output of every layer until the end: 2.8 GB for 0.7 megapixels; other networks take a third.
+    # PyTorch keeps the output of every layer until the end: 2.8 GB for 0.7 megapixels, three times as much as other frameworks.
     "tiles_at_once": 1,
     "copies_ahead": True,
     "variables": ("KERAS_TORCH_DEVICE",),
@@ -20,17 +20,14 @@ CAPABILITIES = {
 
 
 def start(device):
-    """Set Keras's device, which is fixed when Keras is imported."""
+    """Set the device that Keras reads when it is imported."""
     import torch
 
     os.environ["KERAS_TORCH_DEVICE"] = choose(device, torch)
 
 
 def choose(device, torch):
-    """Return the PyTorch device: the requested one, or ``mps`` or ``cuda`` if a GPU is promised.
-
-    ``torch`` is the library, which reports the available devices.
-    """
+    """Return the PyTorch device: the requested id, ``cpu``, or the available GPU (``mps`` or ``cuda``)."""
     if device.id:
         return device.id
     if device.device_kind == "cpu":
@@ -40,14 +37,14 @@ def choose(device, torch):
         return "mps"
     if torch.cuda.is_available():
         return "cuda"
-    raise UserError("PyTorch %s can use no GPU here: %s" % (torch.__version__, _why_not(torch, mps)))
+    raise UserError("PyTorch %s cannot use a GPU: %s" % (torch.__version__, _why_not(torch, mps)))
 
 
 def _why_not(torch, mps):
     if mps is not None and mps.is_built():
         return "it was built with MPS, but this macOS is too old for it, or there is no Metal GPU"
     if torch.version.cuda:
-        return "it was built for CUDA %s and finds no NVIDIA GPU or driver" % torch.version.cuda
+        return "it was built for CUDA %s, but finds no NVIDIA GPU or driver" % torch.version.cuda
     return "it was built for the CPU only"
 
 
@@ -87,7 +84,7 @@ def memory_bytes():
 
 
 def put(array):
-    """Copy an array to the device, on CUDA asynchronously from pinned memory; share it on a CPU."""
+    """Copy an array to the device, on CUDA from pinned memory in its own stream; on a CPU, share its memory."""
     import torch
 
     device, tensor = torch.device(os.environ["KERAS_TORCH_DEVICE"]), torch.from_numpy(np.ascontiguousarray(array))
@@ -97,12 +94,12 @@ def put(array):
     with torch.cuda.stream(stream):
         copied = tensor.pin_memory().to(device, non_blocking=True)
     stream.synchronize()
-    copied.record_stream(torch.cuda.default_stream(device))  # its memory is in use until then
+    copied.record_stream(torch.cuda.default_stream(device))  # keeps its memory until that stream has used it
     return copied
 
 
 def take(kept, places):
-    """Gather rows, on a CPU with NumPy, which avoids PyTorch's threads."""
+    """Gather rows; on a CPU, use NumPy to avoid PyTorch's threads."""
     import torch
 
     if kept.device.type == "cpu":

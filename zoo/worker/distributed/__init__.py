@@ -1,8 +1,8 @@
-"""One training run on several processes: each computes its share of every batch; gradients are averaged.
+"""Distribute a training run: each process computes its share of every batch, and gradients are averaged.
 
 ``meeting`` exchanges addresses. An engine (``torch``, ``jax`` or ``tensorflow``) connects the processes, provides
-their key-value store and sums over them. ``group`` lets processes agree, and detects one that hangs; ``keras_parts``
-adapts Keras. The host that started the processes detects one that ends.
+their key-value store and sums over them. ``group`` lets processes agree, and detects processes that hang;
+``keras_parts`` adapts Keras. The host detects processes that end.
 """
 
 import contextlib
@@ -13,18 +13,13 @@ ENGINES = ("torch", "jax", "tensorflow")
 
 
 class ShareOfBatch(tuple):
-    """The items of a batch that this process takes: arrays as in the batch.
-
-    Attributes:
-        begin: index of the first of them in the batch.
-        total: items of the whole batch.
-    """
+    """This process's share of the arrays of a batch: items from index ``begin``, of ``total`` in the batch."""
 
     begin, total = 0, 0
 
 
 def share_of_batch(arrays, begin, total):
-    """Mark arrays as the items from ``begin`` on of a batch of ``total``."""
+    """Return arrays as the share that starts at item ``begin`` of a batch of ``total`` items."""
     share = ShareOfBatch(arrays)
     share.begin, share.total = begin, total
     return share
@@ -36,15 +31,15 @@ def require_divisible(batch_size, group):
         raise UserError("a batch of %d cannot be shared by %d processes" % (batch_size, group.size))
     if batch_size % group.multiple:
         raise UserError(
-            "on JAX every process takes as many items: trainer.batch_size must be a multiple of %d, got %d"
+            "on JAX all processes need equal shares: trainer.batch_size must be a multiple of %d, got %d"
             % (group.multiple, batch_size)
         )
 
 
 def together(group, count, work):
-    """Let each process of a group (None: this one) compute a part of some rows; return all rows: name -> array.
+    """Compute some rows in parts, one in each process of the group; return all rows, name -> array.
 
-    ``work`` is called with begin and end of a part, and returns its rows.
+    ``work(begin, end)`` returns the rows of a part. Without a group, this process computes all of them.
     """
     if group is None or group.size == 1 or count < group.size:
         return work(0, count)
@@ -52,12 +47,12 @@ def together(group, count, work):
 
 
 class BaseEngine:
-    """Sums over all processes of a :class:`zoo.worker.distributed.group.Group`."""
+    """Base class of the engines, which compute sums over all processes of a group."""
 
     needs_equal_shares = False
 
     def leave(self):
-        """Close the connections; the process ends with them."""
+        """Close the connections before the process ends."""
 
     def watch(self, model):
         """Record the model that is trained."""
@@ -67,7 +62,7 @@ class BaseEngine:
 
 
 class Alone:
-    """A training run in only this process, as a group of one; see :class:`zoo.worker.distributed.group.Group`."""
+    """A group of one process, as an alternative to :class:`zoo.worker.distributed.group.Group`."""
 
     rank, size, multiple = 0, 1, 1
     bytes_per_step = 0
@@ -94,7 +89,7 @@ class Alone:
         return value
 
     def settle_stop(self):
-        """Let all processes know whether they are asked to stop."""
+        """Stop all processes if one of them is asked to stop."""
 
     def unite(self, model):
         """Give all processes the same weights."""
@@ -112,7 +107,7 @@ def current():
 
 
 def join(request, rank, stop):
-    """Meet the other processes of a request and return the group, or None for a single process.
+    """Wait for the other processes of a request; return the group, or None for a single process.
 
     ``stop`` is the flag that signals set.
     """
@@ -123,8 +118,8 @@ def join(request, rank, stop):
     # Keras inside TensorFlow is Keras 2.
     if framework not in ENGINES or keras == "tf.keras":
         raise UserError(
-            "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this one computes"
-            " with %s and %s" % (settings.processes, framework, keras)
+            "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this stack"
+            " uses %s and %s" % (settings.processes, framework, keras)
         )
     from zoo.worker.distributed import meeting
     from zoo.worker.distributed.group import Group

@@ -1,7 +1,7 @@
-"""The processes of one training run: they stop and save together, and none waits for a lost process.
+"""Coordinate the processes of a training run: they stop and save together, and none waits for a lost process.
 
-They exchange values through the engine. Small ones go through its key-value store (PyTorch's TCPStore, the
-coordination service of JAX and TensorFlow). Those that all need after a step go through the sum that ends the step.
+The engine exchanges small values through its key-value store (PyTorch's TCPStore, the coordination service of JAX and
+TensorFlow). Flags that all processes need after a step are exchanged by a sum.
 """
 
 import base64
@@ -25,18 +25,18 @@ from zoo.worker.distributed import meeting
 from zoo.worker.errors import UserError, describe
 
 BEAT_S = 2.0
-# After this time without a heartbeat, a process is stopped, or its machine or network is gone. On a machine with six
-# times as many busy threads as cores, working processes sent nothing for 16 s.
+# A process without a heartbeat for this time counts as lost. On a machine with six busy threads per core, working
+# processes sent none for 16 s.
 SILENT_S = 20.0
-# A process that begins no step for this time, or this many step times, while another waits for it, hangs.
+# A process hangs if it begins no step for LATE_S and for LATE_STEPS times the longest step, while another one waits.
 LATE_S, LATE_STEPS = 15.0, 10.0
 # How long processes wait for each other while none is lost.
 PATIENCE_S = 86_400.0
-# Clocks that differ by more than this make logs of several machines hard to read.
+# Clocks that differ by more than this are reported.
 CLOCK_S = 5.0
-# Characters in one value of a store; gRPC and TCPStore limit messages.
+# Most characters in one value of a store: gRPC and TCPStore limit messages.
 PIECE = 1_000_000
-# Errors of the engines when another process is gone. The host, or a silent store, then names that process.
+# Errors of the engines when another process is lost, which the host or the heartbeat then identifies.
 _OF_ANOTHER = re.compile("gloo|nccl|connection|peer|collective|coordination|unavailable|socket|store", re.IGNORECASE)
 
 
@@ -48,18 +48,18 @@ class AgreedStop:
 
 
 class Group:
-    """This process among the processes of a training run.
+    """The group of processes of a training run, as this process uses it.
 
     Args:
-        settings: the part ``distributed`` of the request.
+        settings: the ``distributed`` part of the request.
         rows: see :func:`zoo.worker.distributed.meeting.meet`.
         asked: the flag that signals set in this process.
-        engine: connects the processes; an ``Engine`` of ``torch``, ``jax`` or ``tensorflow``.
+        engine: ``torch``, ``jax`` or ``tensorflow``, the module whose ``Engine`` connects the processes.
 
     Attributes:
         stop: set in all processes after the same step.
         multiple: the size of a batch must be a multiple of this.
-        present: (begin, total): the items of the current batch that this process has.
+        present: (begin, total): index of this process's first item in the current batch, and size of the batch.
     """
 
     def __init__(self, rank, settings, rows, asked, engine):
@@ -74,7 +74,7 @@ class Group:
         self.report = lambda message, _kind: sys.stderr.write(message + "\n")
 
     def start(self, device, folder):
-        """Connect the processes; call it after the import of the framework and before it computes."""
+        """Connect the processes, after the framework is imported and before it computes."""
         try:
             self.engine.start(device)
         except Exception as error:
@@ -83,7 +83,7 @@ class Group:
                 "process %d on %s cannot reach the first process (at %s): %s"
                 % (self.rank, self.hosts[self.rank], first, describe(error))
             ) from error
-        # The coordination services handle SIGTERM, which should stop training.
+        # Restore the handler that stops training, because coordination services replace it.
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
         self.agree(None)
         if self.rank == 0:
@@ -109,8 +109,8 @@ class Group:
         return rank * count // self.size, (rank + 1) * count // self.size
 
     def clocks(self):
-        """Return a sentence for every machine whose clock differs."""
-        words = "The clock of %s is %.0f s %s the clock of %s: times in logs and records differ by that"
+        """Return a warning for every process whose clock differs from the first one's."""
+        words = "The clock of %s is %.0f s %s the clock of %s: times in logs and records are not comparable"
         return [
             words % (row["host"], abs(row["clock_s"]), "ahead of" if row["clock_s"] > 0 else "behind", self.hosts[0])
             for row in self.rows
@@ -118,7 +118,7 @@ class Group:
         ]
 
     def prepare_keras(self):
-        """Let Keras compute over whole batches; call it after Keras is imported and proved."""
+        """Make Keras compute over whole batches, after Keras is imported and probed."""
         from zoo.models import compat  # imports Keras
 
         if compat.MAJOR < 3:
@@ -141,7 +141,7 @@ class Group:
         return batch.total
 
     def after_step(self, wants_save):
-        """End a step: stop or save if any process asks for it; return whether all write a checkpoint now."""
+        """End a step; stop all processes if one is asked to, and return whether to write a checkpoint now."""
         self._longest = max(self._longest, time.monotonic() - self._began)
         asked, reason = self._asked.asked, self._asked.reason
         flags = [asked and reason == "interrupted", asked and reason != "interrupted", wants_save]
@@ -156,7 +156,7 @@ class Group:
             self._asked.asked, self._asked.reason = True, reason
 
     def settle_stop(self):
-        """Inform all processes, outside of steps, whether any of them is asked to stop."""
+        """Stop all processes, between steps, if one of them is asked to stop."""
         for asked, reason in self.gather_values([self._asked.asked, self._asked.reason]):
             if asked:
                 self.stop.asked, self.stop.reason = True, reason
@@ -170,11 +170,11 @@ class Group:
 
     @contextlib.contextmanager
     def busy(self):
-        """Mark code that may take long in one process while the rest wait for it."""
+        """Mark code that may take long, so that this process does not count as hanging."""
         self._busy = True
         yield
 
-    # -- what all must have
+    # -- exchange of values
 
     def gather(self, arrays):
         """Return the rows of all processes, in order: name -> array."""
@@ -200,14 +200,14 @@ class Group:
         model.set_weights([stored[name] for name in sorted(stored)])
 
     def _exchange(self, topic, number, value, patience_s):
-        """Put a value into the engine's store, and return the values of all processes by number.
+        """Put a value into the engine's store, and return the values of all processes, in order of rank.
 
         Raises:
-            SilentError: a process put nothing within the time, or the store in the first process is gone.
+            SilentError: a process provided no value in time, or the store in the first process is lost.
         """
         text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings.id, topic, number)
         pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []
-        with _silence_of(0):  # the first process has the store
+        with _silence_of(0):  # the first process hosts the store
             for index, piece in enumerate([str(len(pieces)), *pieces]):
                 self.engine.put(key % (self.rank, index), piece)
         for rank in range(self.size):
@@ -228,7 +228,7 @@ class Group:
         """Exchange a heartbeat every other second; end this process if another one is silent or hangs."""
         late, beats = {}, itertools.count()
         while not self._over:
-            # PyTorch's store does not return at all while the first process, which has it, hangs.
+            # PyTorch's store does not return while the first process, which hosts it, hangs.
             limit = threading.Timer(SILENT_S + BEAT_S, self._fail_silent, [0])
             limit.daemon = True
             limit.start()
@@ -251,26 +251,26 @@ class Group:
             time.sleep(BEAT_S)
 
     def _fail_silent(self, rank):
-        self.fail("%s does not answer: it or its machine stands still or is gone" % self._name(rank))
+        self.fail("%s does not answer: the process or its machine has stopped or is unreachable" % self._name(rank))
 
     def _name(self, rank):
         row = self.rows[rank]
         return "process %d of %d (process id %s on %s)" % (rank, self.size, row["pid"], row["host"])
 
     def fail(self, message, kind=GROUP_BROKEN):
-        """Report why this process ends, and end it, even if its main thread waits; the first report counts."""
+        """Report an error and end this process, even if its main thread is blocked; only the first call reports."""
         with self._failing:
             if self._over:
                 return
-            with contextlib.suppress(OSError):  # the host may be gone too
+            with contextlib.suppress(OSError):  # the host may have ended too
                 self.report(message, kind)
             self._over = True
-            sys.stderr.write("The training ends: %s\n" % message)
+            sys.stderr.write("Training stops: %s\n" % message)
             sys.stderr.flush()
             os._exit(1)
 
     def explain(self, error):
-        """Report an error of the main thread, after waiting to name the process whose end may have caused it."""
+        """Report an error of the main thread; if a lost process may be the cause, first wait until it is reported."""
         known = type(error).__name__ in ERROR_KINDS
         if not known and (isinstance(error, SilentError) or _OF_ANOTHER.search(describe(error))):
             time.sleep(SILENT_S + 2 * BEAT_S)
@@ -279,12 +279,12 @@ class Group:
         self.fail(prefix + message, type(error).__name__)
 
     def close(self):
-        """End together: the first process, which has the store, ends last."""
+        """End all processes together; the first process, which hosts the store, ends last."""
         self.gather_values(None)
         with self._failing:
             self._over = True
         key = self.settings.id + "/left/%d"
-        with contextlib.suppress(Exception):  # another process may be gone by now, as it should
+        with contextlib.suppress(Exception):  # another process may already have ended
             if self.rank:
                 self.engine.put(key % self.rank, "")
             else:
@@ -294,16 +294,16 @@ class Group:
 
 
 class SilentError(Exception):
-    """Process ``rank`` has put nothing into the store; ``error`` is the engine's."""
+    """Process ``rank`` provided no value; ``error`` is the engine's exception."""
 
     def __init__(self, rank, error):
-        super().__init__("process %d gave no value: %s" % (rank, describe(error)))
+        super().__init__("process %d provided no value: %s" % (rank, describe(error)))
         self.rank = rank
 
 
 @contextlib.contextmanager
 def _silence_of(rank):
-    """Turn the errors of a store, whose types depend on the engine, into one."""
+    """Raise errors of the store, whose types depend on the engine, as SilentError."""
     try:
         yield
     except Exception as error:

@@ -1,7 +1,7 @@
-"""JAX: one program over all processes. Batches are sharded, weights are replicated, and XLA does the rest.
+"""JAX: one program over all processes, with sharded batches and replicated weights; gloo connects CPUs.
 
-Normalization, dropout and gradients thus cover the whole batch without changes to Keras, and all processes take
-equally many items. Between CPUs it uses gloo.
+Normalization, dropout and gradients thus cover the whole batch without changes to Keras. All processes need equal
+shares.
 """
 
 import weakref
@@ -25,7 +25,7 @@ class Engine(BaseEngine):
 
         group = self._group
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
-        jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM from `Stop`
+        jax.config.update("jax_enable_preemption_service", False)  # it would replace the SIGTERM handler
         address = "%s:%d" % (group.hosts[0], group.rows[0]["port"])
         jax.distributed.initialize(address, group.size, group.rank, cluster_detection_method="deactivate")
         from jax._src import distributed  # its store is not public
@@ -56,10 +56,10 @@ class Engine(BaseEngine):
         self._replicate_without_asking()
 
     def _replicate_without_asking(self):
-        """Turn a value that all processes have into a replicated one without communication.
+        """Replicate values that all processes have without communication.
 
-        ``jax.device_put`` lets all processes compare it first. That costs several exchanges per step, for the
-        learning rate and every metric. It is a deadlock if only one process creates a variable, as in saving.
+        ``jax.device_put`` first compares each value between all processes. This costs several exchanges per step,
+        and a deadlock occurs if only one process creates a variable, as in saving.
         """
         from keras.src.backend.jax import distribution_lib
 
@@ -86,7 +86,7 @@ class Engine(BaseEngine):
         self._trained = model
 
     def outputs(self, model, x):
-        """Predict only in this process, because all processes would have to start a shared program."""
+        """Predict only in this process, because a shared program would have to start in all processes."""
         if model not in self._predicting:
             self._predicting[model] = self._jax.jit(
                 lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0]

@@ -1,8 +1,7 @@
-"""Let Keras 3 compute over all items of a shared batch, on PyTorch and TensorFlow.
+"""Make Keras 3 compute over all items of a shared batch, on PyTorch and TensorFlow.
 
-Gradients are averaged before the optimizer sees them, and batch normalization uses the statistics of the whole batch.
-Dropout draws for the whole batch and uses its own part. JAX does not need this: there all processes compute one
-program on one batch.
+Gradients are averaged before the optimizer applies them. Batch normalization uses the statistics of the whole batch.
+Dropout draws a mask for the whole batch and uses its part. JAX does not need this: all processes run one program.
 """
 
 from zoo.models import compat
@@ -10,7 +9,7 @@ from zoo.worker.errors import UserError
 
 
 def install(group, engine):
-    """Change Keras in this process, once."""
+    """Patch Keras in this process; must be called only once."""
     keras = compat.keras
     _reduce_gradients(keras.optimizers.Optimizer, engine)
     _synchronize_normalization(keras.layers.BatchNormalization, group, engine)
@@ -43,7 +42,7 @@ def _synchronize_normalization(kind, group, engine):
 def moments_of_all(group, add_up, mean, variance):
     """Combine the mean and variance of each process without cancellation (Chan et al. 1979).
 
-    ``add_up`` sums an array over all processes; ``mean`` and ``variance`` are of this process's maps, (channels,).
+    ``add_up`` sums an array over all processes; ``mean`` and ``variance``, (channels,), are those of this process.
     """
     ops = compat.keras.ops
     before, after = group.rank, group.size - 1 - group.rank

@@ -1,6 +1,6 @@
-"""Bring the processes of a training run together through files in the run folder, before an engine connects them.
+"""Exchange the addresses of the processes of a training run through files in the run folder.
 
-Engines need addresses: TensorFlow those of all processes, PyTorch and JAX the address of the first.
+TensorFlow needs the addresses of all processes, PyTorch and JAX only the address of the first.
 """
 
 import json
@@ -16,9 +16,6 @@ POLL_S = 0.05
 
 def meet(settings, folder, rank):
     """Wait until all processes of a run have written their address into the run folder.
-
-    Args:
-        settings: the part ``distributed`` of the request: ``processes``, ``id``, ``host``, ``port`` and ``join_s``.
 
     Returns:
         A row for each process: ``host``, ``pid``, ``port`` and ``clock_s``, the seconds by which its clock is ahead
@@ -36,8 +33,8 @@ def meet(settings, folder, rank):
             break
         if time.monotonic() > deadline:
             raise UserError(
-                "%d of %d processes came within %g s, as process %d on %s sees it; missing: %s. See worker_NUMBER.log"
-                " in the run folder; all machines must share %s"
+                "only %d of %d processes started within %g s, as seen by process %d on %s; missing: %s. See"
+                " worker_NUMBER.log in the run folder; all machines must share %s"
                 % (len(paths) - len(missing), len(paths), settings.join_s, rank, host, ", ".join(missing), folder)
             )
         time.sleep(POLL_S)
@@ -46,7 +43,7 @@ def meet(settings, folder, rank):
 
 
 def _read(path):
-    """Return the row in a file; its clock is compared with the clock of the file system."""
+    """Return the row in a file; ``clock_s`` is relative to the clock of the file system."""
     with open(path, encoding="utf-8") as source:
         row = json.load(source)
     return dict(row, clock_s=row["time"] - os.stat(path).st_mtime)
@@ -64,14 +61,14 @@ def _paths(settings, folder):
 
 
 def _free_port(wanted):
-    """Return a port that is free now, or the wanted one; the engine opens it."""
+    """Return the requested port or, without one, a free port; the engine opens it."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("", wanted or 0))
         except OSError as error:
             raise UserError(
-                "port %d is taken on %s (%s): another program or training uses it. Remove distributed.port to use"
-                " any free port" % (wanted, socket.gethostname(), error.strerror)
+                "port %d is in use on %s (%s). Choose another port, or remove distributed.port to use any"
+                " free port" % (wanted, socket.gethostname(), error.strerror)
             ) from error
         return probe.getsockname()[1]

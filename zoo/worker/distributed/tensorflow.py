@@ -1,7 +1,7 @@
-"""TensorFlow: collective operations, in the cluster that MultiWorkerMirroredStrategy opens.
+"""TensorFlow: collective operations in the cluster that MultiWorkerMirroredStrategy opens.
 
-The strategy itself does not place the model. ``fit`` of Keras 3 does not work under it, and it would weight sums
-incorrectly for shares of different sizes. Only its ring of workers and its operations are used.
+The model is not placed by the strategy. ``fit`` of Keras 3 does not work under it, and it would weight shares of
+different sizes incorrectly.
 """
 
 import os
@@ -49,14 +49,14 @@ class Engine(BaseEngine):
         return self._get(key, int(1000 * patience_s))
 
     def prepare_keras(self):
-        """Change Keras so that it computes over all items of a batch."""
+        """Make Keras compute over all items of a batch."""
         from zoo.worker.distributed import keras_parts
 
         tensorflow, group, reduce = self._tensorflow, self._group, self._sum
 
         @tensorflow.custom_gradient
         def sum_through(x):
-            """Sum over all processes; the gradient belongs to the loss over all items."""
+            """Sum over all processes; the gradient is for the loss over all items."""
             weight = group.weight
             return reduce(x), lambda gradient: reduce(gradient * weight) / weight
 
@@ -66,7 +66,7 @@ class Engine(BaseEngine):
 
     @property
     def bytes_per_step(self):
-        """Bytes of the operations of the step that was traced last, and of the metrics."""
+        """Bytes summed by the operations that were traced for the current share of a batch, including metrics."""
         return self._bytes.get(self._group.present, 0)
 
     def _sum(self, tensor):

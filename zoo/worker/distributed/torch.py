@@ -10,9 +10,9 @@ import numpy as np
 
 from zoo.worker.distributed import BaseEngine
 
-# Time to connect after all have met: one may import the framework much faster than another.
+# Time to connect: processes may need very different times to import the framework.
 CONNECT = datetime.timedelta(minutes=5)
-# Time in steps: the host or the group detects a lost process.
+# Time for a sum: the host or the group detects a lost process much earlier.
 PATIENCE = datetime.timedelta(days=1)
 
 
@@ -45,7 +45,7 @@ class Engine(BaseEngine):
 
     @property
     def _store(self):
-        """Return this thread's connection, because while a thread waits, no other thread can use its connection."""
+        """Return this thread's own connection, because a thread that waits blocks its connection."""
         if not hasattr(self._local, "store"):
             self._local.store = self._connected(False)
         return self._local.store
@@ -62,14 +62,14 @@ class Engine(BaseEngine):
         self._store.delete_key(key)
 
     def prepare_keras(self):
-        """Change Keras so that it computes over all items of a batch."""
+        """Make Keras compute over all items of a batch."""
         from zoo.models.compat import torch_maps
         from zoo.worker.distributed import keras_parts, torch_normalization
 
         torch, reduce, group = self._torch, self._sum, self._group
 
         class SumThrough(torch.autograd.Function):
-            """The sum over all processes; its gradient belongs to the loss over all items."""
+            """The sum over all processes; its gradient is for the loss over all items."""
 
             @staticmethod
             def forward(ctx, x):

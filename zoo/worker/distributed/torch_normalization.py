@@ -1,7 +1,7 @@
-"""Batch normalization by the statistics of all processes, with PyTorch on CPUs.
+"""Batch normalization with the statistics of all processes, for PyTorch on CPUs.
 
-Each process passes over its maps about as often as a single process does. Between the passes the processes sum the
-statistics, forward, and two sums of gradients for each channel, backward.
+It makes about as many passes over the feature maps as in a single process. Between the passes, processes sum the
+statistics (forward) and two sums of gradients for each channel (backward).
 """
 
 import torch
@@ -10,13 +10,10 @@ from zoo.worker.distributed import keras_parts
 
 
 def of_all(group, add_up):
-    """Return a function for :func:`zoo.models.compat.torch_maps.normalize_by`.
-
-    ``add_up`` sums a tensor over all processes.
-    """
+    """Return a function for :func:`zoo.models.compat.torch_maps.normalize_by`; ``add_up`` sums over all processes."""
 
     class Normalize(torch.autograd.Function):
-        """Its gradients belong to this process's loss; the gradient of the maps, to the loss over all items."""
+        """Return gradients of gamma and beta for this process's loss, and of the maps for the loss over all items."""
 
         @staticmethod
         def forward(ctx, maps, gamma, beta, epsilon):

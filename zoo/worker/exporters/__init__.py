@@ -1,14 +1,14 @@
 """Save a trained model in one or several formats; each module of this package is one format.
 
 A module has ``KIND``, the kind of the ``artifact`` event, and ``NAME``, the name of its file. ``NEEDS`` names the
-modules that the stack must have, and ``export(model, path)`` writes it.
+modules that the stack must have, and ``export(model, path)`` writes the file.
 
-A format for another runtime, which stack ``export`` writes, also has ``QUANTIZATIONS``, its subset of none, float16,
-dynamic and int8, on a single line, which the host parses. It has ``RUNTIME``, the runtime's name, and ``PACKAGE``,
-its package. Its ``export`` is ``export(subject, path, quantize, calibration, facts)``, and ``opened(folder, about)``
-returns the function from inputs, arrays by name, to the list of outputs. Its source is copied into ``predict.py``: it
-uses only ``numpy``, ``os`` and what it imports itself. ``about`` is the content of ``model.json``. ``NOT_RUN`` may
-say why the runtime is not available.
+The stack ``export`` writes formats for other runtimes, which also have ``QUANTIZATIONS``: some of none, float16,
+dynamic and int8, in a single line, which the host parses. ``RUNTIME`` and ``PACKAGE`` name the runtime
+and its package. ``export`` is ``export(subject, path, quantize, calibration, facts)``. ``opened(folder, about)``
+returns a function from inputs, arrays by name, to a list of outputs; ``about`` is the content of ``model.json``. Its
+source is copied into ``predict.py``, so it uses only ``numpy``, ``os`` and its own imports. ``NOT_RUN`` is the reason
+why the runtime is not available, or None.
 """
 
 import importlib
@@ -29,7 +29,7 @@ def formats():
 def find(name):
     """Import a format's exporter; raise UserError if the stack lacks a module that it needs."""
     if name not in formats():
-        raise UserError("there is no format %r to save a model in; known are %s" % (name, ", ".join(formats())))
+        raise UserError("unknown export format %r; available formats: %s" % (name, ", ".join(formats())))
     exporter = importlib.import_module("%s.%s" % (__name__, name))
     missing = [module for module in exporter.NEEDS if importlib.util.find_spec(module) is None]
     if missing:

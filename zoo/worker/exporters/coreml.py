@@ -1,7 +1,7 @@
 """Core ML, an ``.mlpackage`` for macOS 13 and iOS 16 or newer: converted on any system, run only on macOS.
 
-One item at a time: Core ML needs a fixed batch. Image classifiers take an image, scale its pixels, and return class
-names. ``dynamic`` keeps the weights in 8 bits.
+The batch size is 1, because Core ML needs a fixed size. Image classifiers take an image, scale its pixels, and return
+class names. ``dynamic`` stores the weights in 8 bits.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ NEEDS = ("coremltools",)
 QUANTIZATIONS = ("none", "float16", "dynamic")
 RUNTIME, PACKAGE = "Core ML", "coremltools"
 NOT_RUN = None if sys.platform == "darwin" else "Core ML runs on macOS only"
-# Code for an app; only for image classifiers.
+# Example code for an app: for image classifiers, and for all other models.
 SWIFT, SWIFT_ELSE = programs.ending("swift_images"), programs.ending("swift")
-# Sizes for inputs of any size: of images in pixels, of texts in tokens.
+# Smallest, default and largest size of variable dimensions, in pixels or tokens.
 SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
 
 
@@ -79,7 +79,7 @@ def _with_names(ct, model, subject):
 
 
 def labels(subject):
-    """Return the class names; duplicates get their number, because Core ML keeps only one of each name."""
+    """Return the class names; duplicates get their class number, because Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
 
@@ -105,7 +105,7 @@ def _input(ct, subject, row):
 def opened(folder, about):
     """Return the function that maps inputs, arrays by name, to the list of outputs; it runs only on macOS.
 
-    Image classifiers take images and scale their pixels themselves: arrays are converted back.
+    Image classifiers scale pixels themselves, so arrays are converted back to images.
     """
     import coremltools as ct
     from PIL import Image

@@ -17,8 +17,8 @@ RUNTIME, PACKAGE = "LiteRT", "ai-edge-litert"
 def export(subject, path, quantize, calibration, facts):
     """Write ``model.tflite``; the arguments are those of the exporter for ONNX.
 
-    All but style networks have a signature. The facts and the names of the classes are appended as an archive, as in
-    TFLite Metadata: ``unzip model.tflite``.
+    All models except style networks have a signature. Facts and class names are appended as a ZIP archive, like
+    TFLite Metadata; extract them with ``unzip model.tflite``.
     """
     import tensorflow as tf
 
@@ -30,7 +30,7 @@ def export(subject, path, quantize, calibration, facts):
         return dict(zip(subject.outputs, answers if isinstance(answers, (list, tuple)) else [answers]))
 
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as scratch:
-        if subject.kind == "pictures":  # the signature loses the channels of an enlarged image of any size
+        if subject.kind == "pictures":  # a signature loses the channels of enlarged images of any size
             converter = tf.lite.TFLiteConverter.from_concrete_functions([frozen])
         else:
             holder = tf.Module()

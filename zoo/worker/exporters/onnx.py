@@ -1,6 +1,6 @@
 """ONNX, by tf2onnx: float32, float16, or 8 bits by ONNX Runtime's own quantization.
 
-Opset 15 is the newest of tf2onnx 1.17 that ONNX Runtime 1.10 and newer, OpenVINO and TensorRT all read.
+Opset 15 is the newest that tf2onnx 1.17 writes and that ONNX Runtime 1.10, OpenVINO and TensorRT all read.
 """
 
 import os
@@ -20,8 +20,8 @@ def export(subject, path, quantize, calibration, facts):
 
     Args:
         quantize: one of :data:`QUANTIZATIONS`.
-        calibration: questions on training items; empty except for int8.
-        facts: text by name, kept in the file's metadata.
+        calibration: batches of inputs from training items; empty except for int8.
+        facts: metadata of the file, name -> text.
     """
     import onnx
 
@@ -34,7 +34,7 @@ def export(subject, path, quantize, calibration, facts):
     elif quantize != "none":
         _to_8_bits(subject, path, calibration)
     finished = onnx.load(path)
-    # Name the dimensions of any size, instead of the converter's numbers; intermediate ones lose their names.
+    # Name the variable dimensions of inputs and outputs, and remove the converter's names of intermediate ones.
     del finished.graph.value_info[:]
     names = ("batch", "height", "width") if subject.kind == "pictures" else ("batch", "length")
     for value in (*finished.graph.input, *finished.graph.output):
@@ -64,7 +64,7 @@ def _to_8_bits(subject, path, calibration):
     from onnxruntime import quantization
 
     aside = path + ".float32"
-    # Folds normalizations into the convolutions before them, which would get a separate scale each without it.
+    # Folds normalizations into the convolutions before them, so that both share one scale.
     quantization.quant_pre_process(path, aside, skip_symbolic_shape=True)
     try:
         if not calibration:

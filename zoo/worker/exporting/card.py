@@ -1,4 +1,4 @@
-"""Describe an exported file: ``model.json``, and ``predict.py``, which predicts files; the README shows it."""
+"""Describe an exported model: ``model.json``, the program ``predict.py``, and a README that contains it."""
 
 import inspect
 import json
@@ -18,19 +18,19 @@ TASKS = {
 }
 _HEAD = programs.ending("head")
 _TEXTS = {
-    "images": """It answers for image files, such as `python predict.py cat.jpg dog.png`; `predict` returns the \
+    "images": """It classifies image files: `python predict.py cat.jpg dog.png`. The function `predict` returns the \
 probabilities of all classes.""",
-    "texts": """It answers for texts, such as `python predict.py "a text"`; `predict` returns the probabilities of \
-all classes.""",
-    "pictures": """It restyles image files, such as `python predict.py photo.jpg`, which writes \
-`photo.restyled.png`; `predict` returns the pixels.""",
-    "next_token": """It continues a text, such as `python predict.py "To be" 200`; `predict` returns the logits of \
-the next token.""",
+    "texts": """It classifies texts: `python predict.py "a text"`. The function `predict` returns the probabilities \
+of all classes.""",
+    "pictures": """It restyles image files: `python predict.py photo.jpg` writes `photo.restyled.png`. The function \
+`predict` returns the pixels.""",
+    "next_token": """It continues a text by 200 tokens: `python predict.py "To be" 200`. The function `predict` \
+returns the logits of the next token.""",
 }
 
 
 def facts(subject, exporter, name, quantize):
-    """Return the known facts of the model as JSON; ``name`` is the format."""
+    """Return the metadata of the exported model as JSON; ``name`` is the format."""
     request = subject.request
     about = {"description": "%s: %s" % (request.name, TASKS[subject.kind]), "model": request.name}
     about.update(format=name, quantize=quantize, source=request.about)
@@ -67,7 +67,7 @@ def readme(subject, exporter, about, code):
     """Return a README with the program and, for Core ML, with code for Swift."""
     parts = ["# %s for %s" % (about["model"], exporter.RUNTIME)]
     parts.append("`predict.py` needs the packages %s. %s" % (_packages(subject, exporter), _TEXTS[subject.kind]))
-    parts.append("`%s` has the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)
+    parts.append("`%s` contains the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)
     parts += ["```python\n%s```" % code]
     swift = getattr(exporter, "SWIFT", None)
     if swift:
@@ -81,7 +81,7 @@ def _packages(subject, exporter):
 
 
 def program(subject, exporter):
-    """Return the code of ``predict.py``; the part that reads files is the zoo's own code."""
+    """Return the code of ``predict.py``, which reads files with a copy of the zoo's own code."""
     kind = subject.kind
     words = {"images": "IMAGE...", "texts": "TEXT...", "pictures": "IMAGE...", "next_token": "TEXT COUNT"}[kind]
     standard = sorted(["json", "os", "sys", *programs.STANDARD[kind]])

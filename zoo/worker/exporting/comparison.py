@@ -7,28 +7,28 @@ import numpy as np
 
 from zoo.worker.errors import UserError
 
-# A question is repeated for this time, and at most this often.
+# Largest time (seconds) and number of timed calls, after some calls for warm-up.
 TIMED_S, TIMED_CALLS, WARM = 1.5, 60, 3
-# Levels of 0 to 255 by which a changed pixel differs at least.
+# A pixel is changed if it differs by more levels than this, of 0 to 255.
 CHANGED_LEVELS = 2
-# Largest difference between the answers of a README, from files, and those of the program: a color may be rounded.
+# Largest difference between the results of the README's program and the zoo's for files; colors are rounded.
 FROM_FILES = {"images": 1e-3, "texts": 1e-3, "next_token": 1e-3, "pictures": 1.01 / 255}
 
 
 def compare(kind, answers, source):
-    """Compare answers with the source's answers: for each question, a list of arrays, one per output.
+    """Compare outputs with those of the source model: for each batch, a list of arrays, one per output.
 
     Returns:
-        ``difference``: the largest, of probabilities, or of colors as a share of 255. ``changed``: answers, or pixels
-        of images, in a thousand, that changed. ``items``.
+        ``difference``: largest difference of probabilities, or of colors divided by 255. ``changed``: predictions, or
+        pixels of images, that changed, per thousand. ``items``: their number.
     """
     largest, changed, items = 0.0, 0, 0
     for ours, theirs in zip(answers, source):
         for one, other in zip(ours, theirs):
             if one.shape != other.shape:
-                raise UserError("the exported model answers %s, its source %s" % (one.shape, other.shape))
+                raise UserError("the exported model's output is %s, its source's is %s" % (one.shape, other.shape))
             if not np.isfinite(one).all():
-                raise UserError("the exported model answers with numbers that are not finite")
+                raise UserError("the exported model's outputs are not finite (NaN or infinity)")
         ours, theirs = _comparable(kind, ours), _comparable(kind, theirs)
         largest = max([largest, *(float(np.abs(one - other).max()) for one, other in zip(ours, theirs))])
         differs = _changed(kind, ours[0], theirs[0])
@@ -37,11 +37,11 @@ def compare(kind, answers, source):
 
 
 def of_files(kind, answers, source):
-    """Compare the first outputs of single items with the source's; pixels are cut to the size of the answer.
+    """Compare the first outputs of single items with the source's; pixels are cropped to the size of the result.
 
     Returns:
-        ``difference``, as :func:`compare`; ``changed``, the number of answers with another class or token, unless two
-        were equally likely. ``worst``, the number of the most different item; ``items``.
+        ``difference``: as in :func:`compare`. ``changed``: number of items whose class or token changed, except ties.
+        ``worst``: index of the item that differs most. ``items``: their number.
     """
     differences, changed = [], 0
     for ours, theirs in zip(answers, source):
@@ -61,7 +61,7 @@ def _comparable(kind, outputs):
         return [np.clip(first, 0, 255) / 255.0]
     if kind == "next_token":
         powers = np.exp(first - first.max(axis=-1, keepdims=True))
-        # Keys and values have no fixed scale: after the normalizations before them they are about 1.
+        # Keys and values have no fixed scale; the normalizations before them keep them at about 1.
         return [powers / powers.sum(axis=-1, keepdims=True), *(np.asarray(each, np.float64) for each in outputs[1:])]
     return [first]
 
@@ -81,7 +81,7 @@ def accuracy(answers, labels):
 
 
 def milliseconds(run, question):
-    """Return the median time of one item, after some warm-up calls."""
+    """Return the median time of one item in milliseconds, after some warm-up calls."""
     single, taken = [array[:1] for array in question], []
     for _ in range(WARM):
         run(single)

@@ -13,7 +13,7 @@ from zoo.worker.errors import UserError
 from zoo.worker.exporting import card
 
 SECONDS = 600
-# Only the README names the code: nothing else of the folder is imported.
+# Runs only the code in the README: nothing is imported from the folder.
 _RUN = """
 import json, sys
 import numpy as np
@@ -25,7 +25,7 @@ np.savez(sys.argv[1], *[names["predict"](each) for each in files])
 
 
 def answers(folder, files):
-    """List what ``predict`` of the README returns for each file or text."""
+    """Return the results of the README's ``predict`` for each file or text."""
     with open(os.path.join(folder, card.README), encoding="utf-8") as text:
         (code,) = re.findall("```python\n(.*?)```", text.read(), re.DOTALL)
     with tempfile.TemporaryDirectory() as scratch:

@@ -18,7 +18,7 @@ def scaled(pixels, how):
 
 
 def padded(pixels, how):
-    """Repeat the last row and column until both sides are multiples of what the network needs; float32."""
+    """Repeat the last row and column until both sides have a size that the network accepts; float32."""
     sides = [max(how.least, -(-side // how.multiple) * how.multiple) for side in pixels.shape[:2]]
     missing = [(0, wanted - side) for wanted, side in zip(sides, pixels.shape)]
     return np.pad(pixels, [*missing, (0, 0)], "edge").astype(np.float32)
@@ -32,6 +32,6 @@ OTHER.update(texts=[], next_token=[])
 
 
 def ending(kind):
-    """Return code from a file in the folder ``templates``: the last lines for a kind, or other parts."""
+    """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part."""
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
         return text.read().strip()

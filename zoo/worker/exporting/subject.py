@@ -1,4 +1,4 @@
-"""The subject of an export: the model, built in float32 from its weights, and real items, on any stack."""
+"""The subject of an export: the model, built in float32 with its weights, and real items to compare outputs on."""
 
 import types
 
@@ -11,7 +11,7 @@ from zoo.worker.exporting import programs
 from zoo.worker.model import build_trained
 from zoo.worker.training.setup import build_trained_for_texts
 
-# Items of one question: more than one, to prove that the exported file takes batches.
+# Items of a question (a batch of inputs): several, to check that the exported file accepts batches.
 BATCH = 20
 KINDS = ("images", "texts", "pictures", "next_token")
 
@@ -20,8 +20,8 @@ class Subject:
     """A model, and the inputs to compare it on.
 
     Attributes:
-        kind: one of :data:`KINDS`: classes of images, classes of texts, images from images, the next token.
-        inputs: (name, shape, dtype) of each input; None in a shape, such as the batch, is any size.
+        kind: one of :data:`KINDS`; ``images`` and ``texts`` are classifiers, ``pictures`` are style networks.
+        inputs: (name, shape, dtype) of each input; None in a shape means any size.
         preprocessing: how pixels are scaled, see :func:`affine`; None if they are not.
         request: the ``export`` part of the request.
     """
@@ -31,7 +31,7 @@ class Subject:
         self.preprocessing, self.request, self._ask = preprocessing, request, ask
 
     def questions(self, data, size=BATCH):
-        """List the questions from an ``ItemData``, ``size`` items each: lists of arrays, one per input."""
+        """Return an ``ItemData`` as questions: batches of ``size`` items, each a list of arrays, one per input."""
         return self._ask(data, size)
 
     def named(self, question):
@@ -39,7 +39,7 @@ class Subject:
         return dict(zip((name for name, _, _ in self.inputs), question))
 
     def answers(self, questions):
-        """List the answers of the Keras model: for each question a list of float32 arrays, one per output."""
+        """Return the outputs of the Keras model: for each question a list of float32 arrays, one per output."""
         return [compat.outputs(self.model, question if len(question) > 1 else question[0]) for question in questions]
 
 
@@ -133,10 +133,7 @@ def _steps(model, tokens, count, length, width):
 
 
 def affine(preprocess, channels):
-    """Describe a preprocessing: the colors of the input, what is subtracted from each, and the divisor.
-
-    Args:
-        preprocess: from uint8 (n, height, width, channels) to the model's input.
+    """Return the linear preprocessing of pixels: order of channels, and numbers to subtract and to divide by.
 
     Returns:
         ``{"layout": ..., "channels": ..., "subtract": [...], "divide": [...]}``: channels are RGB, BGR or gray; the
@@ -147,7 +144,7 @@ def affine(preprocess, channels):
         steps.append((_response(preprocess, 255.0 * np.eye(channels)[channel]) - start) / 255.0)
     matrix, probe = np.array(steps, np.float64), np.arange(60, 60 + 40 * channels, 40)
     if np.abs(_response(preprocess, probe) - probe @ matrix - start).max() > 1e-3 * max(1.0, np.abs(start).max()):
-        raise UserError("the preprocessing of this model is more than a product and a sum for each color")
+        raise UserError("the preprocessing of this model is not a linear function of each color")
     slopes = matrix.sum(axis=0)
     subtract, divide = ([float("%.7g" % number) for number in row] for row in (0.0 - start / slopes, 1 / slopes))
     return {"layout": "channels last", "channels": _channels(matrix), "subtract": subtract, "divide": divide}

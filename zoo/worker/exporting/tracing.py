@@ -15,10 +15,8 @@ def signature(subject, batch=None):
 def function(subject, batch=None, before=None, named=True):
     """Return a tf.function that maps the inputs to a dictionary of outputs, which TensorFlow sorts by name.
 
-    Args:
-        batch: number of items; None is any.
-        before: function applied to the first input.
-        named: if False, the outputs are a list, in their own order.
+    ``batch`` is the number of items, None for any; ``before`` is applied to the first input. If ``named`` is False,
+    the outputs are a list in the model's order.
     """
     import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""The decoder of a request's language model: with NumPy on a CPU, with the framework on a GPU."""
+"""Open the decoder of a language model: with NumPy on a CPU, with the framework on a GPU."""
 
 from zoo.models import compat
 from zoo.models.transformer import decoding, lm

@@ -1,7 +1,7 @@
 """Features of images: the output of a layer inside a network, written to a file as it is computed.
 
-Without a layer name, features are the input of the last layer with weights, dropout left out. A network that ends in
-feature maps or in a pooling of them is used whole.
+Without a layer name, features are the input of the last layer with weights, before dropout. A network that ends in
+feature maps or pooling is used as a whole.
 """
 
 import difflib
@@ -16,17 +16,17 @@ from zoo.worker.inference.outputs import finite
 
 POOLING = ("GlobalAverage", "GlobalMax", "AveragePooling", "MaxPooling")
 HEADER_BYTES = 256
-SEVERAL = "the layer %s is used in several places (output.layer): name another one"
+SEVERAL = "the layer %s is used in several places: choose another one with output.layer=NAME"
 
 
 def trunk(model, layer=None):
     """Cut a network off after a layer; return the Keras model that outputs this layer, and the layer's name.
 
-    ``layer`` may be in a nested network; None is the usual one.
+    ``layer`` may be in a nested network; None selects the default.
     """
     tensor = _usual(model) if layer is None else _tensor(model, _path(model, layer))
     if isinstance(tensor, (list, tuple)):
-        words = "the layer %s has %d outputs (output.layer): name one with a single output"
+        words = "the layer %s has %d outputs: choose one with a single output with output.layer=NAME"
         raise UserError(words % (layer, len(tensor)))
     name = layer or tensor._keras_history[0].name
     try:
@@ -100,7 +100,7 @@ def _single(tensors):
 
 
 def _path(model, name):
-    """Return the layer of a name, after its enclosing networks, outermost first."""
+    """Return the layer with a name, preceded by the networks that contain it, outermost first."""
     path = _find(model, name)
     if path:
         return path
@@ -134,8 +134,8 @@ def _names(model):
 class FeatureFile:
     """A float32 ``.npy`` file that grows by a few rows at a time, and is valid after each addition.
 
-    If the process is killed, the file has all rows written so far. ``shape`` has the features of one image; if
-    only one axis is longer than 1, the rest are left out.
+    If the process is killed, the file has all rows written so far. ``shape`` is the shape of one image's features; if
+    only one axis is longer than 1, they are stored as vectors.
     """
 
     def __init__(self, path, shape):

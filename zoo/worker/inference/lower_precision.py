@@ -8,7 +8,7 @@ MOST_CHANGED = 1 / 200
 
 
 class Fixed:
-    """Answers images in one precision, whose name is ``precision``.
+    """Predicts images in one precision.
 
     ``predict`` maps pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
     """
@@ -21,7 +21,7 @@ class Fixed:
         return self._predict(pixels)
 
     def __call__(self, pixels, count):
-        """Answer the first ``count`` images of a batch."""
+        """Predict the first ``count`` images of a batch."""
         return self._predict(pixels)[:count]
 
     def described(self):
@@ -29,14 +29,14 @@ class Fixed:
 
 
 class Comparison:
-    """Answers the first images in float32 and in a lower precision, and the rest in the better one.
+    """Predicts the first images in float32 and in a lower precision, and all later ones in the selected precision.
 
-    The lower one is selected if it is faster and changed the class of less than MOST_CHANGED of SAMPLE images.
-    The comparison ends as soon as there are too many. The answers for the compared images are float32's.
+    The lower precision is selected if it is faster and changes the class of less than MOST_CHANGED of SAMPLE images.
+    The comparison ends early if more change. The compared images get the predictions in float32.
 
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-        lower: creates the same function in the lower precision, at the warm-up.
+        lower: called at the warm-up; returns the same function in the lower precision.
         name: name of the lower precision; None if the device has none.
     """
 
@@ -54,7 +54,7 @@ class Comparison:
         return self._exact(pixels)
 
     def __call__(self, pixels, count):
-        """Answer the first ``count`` images of a batch."""
+        """Predict the first ``count`` images of a batch."""
         if self._chosen is not None:
             return self._chosen(pixels)[:count]
         answers = self._timed("exact", self._exact, pixels)[:count]

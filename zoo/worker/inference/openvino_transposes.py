@@ -2,8 +2,8 @@
 
 Keras keeps feature maps as (batch, height, width, channels), but OpenVINO's convolutions need the channels first.
 Keras therefore adds a transpose before and after every convolution and every batch normalization. OpenVINO 2026.4
-executes them: they were two thirds of the time of MobileNet. Moved down past elementwise operations, each meets its
-inverse and both vanish. Only the order in memory changes, not the numbers.
+executes them, which took two thirds of the time of MobileNet. Moved down past elementwise operations, each transpose
+meets its inverse and both are removed. Only the order in memory changes, not the numbers.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def _merge(node, before):
 
 
 def _elementwise(node, orders, order):
-    """Handle inputs that are all transposed in the same way, or constants, which are transposed back now."""
+    """Move a transpose past an operation whose inputs all have the same transpose or are constants."""
     values = node.input_values()
     constants = [_constant(value) for value in values]
     if any(permutation != order and constant is None for permutation, constant in zip(orders, constants)):

@@ -24,11 +24,7 @@ def prepare(device, precision):
 def of(device, model, preprocess, shape):
     """Return the fastest function from uint8 batches of one shape to float32 (batch, classes).
 
-    Args:
-        device: the framework's module in ``zoo.worker.devices``.
-        model: the Keras model, with its weights.
-        preprocess: from stored pixels to its input.
-        shape: (batch, height, width, channels).
+    ``preprocess`` maps pixels to the model's input; ``shape`` is (batch, height, width, channels).
     """
     if hasattr(device, "predictor"):
         return device.predictor(lambda x: compat.predict(model, x), preprocess, shape)

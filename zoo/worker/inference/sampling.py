@@ -8,8 +8,7 @@ from zoo.worker.inference.outputs import finite
 def step(memory, seen):
     """Return the logits after ``seen``, whose last token is not in the cache yet.
 
-    A full memory is cleared and reads the later half of its text again. Keys and values depend on their position, so
-    the remaining text must start at the first one.
+    A full cache is cleared, and the last half of its text is read again, because keys and values depend on positions.
     """
     if memory.position < memory.length:
         return memory.read(seen[-1:])

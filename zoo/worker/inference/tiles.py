@@ -1,9 +1,9 @@
 """Run the style network on images of any size in bounded memory, without seams.
 
 Instance normalization depends on the whole image, so separately restyled tiles do not fit together. Here the mean and
-variance of every layer are gathered over all tiles before anything is computed from them. The result equals the whole
-image's, except for rounding. Cheap intermediate maps are computed twice, the rest are kept in unnamed files: 96 bytes
-for every pixel of the image.
+variance of each layer are computed over all tiles before they are applied. Except for rounding, the result
+is the same as without tiles. Cheap intermediate maps are computed twice; the rest are kept in unnamed files, 96 bytes
+per pixel.
 """
 
 import errno
@@ -66,7 +66,7 @@ def _residual(job, blocks, stream, scratch):
 class _Job:
     """The passes over one image: its tiles, and the statistics gathered so far.
 
-    Positions are counted in cells of 4 x 4 pixels, one value each in the middle of the network.
+    Positions are in cells of 4 x 4 pixels, each of which is one value in the middle of the network.
     """
 
     def __init__(self, model, chain, cells, tile, tick):
@@ -78,11 +78,8 @@ class _Job:
         """Run some stages over all tiles, gather the statistics of the last one, and keep its output.
 
         Args:
-            stages: consecutive stages.
-            read: source of the input.
-            store: destination of the output, or None.
             grain: values of the input along the edge of a cell.
-            opens: the normalization of a raw input.
+            opens: normalization to apply to the input, if any.
         """
         part = _part(self.model, stages, opens is not None)
         norms = ([opens] if opens else []) + [self.norms[stage.name] for stage in stages[:-1]]
@@ -153,10 +150,7 @@ def _halo(stages, grain):
 def tiles(cells, size, halo):
     """Yield tiles that cover an image, as (window, tile), each (top, left, rows, columns); all windows have one size.
 
-    Args:
-        cells: (rows, columns) of the image.
-        size: most rows and columns of a tile.
-        halo: margin of a window around its tile, except at the image's edges.
+    A tile has at most ``size`` rows and columns. Its window adds a margin of ``halo``, except at the image's edges.
     """
     for top, rows, first, height in _spans(cells[0], size, halo):
         for left, columns, second, width in _spans(cells[1], size, halo):
@@ -181,8 +175,7 @@ class Moments:
     def add(self, piece):
         """Add (rows, columns, channels)."""
         count = piece.shape[0] * piece.shape[1]
-        # Computed relative to a value near the mean, so that float32 keeps enough digits; row by row it stays in the
-        # cache.
+        # Relative to a value near the mean, float32 keeps enough digits; single rows stay in the cache.
         near, ones = piece[::16, ::16].mean(axis=(0, 1)), np.ones(piece.shape[1], np.float32)
         sums, squares = np.zeros((2, piece.shape[2]))
         for row in piece:
@@ -197,7 +190,7 @@ class Moments:
         self._count = total
 
     def normalisation(self, shift, scale, epsilon=network.EPSILON):
-        """Return (scale, shift) of one product and one sum that equal a normalization with these weights."""
+        """Return (scale, shift) such that x * scale + shift is the normalization with these weights."""
         factor = scale / np.sqrt(self._squares / self._count + epsilon)
         return factor.astype(np.float32), (shift - self._mean * factor).astype(np.float32)
 
@@ -220,7 +213,7 @@ class _Store:
         for index in range(rows):
             self._seek(top + index, left)
             if self._file.readinto(memoryview(window[index]).cast("B")) != window[index].nbytes:
-                raise OSError("a file for intermediate results broke off")
+                raise OSError("a file for intermediate results is truncated")
         return window
 
     def write(self, top, left, values):

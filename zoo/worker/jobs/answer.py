@@ -11,7 +11,7 @@ from zoo.worker.files import save_arrays
 
 
 def run(request, events, stop, phases):
-    """Write ``answers.npz``: ``QUESTION_OUTPUT`` -> array; ``metrics`` contains the milliseconds for one item.
+    """Write the outputs, ``answers.npz`` and ``examples.npz``; ``metrics`` contains the milliseconds per item.
 
     If the request's ``export`` names a ``folder``, the model is written there as a SavedModel.
     """

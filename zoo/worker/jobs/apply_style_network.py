@@ -1,7 +1,7 @@
 """Restyle images one after the other, as the host writes them.
 
-The host decodes into ``REQUEST["exchange"]``: ``0.npy``, ``1.npy``, ..., each uint8 (rows, columns, 3), and ``end``
-after the last. Each is restyled into ``0.done.npy``, ..., announced by an ``artifact`` event, and removed.
+The host writes images to the folder ``exchange``: ``0.npy``, ``1.npy``, ..., each uint8 (rows, columns, 3), followed
+by ``end``. Results are ``0.done.npy``, ...; after each, the image is removed and an ``artifact`` event is emitted.
 """
 
 import errno
@@ -22,11 +22,9 @@ from zoo.worker.style.painter import Painter
 def run(request, events, stop, phases):
     """Restyle images until the host writes ``end``.
 
-    The request's ``restyle`` has ``exchange``, the folder; ``tile``, in pixels; ``precision``; ``items``, their
-    expected number; ``strength``, from 0, the photo, to 1; and ``colors``, ``style`` or ``content``. For
-    ``style_transfer/any``, it has the settings of :class:`zoo.worker.style.painter.Painter`. A stop drops the current
-    image. Phases are ``wait_s`` for the host and ``restyle_s`` in the network. ``s_per_megapixel`` leaves out the
-    first of several images, since most frameworks compile while they compute it.
+    The request's ``restyle`` part has the settings. A stop discards the current image. Phases are ``wait_s`` for the
+    host and ``restyle_s`` in the network. ``s_per_megapixel`` excludes the first of several images, because most
+    frameworks compile while they compute it.
     """
     settings, began = request.restyle, time.monotonic()
     device = devices.load(request.device.framework)
@@ -55,7 +53,7 @@ class _StopError(Exception):
 
 
 class _Job:
-    """The images, one after the other."""
+    """Restyles the images of a request."""
 
     def __init__(self, model, network, chain, settings, events, stop, painter):
         self._model, self._network, self._chain, self._painter = model, network, chain, painter
@@ -98,7 +96,7 @@ class _Job:
         settings = self._settings
         if settings.colors == "content":
             part = recolored(part, photo)
-        # The painter mixes styles, which avoids a double image.
+        # The painter mixes styles instead of images, which avoids a double image.
         strength = 1.0 if self._painter else settings.strength
         return part if strength == 1 else tiles.to_pixels(strength * part + (1 - strength) * photo.astype(np.float32))
 
@@ -106,7 +104,7 @@ class _Job:
         if self._painter:
             self._painter.look_at(picture.pixels)
         tile = self._settings.tile
-        # Twice as fast as in tiles, and it fits into memory.
+        # A whole image is twice as fast as tiles, if it fits into memory.
         if picture.shape[0] * picture.shape[1] <= self._at_once * tile * tile:
             whole = picture.read(0, 0, *picture.shape)[None]
             return [(0, tiles.to_pixels(compat.outputs(self._model, whole)[0][0]))]
@@ -124,7 +122,7 @@ class _Job:
 
 
 class _Padded:
-    """An image whose last row and column are repeated until both sides are multiples of what the network needs."""
+    """An image whose last row and column are repeated until both sides have a size that the network accepts."""
 
     def __init__(self, pixels, network):
         self.pixels, grain, least = pixels, tiles.GRAIN, network.LEAST_EDGE
@@ -138,7 +136,7 @@ class _Padded:
 
 
 def recolored(result, photo):
-    """Give an image the colors of another of the same size, but keep its brightness.
+    """Return an image with the brightness of ``result`` and the colors of a photo of the same size.
 
     Gatys et al. 2016 (https://arxiv.org/abs/1606.05897), luminance-only transfer: the same change in all three colors
     changes only the luma of Y'CbCr.
@@ -151,4 +149,4 @@ def recolored(result, photo):
 def _storage_problem(error, folder):
     if error.errno == errno.ENOSPC:
         return "no space left in %s; a large image needs about 100 bytes per pixel" % folder
-    return "cannot write in %s: %s" % (folder, error.strerror or error)
+    return "cannot write to %s: %s" % (folder, error.strerror or error)

@@ -67,7 +67,7 @@ def flops(model, length, batch):
 
 
 def _prepared(case, request):
-    """Return a case's row, and the function that runs ``passes`` passes; or None, and an error in the row."""
+    """Return a case's row, and the function that runs one pass; for a failed case, the error is in the row."""
     settings, model = request.bench, request.model.args
     row = dict(case, taken_s=[], first_s=None, error=None)
     began = time.perf_counter()
@@ -81,7 +81,7 @@ def _prepared(case, request):
         forward_pass.wait(once())
         row["first_s"] = time.perf_counter() - began
         forward_pass.wait(once())
-    except Exception as error:  # the error of a case becomes its row, and the rest continue
+    except Exception as error:  # reported in the row of the case; the rest continue
         row["error"] = describe(error)
         return row, None
     return row, once
@@ -153,5 +153,5 @@ def _product(precision, framework):
     except ImportError:
         kernels = None
     if not hasattr(kernels, "product"):
-        raise UserError("matrix products by themselves are not timed on this framework")
+        raise UserError("single matrix products are not timed on this framework")
     return kernels.product(x, precision)

@@ -40,7 +40,7 @@ def run(request, events, stop, phases):
 
 
 def _prepared(network, mode, precision, batch, framework):
-    """Return the facts about a case, and the call to time; for a failed case, return its error and None."""
+    """Return the row of a case, and the call to time; for a failed case, the row has the error."""
     row = {"mode": mode, "precision": precision}
     began = time.monotonic()
     try:
@@ -53,13 +53,13 @@ def _prepared(network, mode, precision, batch, framework):
         if mode == "inference":
             row.update(case.check(batch))
         call()
-    except Exception as error:  # the error of a case becomes its row, and the rest continue
+    except Exception as error:  # reported in the row of the case; the rest continue
         return dict(row, error=describe(error)), None
     return row, call
 
 
 def _turn(call, seconds):
-    """Repeat the call for some time; the start does not count, because threads elsewhere may still spin."""
+    """Time the call repeatedly, after a warm-up, because threads of other stacks may still spin."""
     taken = []
     try:
         call()

@@ -16,7 +16,7 @@ from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import describe
 from zoo.worker.jobs import bench_operations
 
-# Training runs a network forward and backward, the latter for inputs and for weights.
+# Passes over a network; training adds two backward passes, for inputs and for weights.
 PASSES = {"inference": 1, "training": 3}
 PEAK_SIZES = (512, 1024, 2048)
 PEAK_ROUNDS = 5
@@ -36,7 +36,7 @@ def run(request, events, stop, phases):
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
-    if peak and not stop.asked:  # on a machine that was slow at first, it would be too small
+    if peak and not stop.asked:  # the machine may have been slow at first
         peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
         row["share_of_peak"] = row["gflop_per_s"] / peak if peak and "gflop_per_s" in row else None
@@ -69,7 +69,7 @@ class _Bench:
                 row = {"network": network.name, "mode": mode, "batch_size": batch}
                 try:
                     row.update(self._timed(network, mode, batch))
-                except Exception as error:  # the error of a network becomes its row, and the rest continue
+                except Exception as error:  # reported in the row of the network; the rest continue
                     row["error"] = describe(error)
                 rows.append(row)
                 if self._stop.asked:

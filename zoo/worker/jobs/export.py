@@ -12,7 +12,7 @@ from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, outside, subject
 from zoo.worker.jobs import answer
 
-# Copies of the model that a converter has on the disk at a time: OpenVINO's in 8 bits, and intermediate files.
+# Most copies of the model that a converter keeps on disk, including intermediate files (OpenVINO in 8 bits).
 COPIES = 4
 
 
@@ -117,7 +117,7 @@ class _Job:
         tolerance = self._wanted.tolerance[row["quantize"]]
         if any(row[name] > most for name, most in tolerance.items()):
             figures = (row["difference"], row["changed"], row["items"])
-            words = "largest difference %.3g, %.3g answers in 1000 changed, of %d items" % figures
+            words = "largest difference %.3g, %.3g predictions in 1000 changed, of %d items" % figures
             most = tuple(tolerance[name] for name in ("difference", "changed"))
             raise UserError(
                 "its outputs differ from the source model's: %s; the limits are %.3g and %.3g" % ((words, *most))
@@ -135,7 +135,7 @@ class _Job:
             raise UserError(words % (own["difference"], name, own["changed"], own["items"]))
         most = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind]
         if row["files"]["difference"] > most:
-            words = "its answers for files differ from those of its source by up to %.3g; at most %.3g is allowed"
+            words = "its results for files differ from the source model's by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
 
 

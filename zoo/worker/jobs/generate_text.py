@@ -12,8 +12,7 @@ from zoo.worker.inference.sampling import sample, step
 def run(request, events, stop, phases):
     """Draw one token after the other and send the text of each.
 
-    The request's ``infer`` has the prompt, its tokens, length, temperature, top_k, top_p and seed. ``pieces`` has the
-    text of each token, as bytes written as one character each.
+    The request's ``generate`` part has the settings, and ``pieces`` the text of each token.
     """
     began = time.monotonic()
     memory = open_decoder(request)

@@ -4,5 +4,5 @@ from zoo.worker import keras_application
 
 
 def run(request, events, stop, phases):
-    """Return them as ``metrics``: name -> edge of its images in pixels, or None."""
+    """Return the architectures as ``metrics``: name -> edge of its images in pixels, or None."""
     return {"metrics": keras_application.catalogue()}

@@ -19,10 +19,9 @@ from zoo.worker.training import optimizers
 
 
 def run(request, events, stop, phases):
-    """Optimize an image, one size after the other; write ``picture.png`` and ``steps/NNNN.png`` into the run folder.
+    """Optimize an image, one size after the other; write ``picture.png`` and ``steps/NNNNN.png`` in the run folder.
 
-    The request's ``style`` has ``features``, ``layers``, ``weights``, ``sizes`` (for each its arrays and number of
-    steps), ``optimizer``, ``rate``, ``start``, ``every`` and ``seed``. A stop keeps the current image.
+    The request's ``style`` part has the settings. A stop keeps the current image.
     """
     settings = request.style
     compat.seed(settings.seed)
@@ -45,7 +44,7 @@ def run(request, events, stop, phases):
 
 
 def _descend(settings, maker, start, build, phases):
-    """Optimize one size after the other, starting from an image of one of the sizes, or from the first."""
+    """Optimize one size after the other; ``start`` is (image or None, index of the size, steps taken at it)."""
     picture, first, begun = start
     sizes, before, problem = settings.sizes, None, None
     maker.skip(sizes[:first])
@@ -78,7 +77,7 @@ def _built(chosen, layers, settings, size, content):
 
 
 def _layers(chosen, wanted):
-    """Return the requested layers, or the network's usual ones as far as the weights reach."""
+    """Return the requested layers, or the default layers of the network that the weights include."""
     available = feature_model.available_layers(chosen)
     module = network(chosen.network)
     missing = [name for name in wanted.style + wanted.content if name not in available]
@@ -102,7 +101,7 @@ def _target(chosen, layers, settings, size, content):
 
 
 def _mask(path, shape):
-    """Return a mask, 0..255, as 0..1 on the padded image; the padding is not part of any mask."""
+    """Read a mask of 0..255; return it as 0..1 for the padded image, with 0 in the padding."""
     mask = np.load(path, allow_pickle=False).astype(np.float32) / 255.0
     padded = np.zeros(shape[:2], np.float32)
     objective.cropped(padded, *mask.shape)[:] = mask

@@ -16,8 +16,8 @@ from zoo.worker.training.image_batches import Rows
 def run(request, events, stop, phases):
     """Write ``probabilities.npy``, (n, classes) float32, for the images of the request.
 
-    If the request has labels, the ``done`` event has loss and accuracy. If it has ``features`` (``layer``, or None,
-    and ``path``), the output of that layer is written there instead.
+    If the request has labels, the ``done`` event has loss and accuracy. If it has ``features``, the output of a layer
+    is written to a file instead.
     """
     began = time.monotonic()
     model, preprocess = build_trained(request)

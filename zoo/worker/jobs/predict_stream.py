@@ -20,10 +20,8 @@ from zoo.worker.model import build_trained
 def run(request, events, stop, phases):
     """Answer every slot; the ``done`` event contains the network's own speed. A stop finishes the current slot.
 
-    The request's ``stream`` names the files ``pixels`` (uint8) and ``probabilities`` (float32), their ``shape``
-    (slots, batch, height, width, channels) and ``classes``. It also has the number of ``items`` (None if unknown),
-    and the ``precision``, or ``auto``. With a part ``features`` (``layer``, or None, and ``path``) the output of that
-    layer is written to a file instead, and there are no ``probabilities``.
+    The request's ``stream`` part has the settings. With a ``features`` part, the output of a layer is written to a
+    file instead of probabilities.
     """
     asked, shape = request.stream, tuple(request.stream.shape)
     pixels = np.memmap(asked.pixels, np.uint8, "r", shape=shape)

@@ -28,8 +28,8 @@ def run(request, events, stop, phases):
     if too_long:
         events.emit(
             "warning",
-            message="%d of %d texts are longer than the %d tokens that the model reads: the beginning and the end of "
-            "these were read" % (too_long, len(texts), arguments["length"]),
+            message="%d of %d texts are longer than the %d tokens that the model reads: only their beginning and end "
+            "were read" % (too_long, len(texts), arguments["length"]),
         )
     began = time.monotonic()
     predicted = predict_texts(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))

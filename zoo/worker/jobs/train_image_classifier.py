@@ -55,10 +55,7 @@ def run(request, events, stop, phases):
 
 
 def build_and_fill(training):
-    """Build the model and fill it: with random numbers, then with the initial weights.
-
-    Return the model and its preprocessing of pixels.
-    """
+    """Build the model with random or given initial weights; return it and its preprocessing of pixels."""
     request, events, settings = training.request, training.events, training.settings
     try:
         settings.precision = settled_precision(training)
@@ -72,7 +69,7 @@ def build_and_fill(training):
     if request.weights:
         last = feature_extraction.name_of(model)
         if weights.load_but_head(model, request.weights, last):
-            message = "The last layer, %s, starts untrained: the weights are for other classes than this data's %d"
+            message = "The last layer, %s, starts untrained: the weights are for other classes than the data's %d"
             events.emit("warning", message=message % (last, request.data.classes))
     return model, preprocess
 
@@ -100,7 +97,7 @@ def _before(model, wanted, key):
 
 
 class _Stages:
-    """The stages of a training run: if requested, first only the last layer, and then the rest."""
+    """The stages of a training run: first only the last layer, if requested, and then the rest."""
 
     def __init__(self, training, model, preprocess, parts, checkpointer):
         self._training, self._model, self._preprocess = training, model, preprocess
@@ -111,7 +108,7 @@ class _Stages:
     def train_head(self):
         """Train the last layer on the features of the unaugmented images; return the number of epochs."""
         done = self._checkpointer.finished(1)
-        if done is not None:  # by the interrupted process
+        if done is not None:  # before the interruption
             return done
         trunk, head, _ = feature_extraction.split_at_head(self._model)
         rate = self._plan.head_learning_rate
@@ -176,7 +173,7 @@ class _Stages:
 
 
 def compile_model(model, settings):
-    """Compile a classifier with the optimizer of the settings; raise ValueError if the stack does not have it."""
+    """Compile a classifier with the configured optimizer; raise ValueError if the stack does not have it."""
     compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, beta_2=settings.beta_2)
 
 

@@ -16,7 +16,7 @@ from zoo.worker.training.setup import build_and_compile
 from zoo.worker.training.state import Stage
 from zoo.worker.training.text_batches import TokenRange
 
-# Windows evaluated at a time: enough for efficient products, few enough for any memory.
+# Tokens evaluated at a time: enough for efficient products, few enough for any memory.
 TOKENS_AT_ONCE = 8192
 
 
@@ -40,11 +40,11 @@ def run(request, events, stop, phases):
 
 
 class WindowBatches:
-    """Windows at random positions of a text, each with the next token of every token; the same for the same seed.
+    """Batches of windows at random positions of a text, labeled with the next tokens; the seed determines them.
 
     Args:
-        parts: ``train``, more tokens than a window has, and ``validation``.
-        length: tokens of a window.
+        parts: tokens by part, ``train`` and ``validation``; ``train`` must be longer than a window.
+        length: number of tokens in a window.
         settings: ``batch_size``, ``steps``, ``seed``, ``label_smoothing``.
         group: the processes that share the batches; this process reads only its own windows.
     """
@@ -91,10 +91,10 @@ class WindowBatches:
 
 
 def evaluate(model, text, length, group=None):
-    """Return the mean cross-entropy (nats) and accuracy over a text's tokens but the first, in adjacent windows.
+    """Return the mean cross-entropy (nats) and accuracy over all tokens of a text except the first.
 
-    Each window of ``length`` tokens ignores the tokens before it. The model ends in probabilities. The processes of
-    ``group`` share the windows, and all get the metrics of all.
+    The model, which ends in probabilities, predicts adjacent windows of ``length`` tokens independently. Processes of
+    ``group`` share the windows; each returns the metrics of the whole text.
     """
     count = len(text) - 1
     windows = -(-count // length)

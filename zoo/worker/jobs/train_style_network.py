@@ -1,8 +1,8 @@
 """Train a feed-forward style network: Johnson et al. 2016, https://arxiv.org/abs/1603.08155, section 3.
 
-The network learns to restyle random crops of photos. A frozen feature network must see in them the content of the
-photo and the Gram matrices of the painting. Each term is divided by its own scale, of the painting's Gram matrices or
-of the features of the first photos. Weights then mean about the same with every feature network.
+The network learns to restyle random crops of photos. A frozen feature network compares the results with the content
+of the photo and the Gram matrices of the painting. Each term is divided by the scale of these matrices, or of the
+features of the first photos. Weights thus have a similar effect with every feature network.
 """
 
 import math
@@ -24,7 +24,7 @@ from zoo.worker.training.checkpoint_files import Checkpoints
 from zoo.worker.training.schedules import learning_rate
 
 TERMS = ("content", "style", "roughness")
-# Share of the tones in the content: features hardly change if light and dark are swapped; dark woods turned white.
+# Weight of tones in the content loss. Without it dark woods turned white: features hardly depend on the tone.
 TONE = 0.5
 # A difference of half the color range between two neighbors, to the power that roughness uses.
 _ROUGH = 127.5**2.5
@@ -33,10 +33,7 @@ _ROUGH = 127.5**2.5
 def run(request, events, stop, phases):
     """Train for the requested steps, or until stopped; every report (``epoch`` event) writes the current weights.
 
-    The request's ``train`` has ``steps``, ``report``, ``batch_size``, ``size``, ``optimizer``, ``learning_rate``,
-    ``schedule``, ``warmup``, ``seed``, ``strength`` of the terms, ``features`` (see
-    :func:`zoo.worker.style.feature_model.frozen`, with ``style`` and ``content``, names of layers), ``painting`` and
-    ``inbox``, paths.
+    The request's ``train`` part has the settings, see :class:`zoo.protocol.request.StyleTrainPart`.
     """
     settings, began, group = request.train, time.monotonic(), distributed.current()
     distributed.require_divisible(settings.batch_size, group)
@@ -63,8 +60,8 @@ def run(request, events, stop, phases):
 def _start(model, request, settings):
     """Fill the network with trained weights, or random weights whose first results have the painting's colors.
 
-    With shift 0 and scale 1 of the last normalization a fifth of all values are beyond white and black, where tanh
-    has almost no gradient. Skies stayed white for hundreds of steps.
+    With shift 0 and scale 1 in the last normalization, a fifth of all values are beyond white and black. There tanh
+    has almost no gradient: skies stayed white for hundreds of steps.
     """
     if request.weights:
         weights.load(model, request.weights)
@@ -90,7 +87,7 @@ class _Training:
             return
         checkpoint = self._files.load(self._warn)
         if checkpoint is None:
-            self._warn("There is no whole checkpoint: the training starts again from its beginning")
+            self._warn("No complete checkpoint: the training starts from the beginning")
             return
         arrays, state = checkpoint
         try:
@@ -98,7 +95,7 @@ class _Training:
                 training_state.restore(self._model, self._terms, arrays)
             else:
                 training_state.restore_weights(self._model, arrays)
-                self._warn("Resuming on another stack: the optimizer starts again")
+                self._warn("Resuming on another stack: the optimizer is reset")
             self._done = int(state["step"])
         except (ValueError, KeyError, TypeError) as error:
             raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error
@@ -181,7 +178,7 @@ class _Training:
         self._events.step(step=step, steps=self._settings.steps, items_per_s=speed, **losses)
 
     def _report(self, step, values, rate, took):
-        """Write the weights and a sample, and report the mean losses since the last time."""
+        """Write the weights and a sample, and report the mean losses since the last report."""
         means, steps = np.mean(values, axis=0), len(values)
         path = os.path.join(self._folder, "weights.npz")
         self.last = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step)
@@ -209,7 +206,7 @@ def _read(path):
 
 
 def _terms(model, settings, sample):
-    """Return the trained model, which maps photos to (batch, 4), the loss and its terms; only the network learns."""
+    """Return the model to train, from photos to the loss and its terms, (batch, 4); only the style network learns."""
     chosen, wanted, size = settings.features, settings.layers, settings.size
     chosen.precision = precision.settle(chosen.precision)
     layers = [*wanted.style, *(name for name in wanted.content if name not in wanted.style)]

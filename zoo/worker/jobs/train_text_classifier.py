@@ -22,8 +22,8 @@ PART_WEIGHT = 0.7
 def run(request, events, stop, phases):
     """Train, keep the best weights, and evaluate them once on the test texts.
 
-    Uses the request's ``train`` and ``data`` parts, and ``pieces``: the text of each token, as bytes written as one
-    character each. A stop ends training after the current step and keeps the result.
+    Uses the request's ``train`` and ``data`` parts, and ``pieces``, the text of each token. A stop ends training
+    after the current step and keeps the result.
     """
     training, data, arguments = Run(request, events, stop, phases), request.data, request.model.args
     model = build_and_compile(training)
@@ -50,7 +50,7 @@ def run(request, events, stop, phases):
 
 
 def _fit_linear(model, texts, labels, chosen, pieces):
-    """Fit a model's linear classifier of tokens and combinations to some texts.
+    """Fit the linear classifier of a model, on tokens and their combinations, to some texts.
 
     The last layer of the encoder starts at zero: random outputs would hide what the linear classifier has learned.
     """
@@ -66,7 +66,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
     share, fitted = -(-features // logistic_regression.MOST_FEATURES), []
 
     def batches():
-        # Texts of similar length together, for little padding; those that are left out have every length.
+        # Texts of similar length need little padding; the sample in ``fitted`` has texts of all lengths.
         order = chosen[np.argsort(texts.sizes[chosen], kind="stable")]
         for begin in range(0, len(order), text_features.TOGETHER):
             part = order[begin : begin + text_features.TOGETHER]
@@ -89,7 +89,7 @@ def _fit_linear(model, texts, labels, chosen, pieces):
 
 
 def _folded(ratios, gains, parts, features):
-    """Return only the features' ratios and gains; tokens include their parts, with a gain of 1."""
+    """Add the ratios of word parts to the tokens that contain them; return ratios and gains without parts."""
     of_parts = ratios[features:] * gains[features:, np.newaxis]
     ratios, gains = ratios[:features].copy(), gains[:features].copy()
     ratios[: parts.words] *= gains[: parts.words, np.newaxis]

@@ -6,7 +6,7 @@ from zoo.models import compat
 
 
 def of(place):
-    """Return the operations of the current framework: functions ``predict``, ``step`` and ``place``, and ``backend``.
+    """Return the functions ``predict``, ``step`` and ``place`` for the current framework, and its name, ``backend``.
 
     ``place`` maps a Keras variable to the name and kind of its device, or None.
     """
@@ -16,11 +16,7 @@ def of(place):
 def predict(build, arrays, weights=(), calls=1):
     """Build a model and run its compiled predict function; return the list of output arrays of every call.
 
-    Args:
-        build: from Keras's layers and the inputs to the list of outputs.
-        arrays: one per input, the batch first.
-        weights: for ``model.set_weights``.
-        calls: number of runs.
+    ``build`` maps Keras's layers and the inputs to the list of outputs; ``arrays`` are batches, one per input.
     """
     layers = compat.keras.layers
     inputs = [layers.Input(array.shape[1:], dtype=str(array.dtype)) for array in arrays]
@@ -30,16 +26,10 @@ def predict(build, arrays, weights=(), calls=1):
 
 
 def step(build, x, y, weights, rate):
-    """Build a classifier and take one step of plain gradient descent.
+    """Build a classifier and take one step of plain gradient descent on a batch with one-hot labels.
 
-    Args:
-        build: from Keras's layers and the input to the probabilities.
-        x, y: the batch and its one-hot labels.
-        weights: for ``model.set_weights``.
-        rate: the learning rate.
-
-    Returns:
-        (weights, variable): the new weights as arrays, and the Keras variable of the first of them.
+    ``build`` maps Keras's layers and the input to the probabilities. Return the new weights as arrays, and the Keras
+    variable of the first of them.
     """
     layers = compat.keras.layers
     start = layers.Input(x.shape[1:])

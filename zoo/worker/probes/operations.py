@@ -1,9 +1,8 @@
 """Probe small operations, computed as in training, against NumPy in float64.
 
 Each probe builds a tiny Keras model and runs it with Keras's compiled predict or train function, which fuses
-operations. It takes the operations to try (see ``zoo.worker.probes.layers.of``) and the request's device, and returns
-its largest error. This is relative to the largest value of the reference, or the number of wrong ones if all must be
-equal.
+operations. It takes the operations to try (see ``zoo.worker.probes.layers.of``) and the request's device. It returns
+the largest error relative to the largest reference value or, if results must be equal, the number of wrong values.
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from zoo.models import compat
 
 
 class UntoldError(Exception):
-    """A probe cannot decide; the message says why."""
+    """A probe has no result; the message says why."""
 
 
 def backend(tried, device):
@@ -21,9 +20,9 @@ def backend(tried, device):
 
 
 def dense_relu(tried, device):
-    """Dense with bias and ReLU before another layer, on two axes and on three, as wide as kernels known to be wrong.
+    """Dense with bias and ReLU before another layer, for 2D and 3D inputs, as wide as kernels with known faults.
 
-    TensorFlow fuses the three only if another operation follows.
+    TensorFlow fuses the three operations only if another one follows.
     """
     x, deep, kernel, bias, above = _draw(1, (4, 320), (4, 64, 320), (320, 384), (384,), (384, 16))
 
@@ -63,7 +62,7 @@ def depthwise(tried, device):
 def attention(tried, device):
     """Products of batches of matrices, with a softmax between them."""
     q, k, v = _draw(4, (2, 48, 32), (2, 48, 32), (2, 48, 32))
-    q /= 6  # the root of 32, as in attention; without it, the softmax would magnify every rounding
+    q /= 6  # about the root of 32, as in attention; without it, the softmax would magnify rounding errors
 
     def build(layers, q, k, v):
         weights = layers.Activation("softmax")(layers.Dot(axes=(2, 2))([q, k]))
@@ -106,7 +105,7 @@ def _integers(tried, kind, large, factor):
 
 
 def dropout(tried, device):
-    """Count violations: two draws must differ, a seed must repeat its draw, and half of the values is dropped."""
+    """Count violations: draws must differ, a seed must repeat its draw, and about half of the values be dropped."""
 
     def build(layers, x):
         class Dropout(layers.Dropout):
@@ -161,11 +160,11 @@ def variable(tried, device):
         raise UntoldError("no step was taken")
     placed = tried.place(tried.variable)
     if placed is None:
-        raise UntoldError("this framework does not say where a variable lies")
+        raise UntoldError("this framework does not report the device of a variable")
     return placed[1] != device.device_kind
 
 
-# A probe and its tolerance; None: the one for float32.
+# Probes with their tolerances; None means the tolerance for float32.
 PROBES = (
     (backend, 0), (dense_relu, None), (convolution, None), (depthwise, None), (attention, None), (argmax, 0),
     (integers, 0), (wide_integers, 0), (dropout, 0), (train_step, None),
@@ -225,7 +224,7 @@ def _normalised_slopes(x, y, weights):
 
 
 def _relative(got, wanted):
-    """Return the largest difference relative to the largest wanted value; infinite if a shape differs."""
+    """Return the largest difference relative to the largest expected value; infinite if a shape differs."""
     if [each.shape for each in got] != [each.shape for each in wanted]:
         return float("inf")
     return max(np.abs(_wide(g) - w).max() / np.abs(w).max() for g, w in zip(got, wanted))

@@ -49,11 +49,11 @@ def run(request, place, kind):
     """
     device = request.device.replace(device_kind=kind)
     if request.device.device_kind == "gpu" and kind != "gpu":
-        return examine(None, device, "the device is not the promised one")
+        return examine(None, device, "the device is not the requested one")
     if request.probed is not None:
         return request.probed
     if not request.probes:
-        return examine(None, device, "not asked for")
+        return examine(None, device, "not requested")
     with _quiet():
         rows = examine(layers.of(place), device)
         # The run's own model must find the framework in its initial state.
@@ -62,12 +62,7 @@ def run(request, place, kind):
 
 
 def examine(tried, device, why_not=None):
-    """Run every probe on the given operations.
-
-    Args:
-        tried: see :func:`zoo.worker.probes.layers.of`.
-        device: the request's device, with the proven ``device_kind``.
-        why_not: a reason to skip all of them.
+    """Run every probe on the operations of :func:`zoo.worker.probes.layers.of`, or skip all if ``why_not`` is set.
 
     Returns:
         One dictionary per probe: ``name``, ``ok`` (no error detected), ``tolerance`` and ``seconds``.
@@ -107,7 +102,7 @@ def _issue(name, backend):
 
 
 def enforce(rows, device, events):
-    """Raise ProbeError if a probe failed on a promised GPU; on any other device, warn."""
+    """Raise ProbeError if a probe failed on a requested GPU; on any other device, warn."""
     failed = [row for row in rows if not row["ok"]]
     if failed:
         message = "wrong numbers on backend %s: %s" % (device.backend, "; ".join(_describe(row) for row in failed))
@@ -116,7 +111,7 @@ def enforce(rows, device, events):
         events.emit("warning", message=message)
     for row in rows:
         if (row["skipped"] or "").startswith("it failed loudly"):
-            events.emit("warning", message="the probe %s compared nothing: %s" % (row["name"], row["skipped"]))
+            events.emit("warning", message="the probe %s has no result: %s" % (row["name"], row["skipped"]))
 
 
 def _describe(row):

@@ -6,10 +6,9 @@ from zoo.worker.inference.outputs import finite
 
 
 class Slots:
-    """Answers the items of a slot by writing into the slot with the same number.
+    """Predicts the items of an input slot, and writes the results to the output slot with the same number.
 
     Args:
-        settings: the ``serve`` part of the request.
         kind: dtype of the numbers in a slot.
         predict: from the items of a slot to rows of numbers.
         at_once: number of slots that threads may answer concurrently.

@@ -11,8 +11,7 @@ from zoo.worker.serving.classifiers import Slots, filled, sizes_of
 def answerer(request):
     """Build an image classifier; return the function that answers ``{"slot": ..., "count": ...}``.
 
-    The request's ``serve`` has ``inputs`` and ``outputs``, the paths of the slots; their ``shape``, (slots, batch,
-    height, width, channels); ``classes`` and ``precision``.
+    The ``shape`` of the slots is (slots, batch, height, width, channels).
     """
     settings = request.serve
     device = devices.load(request.device.framework)

@@ -11,8 +11,7 @@ from zoo.worker.inference import predictors, tiles
 def answerer(request):
     """Build a style network; return the function that answers ``{"slot": ..., "rows": ..., "columns": ...}``.
 
-    Pixels are uint8 RGB. The request's ``serve`` has ``inputs`` and ``outputs``, the paths of the slots; their
-    ``shape``, (slots, bytes); and ``precision``.
+    Pixels are uint8 RGB. The ``shape`` of the slots is (slots, bytes).
     """
     settings = request.serve
     predictors.prepare(devices.load(request.device.framework), settings.precision)

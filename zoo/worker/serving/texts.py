@@ -11,7 +11,7 @@ from zoo.worker.training.text_batches import TokenizedTexts
 
 
 def answerer(request):
-    """Build a text classifier; like the one of images, with slots of int32 (slots, batch, length), padded with 0.
+    """Build a text classifier; return the function that answers slots of int32 (slots, batch, length), padded with 0.
 
     Texts are cut to the length of the longest in their batch, rounded up so that few lengths are compiled.
     """

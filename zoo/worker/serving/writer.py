@@ -20,7 +20,7 @@ PROMPT_AT_ONCE = 64
 def run(request, events, stop, phases):
     """Write until the host closes standard input; a ``batch`` event with the ``slot`` of a text reports its end.
 
-    The request's ``pieces`` has the text of each token, as bytes, one character each. After a stop no token is drawn.
+    The request's ``pieces`` has the text of each token. After a stop no token is drawn.
     """
     began = time.monotonic()
     memory = open_decoder(request)

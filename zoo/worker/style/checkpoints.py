@@ -19,8 +19,6 @@ class StyleCheckpoints:
 
     Args:
         minutes: time between two checkpoints within one size.
-        events: where to report.
-        run_id: id of the run.
 
     Attributes:
         full: why no more images are saved, or None.
@@ -37,17 +35,17 @@ class StyleCheckpoints:
     def resumed(self):
         """Return (image, index of the size, steps taken at it) of the newest valid checkpoint, or None.
 
-        Raise UserError for other content, which may come from a different run or from a third party.
+        Raise UserError if the content is invalid: the file may come from a third party.
         """
         checkpoint = self._files.load(lambda words: self._events.emit("warning", message=words))
         if checkpoint is None:
-            self._warn("No complete checkpoint: starting the image again")
+            self._warn("No complete checkpoint: the image starts from the beginning")
             return None
         arrays, state = checkpoint
         _check(arrays, state)
         self.rows = state["rows"]
         self._events.emit("resume", epoch=state["size"] + 1, step=state["step"], done=state["done"])
-        self._warn("Resuming from the last saved image; the optimizer starts again")
+        self._warn("Resuming from the last saved image; the optimizer is reset")
         return arrays["picture"], state["size"], state["step"]
 
     def due(self):
@@ -56,10 +54,7 @@ class StyleCheckpoints:
     def checkpoint(self, picture, size, step, done):
         """Save an image, (height, width, 3) float32, to view and to continue from.
 
-        Args:
-            size: index of the size.
-            step: steps taken at this size.
-            done: steps taken in total.
+        ``size`` is the index of the size; ``step`` and ``done`` are the steps at this size and in total.
         """
         self.picture("picture.png", picture)
         state = {"size": size, "step": step, "done": done, "rows": self.rows}
@@ -87,7 +82,7 @@ class StyleCheckpoints:
             self._promote()
 
     def _promote(self):
-        """Replace the image by the newest step on a full disk: a rename needs no space."""
+        """On a full disk, replace the image with the newest step: a rename needs no space."""
         picture = os.path.join(self._folder, "picture.png")
         if self._newest not in (None, picture):
             os.replace(self._newest, picture)

@@ -9,10 +9,7 @@ from zoo.worker.errors import UserError
 def frozen(settings, layers, input_shape):
     """Build a feature network, see :func:`zoo.models.features.build`, and fill it.
 
-    Args:
-        settings: ``network``, one of ``zoo.models.features.NETWORKS``; ``weights``, path of an ``.npz`` or None;
-            ``seed`` of random weights; ``precision``, float32 by default.
-        input_shape: (height, width, 3) of one image.
+    ``settings`` is a :class:`zoo.protocol.request.FeatureNetworkPart`, ``input_shape`` (height, width, 3).
     """
     wrong = devices.capabilities()["wrong_features"]
     if settings.network in wrong:

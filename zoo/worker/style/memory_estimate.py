@@ -19,10 +19,10 @@ def needed(network, precision, rows, columns):
 
 
 def check(features, rows, columns, there=None):
-    """Raise UserError, with the size that fits, before the system ends a run that needs too much memory.
+    """Raise UserError, with a size that fits, if optimizing an image needs more memory than available.
 
-    ``features`` has ``network`` and ``precision``; rows and columns are the largest size; ``there`` are the bytes of
-    memory, and None asks the system.
+    ``features`` has ``network`` and ``precision``; rows and columns are the largest size; ``there`` is the available
+    memory in bytes, by default the system's.
     """
     there = memory.available_bytes() if there is None else there
     size = needed(features.network, features.precision, rows, columns)
@@ -32,8 +32,8 @@ def check(features, rows, columns, there=None):
     while fits > 64 and needed(features.network, features.precision, *_scaled(rows, columns, fits)) > there:
         fits -= 16
     raise UserError(
-        "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB. size=%d fits, of %d. "
-        "features=squeezenet and, where it is fast, precision=bfloat16 take less"
+        "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB. Use size=%d instead of %d, "
+        "features=squeezenet or, where it is fast, precision=bfloat16"
         % (columns, rows, size / 1e9, features.network, features.precision, there / 1e9, fits, longer)
     )
 

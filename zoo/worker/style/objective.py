@@ -1,8 +1,8 @@
-"""Build the objective of style transfer at one size: from an image to its losses and their gradient.
+"""Build the objective of style transfer at one size: a function from an image to its losses and their gradient.
 
-Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its target. A style loss of
-1 is as far from the style as an image without any features, for any network, layer and size. The targets are computed
-once; the image is the trainable weight of a layer before the frozen network.
+Gatys et al. 2015, https://arxiv.org/abs/1508.06576, with each loss divided by the size of its target. An image
+without any features has a style loss of 1, for any network, layer and size. The targets are computed once; the image
+is the trainable weight of a layer before the frozen network.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ TOLERANCE, NOTHING = 0.05, 1e-3
 
 
 def padded(picture):
-    """Return an image as the networks need it: mirrored over its edges, its sides multiples of ``MULTIPLE``."""
+    """Return an image with mirrored edges, whose sides are multiples of ``MULTIPLE``, as networks need it."""
     return pad(picture, MULTIPLE, LEAST, MARGIN)
 
 
@@ -59,11 +59,8 @@ def build(features, layers, target, weights):
 
     Each loss is multiplied by its weight. UserError is raised if the stack computes wrong losses.
 
-    Args:
-        features: settings of the network, see :func:`zoo.worker.style.feature_model.frozen`.
-        layers: :class:`zoo.protocol.request.LayersPart`.
-        target: a :class:`Target`.
-        weights: :class:`zoo.protocol.request.LossWeightsPart`.
+    ``features``, ``layers`` and ``weights`` are a FeatureNetworkPart, LayersPart and LossWeightsPart of
+    :mod:`zoo.protocol.request`; ``target`` is a :class:`Target`.
     """
     wanted = list(layers.style) + [name for name in layers.content if name not in layers.style]
     network = frozen(features, wanted, target.content.shape)
@@ -88,7 +85,7 @@ def build(features, layers, target, weights):
 
 
 def _prove(function, layers, target, own, weights):
-    """Compare the losses of the content itself with those that NumPy computes from its feature maps.
+    """Compare the losses of the content image with those that NumPy computes from its feature maps.
 
     PlaidML 0.7 computes every layer of VGG19 right, but wrong losses with several of them in one graph.
     """

@@ -9,7 +9,7 @@ from zoo.worker.resample import resize
 
 
 class Painter:
-    """Gives the transformer the style of some paintings, or one between theirs and the photo's own.
+    """Gives the transformer a mix of the styles of paintings and, if requested, of the photo's own style.
 
     Args:
         model: the transformer, from :func:`zoo.models.style_transfer.any.build`, with its kernels loaded.
@@ -30,7 +30,7 @@ class Painter:
         network.apply_style(compat, model, self._arrays, self._wanted)
 
     def look_at(self, photo):
-        """Mix in the style of a photo, uint8 (rows, columns, 3), if it should keep some of its style."""
+        """Mix in the style of a photo, uint8 (rows, columns, 3), unless the strength is 1."""
         if self._strength == 1:
             return
         edge = network.PAINTING

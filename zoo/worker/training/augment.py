@@ -13,8 +13,8 @@ def make_augmenter(settings):
             (0 to 30) and ``color`` (share).
 
     Returns:
-        From (pixels, seeds) to pixels: uint8 (n, height, width, channels), and a list of integers; the result is
-        float32 0..255 if colors change. For a part of a batch, ``places`` (n,) gives the indices, and ``total`` the
+        A function from pixels, uint8 (n, height, width, channels), and seeds, a list of integers, to pixels. They are
+        float32 0..255 if colors change. For a part of a batch, ``places`` (n,) are its indices and ``total`` is the
         batch size: each image is augmented as in the whole batch.
     """
     if not any((settings.flip, settings.crop, settings.randaugment, settings.color)):
@@ -33,13 +33,8 @@ def make_augmenter(settings):
 def mix(batch, alpha, seeds):
     """Mix every item of a batch with a different item (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
 
-    Args:
-        batch: arrays with equally many rows: inputs, labels as shares of the classes and optional weights.
-        alpha: parameter of the Beta distribution of the shares, one for each item.
-        seeds: a list of integers.
-
-    Returns:
-        The same arrays, float32, each row mixed with the other item's.
+    A batch has inputs, labels as shares of the classes, and optional weights; the result has the same arrays in
+    float32. ``alpha`` is the parameter of the Beta distribution, from which a share is drawn for each item.
     """
     shares, others = draw_partners(len(batch[0]), alpha, seeds)
     return tuple(blend(rows, np.asarray(rows)[others], shares) for rows in batch)

@@ -11,10 +11,10 @@ from zoo.models import compat
 from zoo.worker import precision
 from zoo.worker.errors import OutOfMemoryError, describe
 
-# The first step of a point compiles. Then ENOUGH_S seconds are enough, or three times as many of fewer steps.
+# The first step of a point compiles. Timing ends after LEAST steps and ENOUGH_S, or after three times ENOUGH_S.
 UNTIMED, LEAST, ENOUGH_S = 1, 3, 0.5
-# No step begins after this share of the time. At its end the process ends, even while it compiles: what was timed
-# until then counts, so a point is tried where half of the time that the last one took is left.
+# No step begins after this share of the time. When the time is over, the process ends, even while it compiles. The
+# results so far count, so a point is tried if at least half of the time of the previous point is left.
 SHARE = 0.95
 
 
@@ -33,7 +33,7 @@ class StepTimer:
 
     def step(self, step, items, **_fields):
         now, self._steps = time.monotonic(), self._steps + 1
-        if self._steps > UNTIMED and step > 1:  # before the first step of an epoch the last one was evaluated
+        if self._steps > UNTIMED and step > 1:  # the first step of an epoch includes an evaluation
             seconds = now - self._last[1]
             self.rates.append((items - self._last[0]) / seconds)
             self._seconds += seconds
@@ -44,10 +44,10 @@ class StepTimer:
 
 
 class Calibration:
-    """Times the points of a request and reports each before and after; arguments as :func:`run`.
+    """Times the points of a request and reports each before and after; the arguments are those of :func:`run`.
 
     Attributes:
-        guard: ends the process when the time of the request is over.
+        guard: timer that ends the process when the time of the request is over.
     """
 
     def __init__(self, job, request, events, stop):
@@ -57,10 +57,10 @@ class Calibration:
         self.guard.daemon = True
 
     def search(self):
-        """Find the fastest precision at the usual batch size, then the fastest size upwards or else downwards."""
+        """Find the fastest precision at the configured batch size, then a faster size, larger or else smaller."""
         asked = self._request.calibration
         sizes, usual = sorted(asked.batch_sizes), asked.batch_sizes[0]
-        gains = precision.lower(self._request.device.device_kind)  # else it is emulated, and takes all the time
+        gains = precision.lower(self._request.device.device_kind)  # an emulated precision would take all the time
         for name in asked.precisions:
             if gains or name == asked.precisions[0] or not name.startswith("mixed"):
                 self._rate(usual, name)

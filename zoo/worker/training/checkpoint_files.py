@@ -1,8 +1,8 @@
-"""Write and read checkpoints, so that little is lost if a process dies.
+"""Write and read checkpoints, so that little is lost if a process is killed.
 
-A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``: its sha256 and the
-rest of the state. The JSON is written last: one without the other is not a checkpoint. Any loop can use
-:class:`Checkpoints`; ``zoo.worker.training.checkpointing`` does so for ``loop.fit``.
+A checkpoint is ``checkpoints/NUMBER.npz``, plain arrays without pickle, and ``NUMBER.json``, its sha256 and the rest
+of the state. The JSON file is written last, to mark a complete checkpoint. Any loop can use :class:`Checkpoints`;
+``zoo.worker.training.checkpointing`` uses it for ``loop.fit``.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ class Checkpoints:
     """The checkpoints of one run.
 
     Args:
-        keep: number of the newest ones to keep.
+        keep: number of checkpoints to keep, the newest.
         reserve_bytes: disk space to leave free.
         run_id: id of the run, written to checkpoints; those of another run are rejected.
     """
@@ -49,7 +49,7 @@ class Checkpoints:
         data = content.getvalue()
         free = shutil.disk_usage(self._folder).free
         if free - len(data) < self._reserve:
-            raise OSError("%d MB are free, of which %d MB are to stay free" % (free >> 20, self._reserve >> 20))
+            raise OSError("%d MB are free, of which %d MB must stay free" % (free >> 20, self._reserve >> 20))
         name = "%010d" % number
         write(os.path.join(self._folder, name + ".npz"), data)
         about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -84,7 +84,7 @@ class Checkpoints:
                 arrays, about = read(path)
                 state = about["state"]
             except DAMAGE as error:
-                warn("The checkpoint %s.npz is damaged (%s); the one before is taken" % (path, error))
+                warn("The checkpoint %s.npz is damaged (%s); using the previous one" % (path, error))
                 continue
             run_id = about.get("run_id")
             if run_id != self._run_id:
@@ -107,14 +107,14 @@ def read(path):
     with open(path + ".json", "rb") as source:
         about = json.loads(source.read().decode("utf-8"))
     if about["format"] != FORMAT:
-        raise ValueError("it is of format %r, known is %d" % (about["format"], FORMAT))
+        raise ValueError("its format is %r, not %d" % (about["format"], FORMAT))
     with open(path + ".npz", "rb") as source:
         data = source.read()
     if hashlib.sha256(data).hexdigest() != about["sha256"]:
-        raise ValueError("%d bytes with another checksum than was written down" % len(data))
+        raise ValueError("its %d bytes do not match their checksum" % len(data))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise ValueError("it is compressed, and might unpack to any size")
+            raise ValueError("it is compressed, so its unpacked size is unknown")
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         return {name.replace(".", "/"): stored[name] for name in stored.files}, about
 

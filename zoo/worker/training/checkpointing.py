@@ -13,16 +13,16 @@ from zoo.worker.errors import UserError
 from zoo.worker.training import checkpoint_files
 from zoo.worker.training.checkpoint_files import Checkpoints
 
-# A checkpoint at the end of an epoch waits until training took this many times as long as the last checkpoint, so
-# that all of them together cost less than 2 % of the time; the checkpoint of the first epoch does not wait.
+# Least time between checkpoints of epochs, as a multiple of the time to write one: they cost less than 2 % of the
+# time. The first epoch is always saved.
 PATIENCE = 60
 ROLLBACKS = 5
 
 
 class Checkpointer:
-    """Keeps and writes the best weights so far and checkpoints, so that a killed run loses only later steps.
+    """Writes the best weights and checkpoints, so that a killed run loses only the steps after its last checkpoint.
 
-    For a resumed run, it reads the newest valid checkpoint at once.
+    For a resumed run, the newest valid checkpoint is read first.
 
     Args:
         run: a :class:`zoo.worker.training.run.Run`, with the settings ``checkpoint_minutes``, ``keep_checkpoints``,
@@ -49,7 +49,7 @@ class Checkpointer:
 
     def _find_best(self):
         if self._loaded is None:
-            self._run.warn("There is no whole checkpoint: the run starts again from its beginning")
+            self._run.warn("No complete checkpoint: the run starts from the beginning")
             return
         arrays, saved = self._loaded
         _check(saved)
@@ -69,7 +69,7 @@ class Checkpointer:
     def enter(self, state):
         """Restore the model and the state from the checkpoint, if there is one for this stage.
 
-        The stage may train a different model that shares the checkpointer's layers, with its own optimizer.
+        The stage may train a different model, with its own optimizer, that shares the layers of the checkpointer's.
         """
         self._saved = time.monotonic()
         if self._loaded is not None:
@@ -80,7 +80,7 @@ class Checkpointer:
             places = self._run.group.gather_values(self._steps + state.done)
             if len(set(places)) > 1:
                 raise UserError(
-                    "the processes read different checkpoints, of the steps %s: %s is not one folder on all machines"
+                    "the processes read different checkpoints (steps %s): %s is not the same folder on all machines"
                     % (", ".join(str(place) for place in places), self._run.folder)
                 )
         elif self._settings.on_nan == "rollback" or self._run.group.size > 1:
@@ -94,7 +94,7 @@ class Checkpointer:
         else:
             training_state.restore_weights(self._model, arrays)
             self._run.warn(
-                "Resuming on %s with weights from %s: the optimizer and random numbers start again"
+                "Resuming on %s with weights from %s: the optimizer and random numbers are reset"
                 % (" on ".join(here), " on ".join(saved["stack"]))
             )
         state.restore(saved["course"])
@@ -140,7 +140,7 @@ class Checkpointer:
     def _arrays_of(self, state):
         arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())
         if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
-            raise FloatingPointError(state.locate("the weights are no longer numbers"))
+            raise FloatingPointError(state.locate("the weights are not finite"))
         if self._arrays is not None:
             arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
         return arrays
@@ -155,7 +155,7 @@ class Checkpointer:
 
     def consider(self, record):
         """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""
-        # An epoch interrupted after its evaluation is evaluated again; a failed epoch is repeated as another one.
+        # A resumed run may evaluate its best epoch again. After a rollback, a repeated epoch must beat the best one.
         again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
         record["best"] = self.best is None or again or self._is_better(record)
         if record["best"]:
@@ -164,7 +164,7 @@ class Checkpointer:
             self.best["best_epoch"] = record["epoch"]
 
     def _is_better(self, record):
-        """Compare validation accuracy, then validation loss; without a validation set the latest is best."""
+        """Compare validation accuracy, then validation loss; without a validation set, the latest epoch is best."""
         if "val_loss" not in record:
             return True
         if "val_accuracy" not in record or self._settings.best_by == "loss":

@@ -1,6 +1,6 @@
-"""Divide an epoch's items into batches of one size, because most frameworks compile again for a new size.
+"""Divide the items of an epoch into batches of one size, because most frameworks compile again for a new size.
 
-A short last batch would either give its items a higher weight or, if dropped, waste them.
+A short last batch would give its items a higher weight or, if dropped, waste them.
 """
 
 import numpy as np

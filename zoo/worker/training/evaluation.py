@@ -1,4 +1,4 @@
-"""Evaluate a classifier on a part, and store the data that shows its mistakes."""
+"""Evaluate a classifier on a part of the data, and store the data that shows its mistakes."""
 
 import os
 
@@ -13,7 +13,7 @@ def evaluate(model, preprocess, part, batch_size, group=None):
     """Predict every item of a part, batch by batch, and return :func:`zoo.worker.metrics.likeliest` of all items.
 
     The part has ``rows`` and ``labels``; ``preprocess`` maps stored rows to inputs. The processes of ``group`` share
-    the items, and all get the result for all.
+    the items; each returns the result for all of them.
     """
 
     def judged(first, last):

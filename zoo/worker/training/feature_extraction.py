@@ -38,10 +38,8 @@ def features(trunk, preprocess, part, batch_size, path, stop, group=None):
     """Return the part with the trunk's features, in a .npy file at ``path``, instead of its images.
 
     Args:
-        trunk: the model of the layers before the head.
-        preprocess: from stored pixels to its input.
+        trunk: the model of the layers before the head; ``preprocess`` maps stored pixels to its input.
         part: part of the data; see :mod:`zoo.worker.training.image_batches`.
-        batch_size: images at a time.
         stop: checked between batches; after a stop the rest remains zero.
         group: the processes that share the images; each writes its part of the file.
     """

@@ -1,4 +1,4 @@
-"""Read images from disk batch by batch, with optional augmentation; the same for the same seed."""
+"""Read batches of images from disk, with optional augmentation; the seed determines all of them."""
 
 import os
 
@@ -56,7 +56,7 @@ class Part:
         return some
 
     def through(self, path):
-        """Return the same part with other inputs, from a file that has a row for each of its items."""
+        """Return the part with its inputs replaced by a file that has a row for each item."""
         other = Part.__new__(Part)
         other.rows, other.labels = Rows(path, np.arange(len(self)), read_small(path)), self.labels
         return other
@@ -72,10 +72,10 @@ def parts(data):
 
 
 class ImageBatches:
-    """Batches in a new order each epoch, the same for the same seed.
+    """Batches in a new random order each epoch, which the seed determines.
 
     Args:
-        parts: ``train``, the part to train on, and ``validation``, the one to evaluate on after each epoch.
+        parts: ``train``, the part to train on, and ``validation``, the part to evaluate after each epoch.
         preprocess: from stored rows to the model's input.
         settings: ``batch_size``, which no batch exceeds, ``seed`` and ``label_smoothing``.
         augment: None, or called with (rows, seeds) to augment a batch; the seeds are those of this epoch and step.

@@ -11,7 +11,7 @@ from zoo.worker.training.text_batches import word_dropout
 
 
 class TextBatches:
-    """Batches of texts of similar length, in a new order each epoch, the same for the same seed.
+    """Batches of texts of similar length, in a new random order each epoch, which the seed determines.
 
     Args:
         texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
@@ -63,9 +63,7 @@ def predict_texts(model, texts, chosen, size, stop=None, progress=None):
     """Predict some texts, in batches of one size and of few lengths; return (n, classes) float32.
 
     Args:
-        texts: a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
-        chosen: (n,) indices of texts.
-        size: texts at a time.
+        chosen: (n,) indices of texts in a :class:`zoo.worker.training.text_batches.TokenizedTexts`.
         stop: checked between batches; after a stop the rest remains zero.
         progress: called with the number of texts done so far.
     """

@@ -7,8 +7,8 @@ validation data.
 
 An interrupted run resumes in the middle of an epoch as if nothing had happened. Therefore everything that ``batches``
 draws, such as order, crops or noise, must be a function of (seed, epoch, step) only. It yields the same batches at
-every call, and the loop may skip the first ones. It must not draw from a generator that outlives one call of
-``batches``, whose result is consumed in a separate thread, one batch ahead.
+every call, and the loop may skip the first ones. A separate thread consumes the result ahead of the training, so
+``batches`` must not draw from a generator that outlives the call.
 """
 
 import math
@@ -27,13 +27,10 @@ GIB = 2**30
 def fit(model, batches, stage, checkpointer, run):
     """Train for all epochs, or until stopped, and return the number of epochs.
 
-    It emits one ``epoch`` event each, ``step`` events between.
-
-    Args:
-        checkpointer: gets the record of every epoch, and writes checkpoints.
+    Emits an ``epoch`` event after each epoch, and ``step`` events in between.
 
     Raises:
-        FloatingPointError: the loss is no longer a number.
+        FloatingPointError: the loss is not finite.
         OutOfMemoryError: the device or this machine is out of memory, or the run reached its limit.
     """
     if checkpointer.finished(stage.first) is not None:
@@ -42,7 +39,7 @@ def fit(model, batches, stage, checkpointer, run):
     state = TrainingState(model, batches, stage)
     checkpointer.enter(state)
     loop = _Loop(state, batches, stage, checkpointer, run)
-    for record in state.reported:  # the host may have died before it received them
+    for record in state.reported:  # the host may have ended before it received them
         run.events.emit("epoch", **record)
     run.group.settle_stop()
     while loop.goes_on():
@@ -72,7 +69,7 @@ class _Loop:
             self._train_epoch()
         except FloatingPointError as error:
             self._checkpointer.roll_back(self._state, error)
-        except BrokenPipeError:  # the host is gone
+        except BrokenPipeError:  # the host has ended
             if not self._interrupted_mid_epoch:
                 self._checkpointer.save(self._state)
             raise
@@ -85,7 +82,7 @@ class _Loop:
         not_training = run.spent("compile_s", "checkpoint_s")
         self._take_steps()
         self._interrupted_mid_epoch = run.stop.asked and state.step < state.steps
-        if self._interrupted_mid_epoch:  # the checkpoint must not contain what follows
+        if self._interrupted_mid_epoch:  # before the evaluation, which the checkpoint must not contain
             self._checkpointer.save(state)
         not_training = run.spent("compile_s", "checkpoint_s") - not_training
         run.add("train_s", time.monotonic() - began - not_training)
@@ -169,6 +166,4 @@ class _Loop:
         peak = memory.peak_bytes() if gigabytes else None
         if peak and peak > gigabytes * GIB:
             self._checkpointer.save(self._state)
-            raise OutOfMemoryError(
-                "the worker has taken %.2f GB, trainer.max_memory_gb is %g" % (peak / GIB, gigabytes)
-            )
+            raise OutOfMemoryError("the worker uses %.2f GB, trainer.max_memory_gb is %g" % (peak / GIB, gigabytes))

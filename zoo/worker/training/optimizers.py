@@ -19,19 +19,19 @@ def adam(function, x, steps, rate, after):
         function: from an array to ``(terms, gradient)``.
         x: float32 array to start from; it is not changed.
         rate: approximate change of each value in a step; falls to a tenth along half a cosine.
-        after: called with (step, x, terms) after each step, with the terms before it; stops when it returns true.
+        after: called with (step, x, terms before the step) after each step; returns whether to stop.
 
     Returns:
         The array after the last step.
 
     Raises:
-        FloatingPointError: the loss is no longer a number.
+        FloatingPointError: the loss is not finite.
     """
     first, second = np.zeros_like(x), np.zeros_like(x)
     x = x.copy()
     for step in range(1, steps + 1):
         terms, gradient = _finite(function(x), step)
-        # So that epsilon means the same for any unit of the loss.
+        # Makes epsilon independent of the unit of the loss.
         gradient = gradient / (np.abs(gradient).mean() + 1e-30)
         first += 0.1 * (gradient - first)
         second += 0.001 * (gradient * gradient - second)

@@ -1,8 +1,8 @@
 """RandAugment: a few random operations for each image, all of one strength (Cubuk et al. 2019).
 
-https://arxiv.org/abs/1909.13719. The operations and their ranges are those of torchvision's ``RandAugment`` (BSD-3).
-Shear to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
-computed with NumPy, so that they are the same on every stack. Pixels from outside an image are mirrored.
+https://arxiv.org/abs/1909.13719. The operations and ranges are those of torchvision's ``RandAugment`` (BSD-3).
+Shear is to 0.3, shift to 150/331 of the edge, rotation to 30 degrees, factors to 1 +- 0.9, 4 to 8 bits. They are
+computed with NumPy, equally on every stack. Pixels outside of an image are mirrored.
 """
 
 import numpy as np
@@ -13,13 +13,9 @@ GRAY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def rand_augment(pixels, random, count, magnitude, of=None):
-    """Augment a batch of images, uint8 (n, height, width, channels).
+    """Apply ``count`` operations of strength ``magnitude``, 0 to 30, to uint8 (n, height, width, channels).
 
-    Args:
-        random: a ``numpy.random.RandomState``.
-        count: operations for each image.
-        magnitude: their strength, 0 to 30.
-        of: (total, places) for a part of a batch.
+    For a part of a batch, ``of`` is (size of the batch, indices of these images).
     """
     share, (total, places) = magnitude / STRONGEST, of or (len(pixels), slice(None))
     for _ in range(count):
@@ -60,7 +56,7 @@ def _rotate(pixels, amounts):
 
 
 def _warp(pixels, x_by_x=1.0, x_by_y=0.0, x=0.0, y_by_x=0.0, y_by_y=1.0, y=0.0):
-    """Take every pixel from a position that is a linear function of the pixel's position relative to the center."""
+    """Transform images about their center; the factors map each pixel to the position of its source."""
     count, height, width = pixels.shape[:3]
     values = (x_by_x, x_by_y, x, y_by_x, y_by_y, y)
     factors = [np.broadcast_to(np.float32(each), count)[:, None, None] for each in values]
@@ -112,7 +108,7 @@ def _sharpness(pixels, amounts):
 
 
 def _away_from(dull, pixels, amounts):
-    """Scale the difference between images and a duller version by 1 + amount."""
+    """Scale the difference between images and a duller version by 1 + 0.9 * amount."""
     factors = (1 + 0.9 * amounts)[:, None, None, None]
     return _bytes(dull + (pixels.astype(np.float32) - dull) * factors)
 

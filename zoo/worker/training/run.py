@@ -7,15 +7,7 @@ from zoo.worker import distributed, exporters
 
 
 class Run:
-    """One training run.
-
-    Args:
-        request: its ``train`` part has the settings, ``run_dir`` the run folder.
-        phases: seconds by phase, filled in.
-
-    Attributes:
-        group: the processes that share the batches; usually only this one.
-    """
+    """One training run; adds seconds to ``phases``. ``group`` has the processes that share the batches."""
 
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
@@ -26,7 +18,7 @@ class Run:
         self.exporters = exporters.wanted(self.settings.export)
 
     def is_out_of_time(self):
-        """Return whether ``train.max_minutes`` are over, without features, which each resumed run computes again."""
+        """Return whether ``max_minutes`` are over; excludes features, which each resumed run computes again."""
         minutes = self.settings.max_minutes
         return bool(minutes) and time.monotonic() - self._began - self.spent("features_s") >= 60 * minutes
 
@@ -47,7 +39,7 @@ class Run:
         self.events.emit("warning", message=message)
 
     def was_interrupted(self):
-        """Return whether the user, not a limit in the settings, stopped it."""
+        """Return whether the user, not a limit in the settings, stopped the run."""
         return self.stop.asked and self.stop.reason != "max_minutes"
 
     def outcome(self, metrics):

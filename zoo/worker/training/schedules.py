@@ -8,9 +8,10 @@ import numpy as np
 def learning_rate(settings, step, steps):
     """Return the learning rate at a step.
 
-    ``constant``. ``cosine``: from the given rate down to its ``final`` share, a hundredth. ``one_cycle``: from a 25th
-    up to it and down to a 10,000th (Smith 2018, https://arxiv.org/abs/1803.09820, without its cycle of momentum),
-    both along half a cosine. A ``warmup`` share of the steps climbs to it first, linearly except for ``one_cycle``.
+    ``constant`` keeps the given rate. ``cosine`` decreases it to the share ``final_lr_ratio``. ``one_cycle`` raises
+    it from a 25th, then decreases it to a 10,000th, both along half a cosine. It is the schedule of Smith 2018,
+    https://arxiv.org/abs/1803.09820, without the cycle of momentum. ``warmup`` is the share of steps that raise the
+    rate, linearly except for ``one_cycle``.
     """
     rate, schedule, warmup = settings.learning_rate, settings.schedule, settings.warmup
     cycle = schedule == "one_cycle"

@@ -26,7 +26,7 @@ def build_and_compile(run):
         if request.weights:
             last = feature_extraction.name_of(model)
             if weights.load_but_head(model, request.weights, last):
-                run.warn("The last layer, %s, is new: the weights tell other classes apart" % last)
+                run.warn("The last layer, %s, starts untrained: the weights are for other classes" % last)
     return model
 
 
@@ -34,7 +34,7 @@ def settled_precision(run):
     """Return Keras's name of the training precision; a resumed run keeps the precision of its checkpoint.
 
     Raises:
-        ValueError: not every such device supports it.
+        ValueError: float64 is requested on a GPU.
     """
     wanted, network = run.settings.precision, run.request.model.name
     if wanted == "auto":

@@ -68,7 +68,7 @@ class TrainingState:
         self.frozen_at = step
 
     def rate_factor(self):
-        """Return the share of the learning rate while the moments of a new optimizer settle."""
+        """Return the factor that reduces the learning rate while the moments of a new optimizer settle."""
         return 1.0 if self.frozen_at is None else min(1.0, (self.done - self.frozen_at + 1) / SETTLING)
 
     def count(self, items):

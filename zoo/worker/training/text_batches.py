@@ -4,7 +4,7 @@ import numpy as np
 
 from zoo.worker.training.equal_batches import fill
 
-# Lengths of batches, as shares of the longest: most frameworks compile again for every other length.
+# Largest number of different batch lengths: most frameworks compile again for each.
 SHARES = 8
 # Batches whose texts are sorted by length together: with more, batches would hardly be random.
 SORTED_TOGETHER = 50
@@ -16,7 +16,7 @@ class TokenizedTexts:
     Args:
         tokens: (tokens,) all texts concatenated.
         offsets: (texts + 1,) start of each.
-        length: most tokens that the model reads; of a longer text the first and the last half of that are read.
+        length: most tokens that the model reads; half of them are from each end of a longer text.
         fixed: pad every batch to ``length``.
     """
 
@@ -28,7 +28,7 @@ class TokenizedTexts:
         return len(self.sizes)
 
     def batch(self, chosen, own=slice(None)):
-        """Return (texts, positions) int32 of some texts, padded with 0 at the end; only ``own``, as wide as all."""
+        """Return the ``own`` texts of ``chosen``, (texts, positions) int32, padded with 0 to the width of all."""
         rows = np.zeros((len(chosen[own]), self._width(chosen)), np.int32)
         for row, number in zip(rows, chosen[own]):
             read = shortened(self._tokens[self._offsets[number] : self._offsets[number + 1]], self._length)
@@ -66,8 +66,8 @@ def shortened(tokens, length):
 def word_dropout(batch, share, random, of=None):
     """Return the batch with a share of its tokens replaced by padding, which is neither attended to nor pooled.
 
-    The unknown token instead would become far more common in training than later. For a part of a batch, ``of`` gives
-    the size of the whole and the indices.
+    With unknown tokens instead of padding, these would be far more common in training than later. For a part of a
+    batch, ``of`` is (size of the batch, indices of these texts).
     """
     if not share:
         return batch
@@ -86,11 +86,7 @@ def open_texts(data, length, fixed):
 class TokenRange:
     """Tokens of a part of a long text, read in slices or by positions.
 
-    The file is mapped only during a read: the read pages of a map count as memory until it is closed.
-
-    Args:
-        path: path of a .npy file, (tokens,).
-        begin, end: bounds of the part.
+    The .npy file, (tokens,), is mapped only during a read: pages of a map count as memory until it is closed.
     """
 
     def __init__(self, path, begin, end):

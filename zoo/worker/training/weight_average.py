@@ -1,7 +1,7 @@
 """Average the weights over the training steps; the average is often better than the weights of any step.
 
 Polyak and Juditsky 1992, as an exponential moving average. Its window starts short and grows, like TensorFlow's with
-``num_updates``; with a long one, the first steps would dominate it for long.
+``num_updates``, because a long window would give the first steps too much weight.
 """
 
 import contextlib
@@ -55,6 +55,6 @@ class WeightAverage:
         return {"ema/%05d" % number: value for number, value in enumerate(self._arrays or [])}
 
     def restore(self, arrays):
-        """Continue from the arrays of a checkpoint; without arrays, the next weights are the first."""
+        """Continue from the arrays of a checkpoint; without arrays, the average starts again."""
         kept = [arrays[name] for name in sorted(arrays) if name.startswith("ema/")]
         self._arrays = kept or None

@@ -1,4 +1,4 @@
-"""JAX: the CPU, CUDA, or Apple silicon through its plug-in. Compiled by XLA, like everything in JAX."""
+"""JAX: the CPU, CUDA, or Apple silicon through its plug-in; XLA compiles all operations."""
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,6 @@ def _convolution(x, kernel):
 
 
 def product(x, precision):
-    """Return one pass of a matrix times itself."""
+    """Return a function that multiplies a matrix by itself."""
     matrix, multiply = jax.device_put(x).astype(precision), jax.jit(lambda x: x @ x)
     return lambda: multiply(matrix)

@@ -28,7 +28,7 @@ def prepare(what, arrays, place):
 
 
 def product(x, precision):
-    """Return one pass of a matrix times itself on the default device."""
+    """Return a function that multiplies a matrix by itself on the default device."""
     matrix = mx.array(x).astype(getattr(mx, precision))
     mx.eval(matrix)
     return lambda: mx.matmul(matrix, matrix)[None]

@@ -1,4 +1,4 @@
-"""PlaidML 0.7: its one device. The sum is computed there too, so that only one number is read back."""
+"""PlaidML 0.7: its only device, which also sums the result so that only one number is read back."""
 
 from keras import backend as K
 

@@ -8,7 +8,7 @@ _EAGER = int(tf.__version__.split(".")[0]) >= 2
 
 
 def places():
-    """Return the CPU, and the first GPU that was not hidden."""
+    """Return the CPU, and the first visible GPU."""
     if _EAGER:
         gpus = [row.name for row in tf.config.list_logical_devices("GPU")]
     else:
@@ -35,14 +35,14 @@ def _eager(what, arrays, place):
         with tf.device(place):
             results[:] = [_compute(what, *tensors)]
             if on_gpu:
-                # The GPU works asynchronously; one number can be read back only when all are computed.
+                # The GPU computes asynchronously; one number can be read back only when all are computed.
                 tf.reshape(results[0], [-1])[0].numpy()
 
     return call, lambda: results[0].numpy()
 
 
 def _graph(what, arrays, place):
-    """Use a separate session in TensorFlow 1; arrays are variables, since graphs limit the size of constants."""
+    """Use a separate session in TensorFlow 1, with variables because graphs limit the size of constants."""
     graph = tf.Graph()
     with graph.as_default(), tf.device(place):
         fed = [tf.placeholder(tf.float32, array.shape) for array in arrays]
@@ -58,6 +58,6 @@ def _graph(what, arrays, place):
 if _EAGER:
 
     def product(x, precision):
-        """Return one pass of a matrix times itself."""
+        """Return a function that multiplies a matrix by itself."""
         matrix = tf.cast(tf.constant(x), precision)
         return lambda: tf.matmul(matrix, matrix)[None]

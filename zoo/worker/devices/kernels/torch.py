@@ -37,6 +37,6 @@ def prepare(what, arrays, place):
 
 
 def product(x, precision):
-    """Return one pass of a matrix times itself on Keras's device."""
+    """Return a function that multiplies a matrix by itself on Keras's device."""
     matrix = torch.from_numpy(x).to(os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, precision))
     return lambda: torch.matmul(matrix, matrix)[None]
