@@ -11,12 +11,16 @@ from pathlib import Path
 TUTORIALS = Path(__file__).resolve().parent.parent.parent / "docs" / "tutorials"
 NAMES = ("mnist", "own-images")
 BLOCK = re.compile(r"(?:Save this as `([\w.]+)`:\n\n)?```(python|bash)\n(.*?)```\n", re.DOTALL)
-NOTE = "Generated from `{page}`. Start Jupyter in the activated environment of zoo, so that `python` is its Python."
+NOTE = """Generated from `{page}`. It needs Jupyter in the environment of zoo. In the folder of zoo, type
+`. .venv/bin/activate`, `uv pip install jupyterlab` and `jupyter lab`, and open this file. The first cell changes to
+that folder, in which the commands run."""
+ROOT = "%cd ../.."
 
 
 def notebook(page: Path) -> str:
     """Return the notebook of a page as JSON (nbformat 4.5): a cell for each text, file and block of commands."""
-    text, cells, end = page.read_text(encoding="utf-8"), [_cell("markdown", NOTE.format(page=page.name))], 0
+    cells = [_cell("markdown", NOTE.format(page=page.name)), _cell("code", ROOT)]
+    text, end = page.read_text(encoding="utf-8"), 0
     for block in BLOCK.finditer(text):
         file, language, code = block.groups()
         cells.append(_cell("markdown", text[end : block.start()]))

@@ -53,7 +53,7 @@ def test_passed_and_failed_steps_become_a_page_and_an_archive(
     assert {name: row["state"] for name, row in by_name.items()} == {
         "device": PASSED, "first epoch of mnist_dense": FAILED, "train mnist_dense": PASSED,
     }  # fmt: skip
-    assert "the losses differ from the golden ones" in by_name["first epoch of mnist_dense"]["problem"]
+    assert "the losses differ from the golden values" in by_name["first epoch of mnist_dense"]["problem"]
     assert by_name["device"]["reference_gflop_per_s"] > 0
     assert "[1/3] cpu with tf-2.21: proves the device" in said.err
     assert "2 passed, 1 failed\n" in said.out
@@ -117,9 +117,9 @@ def test_what_a_stopped_one_has_done_is_evidence_and_it_still_goes_on(
 
     only(monkeypatch, DEVICE, Step("two", "two", 1, stop), Step("three", "three", 1, lambda _: Findings(["three"])))
     assert main([*QUICK, "--finish"]) == 1
-    assert "No certification that this command began was stopped" in capsys.readouterr().err
+    assert "There is no stopped certification with these settings" in capsys.readouterr().err
     assert main(QUICK) == 130
-    assert "add --finish to make evidence of the steps that are done" in capsys.readouterr().err
+    assert "add --finish to write the evidence of the finished steps" in capsys.readouterr().err
     assert main(["certify", "backend=cpu", "stack=tf-2.21", "--finish"]) == 1  # another command: it was not stopped
     assert not list(pretending.glob("evidence-*"))
     assert main([*QUICK, "--finish"]) == 0
@@ -142,7 +142,7 @@ def test_a_certification_that_was_stopped_at_once_is_no_evidence(
     only(monkeypatch, Step("one", "one", 1, stop))
     assert main(QUICK) == 130
     assert main([*QUICK, "--finish"]) == 1
-    assert "No step was taken yet" in capsys.readouterr().err
+    assert "No step has run yet" in capsys.readouterr().err
     assert not list(pretending.glob("evidence-*"))
 
 
@@ -196,7 +196,7 @@ def test_throttling_is_noticed_and_rested_until_it_ends(
 
 @pytest.mark.parametrize(
     ("last", "verdict"),
-    [(100.0, "kept its speed"), (130.0, "did other work at the beginning"), (70.0, "It was throttled")],
+    [(100.0, "kept its speed"), (130.0, "was busy with other work at the beginning"), (70.0, "It was throttled")],
 )
 def test_the_page_tells_how_the_speed_changed(last: float, verdict: str) -> None:
     state = sample.certification()
@@ -227,7 +227,7 @@ def test_a_rest_ends_on_a_machine_that_stays_hot(
     monkeypatch.setattr(session, "COOL_S", 0.05)
     only(monkeypatch, *(Step(name, name, 1, lambda _: Findings()) for name in ("one", "two")))
     assert main(QUICK) == 0
-    assert "resting up to 0 seconds" in capsys.readouterr().err
+    assert "waiting up to 0 seconds" in capsys.readouterr().err
 
 
 def test_work_that_passes_is_no_throttling(

@@ -51,7 +51,7 @@ def test_every_step_is_told(name: str, overrides: list[str], words: tuple[str, .
 
 
 WIDE = [
-    "train model=mobilenet data=digits",
+    "train model=mobilenet data=folder data.root=set",
     "train model=mnist data=digits trainer.batch_size=64 trainer.epochs=3 seed=7",
     "train model=style_transfer content=a.png style=a.png", "infer model=mobilenet weights=imagenet input=a.png",
     "tune model=mnist_dense data=digits",
@@ -60,7 +60,9 @@ WIDE = [
 
 @pytest.mark.parametrize("words", WIDE)
 def test_a_plan_fits_a_screen(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    for name in ("a.png", "set/cat/1.png", "set/dog/1.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (40, 40)).save(tmp_path / name)
     assert main([*words.split(), "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 100
@@ -89,6 +91,7 @@ REFUSED = [
     "train model=mnist_dense data=folder data.size=8 data.root=nowhere",
     "train model=mnist_dense data=folder data.size=8 data.root=one",
     "train model=mnist data=mnist data.root=nowhere",
+    "train model=mobilenet data=digits",
     "train model=mobilenet data=digits weights=nowhere.h5",
     "train model=mobilenet data=digits weights=junk.h5",
     "train model=mnist_dense data=digits weights=imagenet",

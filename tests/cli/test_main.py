@@ -143,7 +143,7 @@ def test_a_working_folder_that_was_deleted_is_said(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert main(words.split()) == 1
-    assert "The folder in which this command was started has been deleted" in capsys.readouterr().err
+    assert "The folder in which this command started has been deleted" in capsys.readouterr().err
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),
     ("train model=resnet50", "architectures of Keras are model=keras/NAME"),
-    ("train model=mnist +experiment=mine", "Add --config-dir DIR, which holds experiment/mine.yaml"),
+    ("train model=mnist +experiment=mine", "Add --config-dir DIR, a folder with experiment/mine.yaml"),
     ("train model=mnist backend=gpu", "no GPU of this machine can be used"),
 ])  # fmt: skip
 def test_words_of_other_programs_get_the_right_one(
@@ -328,9 +328,9 @@ def test_the_ways_of_hydra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("defaults: 3\n", "holds no settings"),
-    ("- 1\n", "holds no settings"),
-    ("a: &a [*a]\n", "holds itself"),
+    ("defaults: 3\n", "contains no settings"),
+    ("- 1\n", "contains no settings"),
+    ("a: &a [*a]\n", "contains itself"),
     ("trainer: {epochs: '${oc.env:HOME}'}\n", "trainer.epochs must be a whole number"),
 ])  # fmt: skip
 def test_a_malformed_experiment_is_refused(

@@ -76,7 +76,7 @@ def test_a_script_gets_its_words_its_input_and_the_users_variables(tmp_path: Pat
     assert answer.stdout == f"{['--with', 'a b', 'stack=x']} input {values}\nzoo.models\n"
     assert answer.stderr.splitlines() == [
         "asked for None tf-2.21 [] True",
-        "Left out or replaced, as they would change the stack: KERAS_BACKEND, PYTHONPATH",
+        "Removed or replaced, because they would change the stack: KERAS_BACKEND, PYTHONPATH",
     ]
 
 
@@ -121,11 +121,11 @@ def test_a_module_code_and_standard_input_are_run(variables: dict[str, str]) -> 
 @pytest.mark.parametrize(
     ("code", "status", "words"),
     [
-        ("import os; os.kill(os.getpid(), 9)", 137, "was killed by SIGKILL (often the system, out of memory)"),
+        ("import os; os.kill(os.getpid(), 9)", 137, "was killed by SIGKILL (often by the system, out of memory)"),
         ("import os; os.abort()", 134, "the script was killed by SIGABRT"),
         ("import no_such", 1, "or add its package: python -m zoo run --with no-such"),
         ("raise ImportError(\"No module named 'keras.layers.merge'\")", 1, "written for a version with"),
-        ("raise ImportError('libcudart.so.9.0: cannot open shared object file: No such file')", 1, "a known issue"),
+        ("raise ImportError('libcudart.so.9.0: cannot open shared object file: No such file')", 1, "known issues in"),
     ],
 )  # fmt: skip
 def test_a_failure_is_explained_below_the_untouched_traceback(

@@ -68,7 +68,7 @@ def test_help_shows_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("def bild(input_shape, classes): pass\n", "no function build"),
         ("def build(shape, classes): pass\n", "lacks the argument input_shape; its argument shape has no default"),
         ("def build(input_shape, classes, width): pass\n", "width has no default"),
-        ("def build(input_shape, classes, file=''): pass\n", "file has a name that is taken"),
+        ("def build(input_shape, classes, file=''): pass\n", "file has a reserved name"),
         ("x\0y", "is not Python"),
         ("x = " + "(" * 5000, "is not Python"),
         ("class A:\n    def build(input_shape, classes): pass\n", "no function build"),

@@ -147,7 +147,7 @@ def test_an_unknown_one_names_the_valid_ones(name: str, words: str) -> None:
 
 
 def test_a_reference_stands_on_no_other(tmp_path: Path) -> None:
-    assert "cannot stand on another" in refusal(copy_of("cpu-only", tmp_path, settings={"reference": "metal-m1"}))
+    assert "cannot use another one" in refusal(copy_of("cpu-only", tmp_path, settings={"reference": "metal-m1"}))
 
 
 def test_without_a_reference_nothing_changes() -> None:

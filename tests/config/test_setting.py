@@ -93,7 +93,7 @@ def test_what_settings_affect() -> None:
         "distributed.port",
     }
     assert declared.adjustable_keys() == ["data.images", "data.root", "trainer.batch_size", "trainer.epochs"]
-    assert declared.stack_keys() == {"stack", "backend.python", "trainer.jit", "trainer.export", "tensorboard"}
+    assert declared.stack_keys() == {"stack", "backend.python", "trainer.jit", "trainer.export"}
     assert declared.word_keys() == {"launcher.hosts", "launcher.options"}
     assert {key for key, row in rows.items() if row[0].affects is Affects.CHANCE} == {"seed"}
 

@@ -93,7 +93,7 @@ def test_a_folder_that_fails_half_way_does_not_appear(tmp_path: Path) -> None:
 
     with pytest.raises(ZooError, match="No space left") as refused:
         write_half()
-    assert "Make room" in refused.value.remedy
+    assert "Free some space" in refused.value.remedy
     assert not os.listdir(tmp_path)
 
 
@@ -143,7 +143,10 @@ def test_a_lock_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_not_a_matter_of_space() -> None:
     error = storage_error("read", Path("x"), OSError(errno.EACCES, "Permission denied"))
-    assert str(error) == "Cannot read x: Permission denied\nCheck that it is there and that you may read it."
+    assert (
+        str(error)
+        == "Cannot read x: Permission denied\nCheck that it exists and that you have permission to read it."
+    )
 
 
 @pytest.mark.parametrize("name", ["file/a.png", "folder", "/proc/a.png"])
@@ -240,7 +243,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
 
 def test_advice_fits_what_failed() -> None:
     full = OSError(errno.EDQUOT, "Quota exceeded")
-    assert storage_error("write", Path("x"), full).remedy.startswith("Make room there")
+    assert storage_error("write", Path("x"), full).remedy.startswith("Free some space")
     assert storage_error("write", Path("x"), OSError(errno.EROFS, "Read-only")).remedy.startswith("Check its perm")
     assert storage_error("remove", Path("x"), full).remedy.startswith("Check that its disk")
     assert storage_error("write", Path("x"), OSError("no reason")).message == "Cannot write x: no reason"
@@ -248,7 +251,7 @@ def test_advice_fits_what_failed() -> None:
 
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("gone")
-    with pytest.raises(ZooError, match="it is a link to gone, which is not there"):
+    with pytest.raises(ZooError, match="it is a link to gone, which does not exist"):
         file_sha256(tmp_path / "link")
 
 

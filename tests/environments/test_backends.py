@@ -33,6 +33,6 @@ def test_all_problems_of_all_rows_are_reported_at_once(tmp_path: Path) -> None:
         "second.neds: unknown key; did you mean 'needs'?",
         "second.stacks: expected a list, got 'plaidml-0.7'",
         "third.serves.0.os: must be one of macos, linux, windows, any, got 'mac'",
-        "third.serves.0.vendors: an entry that drives a GPU must say whose",
+        "third.serves.0.vendors: an entry that drives a GPU must name the vendor",
     ):
         assert piece in refusal.value.message

@@ -22,7 +22,7 @@ def test_a_marker_may_hold_more_or_less_than_today(tmp_path: Path) -> None:
 def test_what_is_no_marker_counts_as_none(tmp_path: Path, text: str) -> None:
     (tmp_path / MARKER).write_bytes(text.encode("utf-8", "surrogateescape"))
     assert marker.read_marker(tmp_path) is None
-    assert marker.defect(tmp_path) == "its building was never finished"
+    assert marker.defect(tmp_path) == "its build was never finished"
 
 
 def test_an_interpreter_says_what_it_is() -> None:

@@ -129,7 +129,7 @@ def test_missing_command_line_tools_are_said(mac: Mac) -> None:
 @pytest.mark.parametrize("mac", ["m1_macos_11"], indirect=True)
 def test_macos_11_is_told_to_update_and_that_a_browser_downloaded_the_zoo(mac: Mac) -> None:
     _, shown = mac.zoo("doctor")
-    assert "was downloaded by Safari: macOS may refuse programs and libraries in it" in shown
+    assert "was downloaded by Safari: macOS may block programs and libraries in it" in shown
     assert "Update macOS to 12.1 or newer" in shown
     code, shown = mac.zoo("train", "model=mnist", "data=digits")
     assert code != 0

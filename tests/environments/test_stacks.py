@@ -114,7 +114,7 @@ def test_a_file_that_is_no_yaml_or_no_mapping_is_named(tmp_path: Path) -> None:
 
 
 def test_a_platform_without_a_lock_names_those_it_has() -> None:
-    with pytest.raises(ZooError, match="not made for macos-arm64, but for linux-x86_64, macos-x86_64"):
+    with pytest.raises(ZooError, match="does not support macos-arm64, only linux-x86_64, macos-x86_64"):
         stacks.lock_file(stacks.load("plaidml-0.7"), "macos-arm64")
 
 

@@ -78,11 +78,11 @@ def test_another_version_of_python_is_another_environment(
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        ("lib/python*/site-packages/tiny/deep.py", "files are gone from its site-packages/tiny"),
-        ("lib/python*/site-packages/tiny", "site-packages/tiny is gone"),
+        ("lib/python*/site-packages/tiny/deep.py", "files are missing from its site-packages/tiny"),
+        ("lib/python*/site-packages/tiny", "site-packages/tiny is missing"),
         ("bin/python", "its Python"),
         ("zoo-environment.json", "never finished"),
-        ("lib", "gone"),
+        ("lib", "lib is missing"),
     ],
 )
 def test_a_damaged_environment_is_built_again(
@@ -108,7 +108,7 @@ def test_a_file_that_is_lost_deep_inside_is_seen_and_mended(
     (path,) = folder.glob("lib/python*/site-packages/tiny/inner/slow_0.py")
     path.unlink() if size is None else os.truncate(path, size)
     assert store.ensure(stack, PLATFORM, well).build_s == 0, "not looked at on every start"
-    lost = "a file of its packages is gone or cut short: tiny/inner/slow_0.py"
+    lost = "a file of its packages is missing or truncated: tiny/inner/slow_0.py"
     assert [row.state for row in store.list_environments()] == [store.damage(folder)] == [lost]
     monkeypatch.setattr(stacks, "load", lambda name: stack)
     monkeypatch.setattr(store, "health_check", well)
@@ -119,7 +119,7 @@ def test_a_file_that_is_lost_deep_inside_is_seen_and_mended(
 def test_a_marker_that_is_no_json_is_no_marker(stack: stacks.Stack) -> None:
     folder = store.ensure(stack, PLATFORM, well).folder
     (folder / "zoo-environment.json").write_text('{"stack": ')
-    assert store.list_environments()[0].state == "its building was never finished"
+    assert store.list_environments()[0].state == "its build was never finished"
     assert store.ensure(stack, PLATFORM, well).build_s > 0
 
 
@@ -129,7 +129,7 @@ def test_something_installed_into_it_later_is_noticed(
     folder = store.ensure(stack, PLATFORM, well).folder
     (next(folder.glob("lib/*/site-packages")) / "other-2.0.dist-info").mkdir()
     assert store.ensure(stack, PLATFORM, well).build_s > 0
-    assert "installed into it later (site-packages/other-2.0.dist-info)" in capsys.readouterr().err
+    assert "added after the build (site-packages/other-2.0.dist-info)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["other.pth", "usercustomize.py", "fast.so"])
@@ -139,7 +139,7 @@ def test_what_python_would_import_is_noticed(
     folder = store.ensure(stack, PLATFORM, well).folder
     (next(folder.glob("lib/*/site-packages")) / name).write_text("import os\n")
     assert store.ensure(stack, PLATFORM, well).build_s > 0
-    assert f"installed into it later (site-packages/{name})" in capsys.readouterr().err
+    assert f"added after the build (site-packages/{name})" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["tiny/deep.py", "tiny/new.py"])
@@ -214,7 +214,7 @@ def test_a_wrong_hash_is_refused_and_leaves_nothing(stack: stacks.Stack) -> None
     with pytest.raises(ZooError) as caught:
         store.ensure(stack, PLATFORM, well)
     assert "hash mismatch" in caught.value.message
-    assert "The installer's own words:" in caught.value.message
+    assert "Output of the installer:" in caught.value.message
     assert "0" * 64 in caught.value.message
     assert left() == []
 
@@ -257,7 +257,7 @@ def test_what_a_killed_build_left_is_cleared_away(stack: stacks.Stack) -> None:
     (folder / "zoo-environment.json").unlink()
     folder.rename(folder.with_name(f".{folder.name}.building"))
     (row,) = store.list_environments()
-    assert (row.stack, row.state) == ("small", "its building was never finished")
+    assert (row.stack, row.state) == ("small", "its build was never finished")
     assert store.ensure(stack, PLATFORM, well).build_s > 0
     assert left() == [folder.name]
 
@@ -266,7 +266,7 @@ def test_no_network_and_a_cold_cache_is_said(stack: stacks.Stack, monkeypatch: p
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     with pytest.raises(ZooError) as caught:
         store.ensure(stack, PLATFORM, well)
-    assert "could not be reached, and uv's cache does not hold everything" in caught.value.message
+    assert "could not be reached, and uv's cache does not contain all required files" in caught.value.message
     assert "Connect to the network" in caught.value.remedy
     assert left() == []
 
@@ -276,7 +276,9 @@ def test_being_told_to_stay_offline_with_a_cold_cache_is_said(
 ) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_OFFLINE", "1")
-    with pytest.raises(UnreachableIndexError, match="could not be reached, and uv's cache does not hold everything"):
+    with pytest.raises(
+        UnreachableIndexError, match="could not be reached, and uv's cache does not contain all required files"
+    ):
         store.ensure(stack, PLATFORM, well)
 
 
@@ -352,7 +354,7 @@ def test_an_environment_in_a_cache_that_is_read_only_is_used(
 
 
 def test_a_platform_without_a_lock_is_refused(stack: stacks.Stack) -> None:
-    with pytest.raises(NoLockError, match=f"not made for plan9-x86_64, but for {PLATFORM}"):
+    with pytest.raises(NoLockError, match=f"does not support plan9-x86_64, only {PLATFORM}"):
         store.ensure(stack, "plan9-x86_64", well)
 
 
@@ -427,7 +429,7 @@ def test_a_worker_that_fails_its_probe_is_quoted(
 def test_environments_are_listed_and_removed(stack: stacks.Stack) -> None:
     assert store.list_environments() == []
     assert store.remove(None) == []
-    with pytest.raises(ZooError, match="No environment has been built"):
+    with pytest.raises(ZooError, match="no environment has been built"):
         store.remove(["small"])
     folder = store.ensure(stack, PLATFORM, well).folder
     (row,) = store.list_environments()

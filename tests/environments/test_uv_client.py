@@ -58,7 +58,7 @@ def test_a_build_that_is_nowhere_is_missed_in_plain_words(
 ) -> None:
     answering(monkeypatch, MISSING, UNREACHABLE, UNREACHABLE)
     with pytest.raises(
-        ZooError, match=r"torch==2\.13\.0\+cpu, PyTorch's build without CUDA, is on no package"
+        ZooError, match=r"torch==2\.13\.0\+cpu, PyTorch's build without CUDA, was not found on"
     ) as error:
         build._install(plan, tmp_path, lambda _: None)
     assert "UV_FIND_LINKS" in error.value.remedy
@@ -72,7 +72,7 @@ def test_a_wheel_that_left_the_index_names_the_command_that_locks_again(
     words = f"  cause: Because there is no version of {pin} and you require {pin}, we can conclude that"
     answering(monkeypatch, uv_client.CompletedCommand(1, ["error: No solution found", words]))
     plan = dataclasses.replace(plan, stack=stacks.load("mlx"))
-    with pytest.raises(ZooError, match=r"keras-nightly==3\.16\.0\.dev2026102704 is not on the") as error:
+    with pytest.raises(ZooError, match=r"keras-nightly==3\.16\.0\.dev2026102704 is no longer on the") as error:
         build._install(plan, tmp_path, lambda _: None)
     assert error.value.remedy.endswith("python scripts/lock.py mlx")
 

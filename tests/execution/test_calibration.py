@@ -58,7 +58,7 @@ def test_the_fastest_point_is_taken_and_recorded(train: Train, capsys: pytest.Ca
     assert (sent["train"]["batch_size"], sent["train"]["learning_rate"]) == (128, 2 * RATE)
     assert "calibration" not in sent
     shown = capsys.readouterr().err
-    assert "Calibrating: 10 s at most" in shown
+    assert "Calibrating: at most 10 s" in shown
     assert "  batch_size=128 precision=float32: 1,280 items/s" in shown
     assert "trainer.batch_size=128 trainer.learning_rate=0.04 trainer.precision=float32, 4.00 times" in shown
 

@@ -74,7 +74,7 @@ def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one(tmp_pa
     outcome.returncode = 137
     assert (
         diagnosis.failure(outcome, tmp_path, "cpu").message
-        == "Process 1 of 2 ended with status 137 and did not say why"
+        == "Process 1 of 2 ended with status 137 without an error message"
     )
     outcome = Outcome(error=ErrorEvent(message="no such column", type="X"))
     outcome.lost("process 1 of 2", -9)

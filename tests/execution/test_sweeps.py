@@ -382,7 +382,7 @@ def test_a_sweep_that_no_engine_takes_leaves_no_folder(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     assert main(["train", "-m", "data=digits", "seed=1,2,3", "launcher=slurm"]) == 1
-    assert "Slurm is not here" in capsys.readouterr().err
+    assert "Slurm is not available" in capsys.readouterr().err
     assert not list((pretending / "runs").iterdir())
 
 

@@ -235,7 +235,7 @@ def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
     frames = 'Traceback (most recent call last):\n  File "model.py", line 12, in <module>\n'
     shown = known_issues.render([], f"ok\n{frames}zeta.ShapeError: \x1b[31mrank 3 of 4\x1b[0m\nbye")
     for piece in (
-        "Nothing in this log is a known issue",
+        "This log contains no known issue",
         "shapes and types",
         "4: zeta.ShapeError: rank 3 of 4",
         "line 12",

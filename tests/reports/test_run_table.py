@@ -115,7 +115,7 @@ def test_several_runs_make_one_page(runs: Path, capsys: pytest.CaptureFixture[st
         (("damaged",), "cannot be read"),
         (("a", "--output", "no/such/place.html"), "Cannot write"),
         (("a", "--json"), "Add --list"),
-        (("a", "--list"), "Leave out the runs"),
+        (("a", "--list"), "Remove the runs"),
         (("--list", "--sort", "valeu"), "did you mean 'value'?"),
         (("--root", "empty"), "There is no run under"),
     ],

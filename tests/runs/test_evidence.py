@@ -140,7 +140,7 @@ def test_words_name_grade_figure_place_and_what_was_changed() -> None:
         "tf-2.21 on linux-x86_64, CPU:0 of some-xeon-24gb"
     )
     smoke = evidence.words(OWN | {"preset": "smoke", "expected": None, "changed": ["trainer.epochs=3"]})
-    assert "shows only that it trains" in smoke
+    assert "only shows that it trains" in smoke
     assert "reached" not in smoke
     assert smoke.endswith("with trainer.epochs=3")
     assert "missed" in evidence.words(OWN | {"value": 0.5})

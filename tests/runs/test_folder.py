@@ -20,7 +20,7 @@ def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:
 
 def test_a_named_folder_is_never_reused(tmp_path: Path) -> None:
     run_folder.new_folder(tmp_path, "mine", [])
-    with pytest.raises(ZooError, match="is there already"):
+    with pytest.raises(ZooError, match="already exists"):
         run_folder.new_folder(tmp_path, "mine", [])
 
 
@@ -32,14 +32,14 @@ def test_a_name_cannot_lead_elsewhere(tmp_path: Path, name: str) -> None:
 
 def test_a_file_in_place_of_the_root_is_told(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
-    with pytest.raises(ZooError, match=r"Cannot make a run folder|is there already"):
+    with pytest.raises(ZooError, match=r"Cannot create a run folder|already exists"):
         run_folder.new_folder(tmp_path / "runs", None, ["x"])
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_an_unwritable_root_is_told(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(ZooError, match="Cannot make a run folder"):
+    with pytest.raises(ZooError, match="Cannot create a run folder"):
         run_folder.new_folder(tmp_path / "runs", None, ["x"])
 
 

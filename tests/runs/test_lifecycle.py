@@ -59,8 +59,8 @@ def test_a_worker_that_somebody_else_stops_before_its_first_figures_is_interrupt
 def test_an_environment_that_lost_files_is_named_with_the_command_that_builds_it_again(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, named: bool
 ) -> None:
-    lost = f"The environment {pretending} is damaged: a file of its packages is gone or cut short: six.py."
-    monkeypatch.setattr(store, "damage", lambda folder: "a file of its packages is gone or cut short: six.py")
+    lost = f"The environment {pretending} is damaged: a file of its packages is missing or truncated: six.py."
+    monkeypatch.setattr(store, "damage", lambda folder: "a file of its packages is missing or truncated: six.py")
     monkeypatch.setenv("FAKE_WORKER", script)
     assert main([*TRAIN, "stack=tf-2.21"]) == 1
     said = capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_another_training_is_not_held_to_it(override: str, difference: str) -> N
 
 def test_other_texts_are_not_held_to_it() -> None:
     because = judged(sha256="0" * 64)["expected_not_applicable"]["because"]
-    assert because == ["data.root holds other data than the promise was made for"]
+    assert because == ["the data in data.root differ from the data of the promise"]
 
 
 def test_a_training_that_was_stopped_is_not_held_to_it() -> None:
@@ -94,7 +94,7 @@ def test_a_run_says_that_the_promise_does_not_apply_and_why(
 def test_other_data_than_the_promise_is_for_is_named(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (pretending / "play.txt").write_text("To be, or not to be: that is the question.\n" * 20)
     assert main(["train", *LANGUAGE]) == 0
-    assert "of at most 1.88) does not apply to this run: data.root holds other data" in capsys.readouterr().out
+    assert "of at most 1.88) does not apply to this run: the data in data.root differ" in capsys.readouterr().out
     assert main(["train", "model=mnist_conv5", "backend=cpu", "data=digits"]) == 0
     assert "The recipe's promise does not apply to this run: data=digits (promised for: mnist)" in (
         capsys.readouterr().out

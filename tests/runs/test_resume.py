@@ -94,7 +94,7 @@ def test_a_run_whose_data_have_changed_is_refused_each_time_and_stays_as_it_is(
     Path("texts.csv").write_text("text,label\n" + "fine film,excellent\ndull film,bad\n" * 31)
     for _ in range(2):
         assert zoo(f"resume={FOLDER}") == 1
-        assert "differ from those that the run began with" in capsys.readouterr().err
+        assert "differ from the data of the run" in capsys.readouterr().err
         assert (record()["data"], Path(FOLDER, "split.npz").read_bytes()) == (data, split)
     Path("texts.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 30)
     assert zoo(f"resume={FOLDER}") == 0
@@ -111,7 +111,7 @@ def test_data_that_were_moved_are_named_when_a_run_is_resumed(
     Path("texts.csv").rename("moved.csv")
     Path("others.csv").write_text(text.replace("fine", "good"))
     assert zoo(f"resume={FOLDER}", "data.root=others.csv") == 1
-    assert "differ from those that the run began with" in capsys.readouterr().err
+    assert "differ from the data of the run" in capsys.readouterr().err
     assert zoo(f"resume={FOLDER}", "data.root=moved.csv", script="error") == 1
     assert record()["adjusted"] == {"data.root": "moved.csv"}
     assert zoo(f"resume={FOLDER}") == 0, "the new place holds for later resumptions"
@@ -136,7 +136,7 @@ def test_a_run_that_was_cut_off_is_no_source_of_weights_and_names_what_goes_on_w
     assert zoo() == 0
     content = {key: value for key, value in record().items() if key != "data"}
     taken = lock.take(Path(FOLDER), ["zoo", "train"])
-    for is_writing, words in ((True, "the run has not ended yet"), (False, "the run was cut off (killed)")):
+    for is_writing, words in ((True, "the run has not ended yet"), (False, "the run was interrupted (killed)")):
         Path(FOLDER, "run.json").write_text(json.dumps(content | {"exit": "running"}))
         if not is_writing:
             lock.release(taken)
@@ -224,7 +224,7 @@ def test_an_interpreter_is_not_taken_from_a_run_that_may_be_a_stranger_s(
     content["command"].append(f"backend.python={evil}")
     Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
-    assert "Not taken" in capsys.readouterr().err
+    assert "Ignored settings" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
 
 
@@ -249,7 +249,7 @@ def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     content["command"] += asked
     Path(FOLDER, "run.json").write_text(json.dumps(content))
     assert zoo(f"resume={FOLDER}") == 0
-    assert f"Not taken from the run's record: {' '.join(asked)}" in capsys.readouterr().err
+    assert f"Ignored settings in the run's record: {' '.join(asked)}" in capsys.readouterr().err
     assert mine.read_text() == "mine"
     assert not (tmp_path / "theirs.db").exists()
 
@@ -296,8 +296,8 @@ def test_a_hung_worker_is_ended_and_explained(zoo: Zoo, capsys: pytest.CaptureFi
     began = time.monotonic()
     assert zoo("trainer.hang_minutes=0.03", script="hung") == 1
     assert time.monotonic() - began < 30
-    assert "no sign of life" in capsys.readouterr().err
-    assert "no sign of life" in record()["error"]["message"]
+    assert "did not respond" in capsys.readouterr().err
+    assert "did not respond" in record()["error"]["message"]
 
 
 HOST = """

@@ -82,5 +82,5 @@ def test_a_record_that_is_too_long_is_none(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ZooError, match=r"run\.json is not the record of a run"):
         untrusted.read_record(tmp_path)
     monkeypatch.setattr(untrusted, "MOST_RECORD_BYTES", 5)
-    with pytest.raises(ZooError, match="has 6 bytes: that is not the record of a run"):
+    with pytest.raises(ZooError, match="has 6 bytes and is not the record of a run"):
         untrusted.read_record(tmp_path)

@@ -238,7 +238,7 @@ def test_what_uv_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     failed = uv_client.CompletedCommand(1, ["error: hash mismatch"])
     monkeypatch.setattr(uv_client, "run", lambda arguments, extra: failed)
     (tmp_path / "a.lock").write_text(LOCK)
-    with pytest.raises(ZooError, match="not the one the lock names"):
+    with pytest.raises(ZooError, match="differs from the one in the lock"):
         wheels.unpack(tmp_path / "a.lock", "triple", "3.8", {}, tmp_path / "e", tmp_path)
 
 

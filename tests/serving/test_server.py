@@ -319,7 +319,7 @@ def test_a_full_queue_is_answered_with_429(server: Server) -> None:
 def test_more_items_than_may_ever_wait_are_not_asked_for_again(server: Server) -> None:
     answer = server.post("photos", data=_raw(1, 41), headers=RAW)
     assert (answer.status_code, "retry-after" in answer.headers) == (413, False)
-    assert "takes 40 at most" in answer.text
+    assert "accepts at most 40" in answer.text
 
 
 def test_bodies_beyond_the_memory_for_them_are_answered_with_429(server: Server) -> None:
@@ -435,7 +435,7 @@ def test_a_server_whose_output_nobody_reads_goes_on_and_can_be_stopped(tmp_path:
         (["run=a", "max_batch=0"], "max_batch must be from 1"),
         (["run=a", "host=0.0.0.0", "token=none"], "token=none is for 127.0.0.1 only"),
         (["run=a", "max_batch=0", "timeout_s=-1"], "timeout_s"),
-        (["run=runs/digits", "name=a/b"], "cannot be part of an address"),
+        (["run=runs/digits", "name=a/b"], "cannot be part of a URL"),
         (["run=runs/digits", "name=a", "run=runs/photos", "name=a"], "is the name of another model"),
         (["run=runs/digits", "host=no.such.host.invalid"], "Cannot listen on"),
     ],

@@ -256,7 +256,7 @@ def test_a_full_disk_is_named_and_nothing_half_written_is_kept(
     assert main(["export", *words, f"output.root={small_disk / 'runs'}"]) == 1
     said = capsys.readouterr().err
     assert "No space left on device" in said
-    assert "Make room" in said
+    assert "Free some space" in said
     assert not list(small_disk.glob("runs/*/export*"))
 
 
@@ -272,7 +272,7 @@ def test_a_full_disk_for_the_result_leaves_none_of_it(
     assert "output=FOLDER" in said
     assert [path.name for path in small_disk.iterdir()] == ["ballast"]
     (exported,) = (place / "elsewhere").glob("*/export")
-    assert f"What was exported is in {exported}" in said
+    assert f"The exported files are in {exported}" in said
     assert (exported / "README.md").is_file()
 
 

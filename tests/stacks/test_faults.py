@@ -95,7 +95,7 @@ def test_a_folder_that_is_read_only_is_refused_before_anything_is_built(tmp_path
     finally:
         subprocess.run(["umount", "-l", str(tmp_path)], check=False)
     assert code == 1
-    assert "Cannot make a run folder" in said
+    assert "Cannot create a run folder" in said
     assert "Device" not in said
 
 

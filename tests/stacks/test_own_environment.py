@@ -25,7 +25,8 @@ def refused(build, *words):
 
 encoder = TransformerEncoder(d_model=16, nhead=4, dim_feedforward=24, num_encoder_layers=1, length=5)
 assert encoder.output_shape == (None, 5, 16)
-refused(lambda: TransformerEncoder(d_model=16, heads=2, nhead=4), "`nhead` and `heads` are one argument", "4 and 2")
+same = "`nhead` and `heads` are the same argument"
+refused(lambda: TransformerEncoder(d_model=16, heads=2, nhead=4), same, "4 and 2")
 for build in (MobileNet, MobileNetV2):
     model = build(weights=None, alpha=0.35, input_shape=(32, 32, 3), classes=3)
     assert model.predict(np.zeros((1, 32, 32, 3), "float32"), verbose=0).shape == (1, 3)

@@ -131,8 +131,8 @@ def infer(folder: Path, name: str) -> int:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("lambda.keras", "is a Lambda, which runs what the file brings"),
-        ("lambda.h5", "is a Lambda, which runs what the file brings"),
+        ("lambda.keras", "is a Lambda, which runs code of the file"),
+        ("lambda.h5", "is a Lambda, which runs code of the file"),
         ("leaves.keras", "'../../evil', which no Keras model has"),
         ("large.keras", "'config.json' is 100,"),
     ],

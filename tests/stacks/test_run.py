@@ -49,7 +49,7 @@ def test_a_script_learns_from_standard_input_and_keeps_words_and_exit_status(tmp
     assert "Device: " in done.stderr or f"Stack {stack} on backend cpu, probed here on " in done.stderr
     done = zoo_run(stack, str(script), "kill", input=LINE)
     assert done.returncode == 128 + signal.SIGKILL
-    assert "the script was killed by SIGKILL (often the system, out of memory)" in done.stderr
+    assert "the script was killed by SIGKILL (often by the system, out of memory)" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def _damage(folder: Path, kind: str) -> None:
         ("missing and surplus and misshapen", ("missing conv1/kernel", "surplus nonsense/kernel", "(3,)")),
         ("pickled", ("allow_pickle",)),
         ("truncated", ("zip",)),
-        ("not finite", ("conv1/kernel holds NaN or infinity",)),
+        ("not finite", ("conv1/kernel contains NaN or infinity",)),
         ("empty", ("weights",)),
     ],
 )

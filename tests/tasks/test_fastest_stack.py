@@ -35,7 +35,6 @@ TEXTS = ("model=transformer/classifier", "data=text_lines")
         ((*TEXTS, "stack=tf-2.12"), "tf-2.12"),
         ((*TEXTS, "backend=jax"), None),
         ((*TEXTS, "backend.python=/usr/bin/python3"), None),
-        (("model=mobilenet", "tensorboard=true"), None),
     ],
 )
 def test_the_stack_that_trains_fastest_is_named(words: tuple[str, ...], stack: str | None) -> None:

@@ -174,7 +174,7 @@ def test_another_keras_than_the_lock_s_is_refused(
     pretend({"Keras": "3.15.1", "fake": "1.0+cpu"})
     assert zoo("train", "data=digits") == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert "was changed: keras 0.0 was imported, its lock has 3.15.1" in said
+    assert "was changed: keras 0.0 was imported, but its lock has 3.15.1" in said
     assert record(only_run(tmp_path))["exit"] == "failed"
     pretend({"keras": "0.0+cpu"})
     assert zoo("train", "data=digits") == 0

@@ -202,7 +202,7 @@ def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         (["data=digits"], "model is missing"),
         (["model=mobilenet", "data=digits"], "declares no search space"),
-        (["model=mnist_dense", "data=folder"], "names no target for folder"),
+        (["model=mnist_dense", "data=folder"], "has no target for folder"),
         (["model=mnist_dense", "data=digits", "trials=0"], "trials must be a whole number"),
         (["model=mnist_dense", "data=digits", "target=high"], "target must be a number"),
         (["model=mnist_dense", "data=digits", "seed=1", "trainer.warmup=0.1,0.2"], "several values"),

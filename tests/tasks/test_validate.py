@@ -97,7 +97,7 @@ def test_without_a_promise_the_figure_is_recorded_and_not_judged(
     assert verdict.passed
     assert (evidence_row["value"], evidence_row["expected"]) == (0.93, None)
     assert evidence_row["changed"] == ["data.train_limit=1200", "trainer.epochs=3"]
-    (remark,) = [text for text in verdict.remarks if "not judged" in text]
+    (remark,) = [text for text in verdict.remarks if "without a verdict" in text]
     assert "data.train_limit=1200 (recipe: null), trainer.epochs=3 (recipe: 8)" in remark
 
 
@@ -137,7 +137,7 @@ def test_a_stand_in_is_never_called_measured(check: Check) -> None:
     evidence_row = row(verdict)
     assert evidence_row["grade"] == "stand-in"
     assert "tensorflow-metal 0.1.2" in evidence_row["note"]
-    assert any("nothing of the GPU" in text for text in verdict.remarks)
+    assert any("does not test the GPU" in text for text in verdict.remarks)
 
 
 def test_no_path_of_this_machine_is_written(check: Check, shared_data: Path, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_changes_that_are_not_committed_are_told(check: Check, monkeypatch: pyte
     monkeypatch.setattr(records, "git_commit", lambda: f"{COMMIT}-dirty")
     verdict = check("preset=smoke")
     assert row(verdict)["commit"] == f"{COMMIT}-dirty"
-    assert any("not committed" in text for text in verdict.remarks)
+    assert any("uncommitted changes" in text for text in verdict.remarks)
 
 
 def test_a_failed_training_leaves_no_row(check: Check) -> None:
@@ -314,5 +314,5 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
 
 
 def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:
-    with pytest.raises(ZooError, match="have none"):
+    with pytest.raises(ZooError, match="have no metric on a data set"):
         validate.validate(Overrides.parse(["model=style_transfer"]))

@@ -44,10 +44,10 @@ def test_every_usual_kind_of_file_is_read(tmp_path: Path, name: str, text: str) 
     ("name", "content", "words"),
     [
         ("a.txt", b"one\ntwo\n", "names 2 classes, but the network has 3"),
-        ("a.json", b'{"cat": 0, "dog": 5, "ox": 2}', "no names of classes that can be put in order"),
-        ("a.json", b"[1, 2, 3]", "no names of classes"),
-        ("a.json", b"{", "no names of classes"),
-        ("a.json", b"[" * 100_000, "no names of classes"),
+        ("a.json", b'{"cat": 0, "dog": 5, "ox": 2}', "does not contain class names in a known order"),
+        ("a.json", b"[1, 2, 3]", "does not contain class names"),
+        ("a.json", b"{", "does not contain class names"),
+        ("a.json", b"[" * 100_000, "does not contain class names"),
         ("a.txt", b"\xff\xfe\x00", "not text in UTF-8"),
     ],
 )

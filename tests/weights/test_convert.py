@@ -37,7 +37,8 @@ def test_order_that_was_sorted_away_is_not_made_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "words"), [("w.pt", "'w.pt'"), ("w.keras", "the model itself"), ("no/such/w.npz", "No such file")]
+    ("target", "words"),
+    [("w.pt", "'w.pt'"), ("w.keras", "also contains the model"), ("no/such/w.npz", "No such file")],
 )
 def test_a_target_that_cannot_be_written_is_told(tmp_path: Path, target: str, words: str) -> None:
     weights_io.write(tmp_path / "source.npz", drawn())
@@ -72,7 +73,7 @@ def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(
     weights_io.write(Path(source), drawn())
     target.write_text("precious")
     assert main(["weights", "convert", source, str(target)]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert target.read_text() == "precious"
     assert main(["weights", "convert", source, str(target), "overwrite=yes"]) == 1
     assert "overwrite=yes has no use here" in capsys.readouterr().err
@@ -88,7 +89,7 @@ def test_a_place_that_cannot_be_written_and_a_dangling_link_are_told(
     assert main(["weights", "convert", str(tmp_path / "w.npz"), "/proc/w.npz"]) == 1
     assert "Cannot write /proc/w.npz" in capsys.readouterr().err
     assert main(["weights", "show", str(tmp_path / "link.h5")]) == 1
-    assert "it is a link to gone.h5, which is not there" in capsys.readouterr().err
+    assert "it is a link to gone.h5, which does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", [".h5", ".weights.h5"])
@@ -99,7 +100,7 @@ def test_a_network_inside_another_becomes_a_file_that_keras_reads(tmp_path: Path
     lines = convert.convert(tmp_path / "nested.safetensors", tmp_path / f"flat{suffix}")
     assert "Written as mobilenet (alpha=0.25) with 3 classes" in lines[1]
     assert list(weights_io.read(tmp_path / f"flat{suffix}").arrays) == list(plain.arrays)
-    assert "It holds mobilenet (alpha=0.25) with 3 classes" in convert.show(tmp_path / f"flat{suffix}")
+    assert "It contains mobilenet (alpha=0.25) with 3 classes" in convert.show(tmp_path / f"flat{suffix}")
 
 
 def test_the_scaling_that_a_file_of_weights_cannot_hold_is_told(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_auto_downloads_squeezenet_if_it_may(
     assert mirror.asked == 0
     assert feature_networks.choose("auto", None, "yes").network == "random"
     assert mirror.asked > 0
-    assert "squeezenet_notop.h5 could not be fetched" in capsys.readouterr().err
+    assert "squeezenet_notop.h5 could not be downloaded" in capsys.readouterr().err
 
 
 def test_a_file_of_the_published_layout_is_vgg16(mirror: Mirror, tmp_path: Path) -> None:

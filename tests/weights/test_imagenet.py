@@ -113,7 +113,7 @@ def test_a_file_is_trusted_on_first_use_and_held_to_it(keras: Keras, capsys: pyt
     keras.content += b"more"
     with pytest.raises(ZooError, match="serves another file") as error:
         pretrained.choose("imagenet", SMALL)
-    assert "holds the sha256 of the first download" in error.value.message
+    assert "stores the sha256 of the first download" in error.value.message
 
 
 def test_a_transfer_that_breaks_off_is_resumed(keras: Keras) -> None:
@@ -124,10 +124,10 @@ def test_a_transfer_that_breaks_off_is_resumed(keras: Keras) -> None:
 
 def test_what_never_comes_whole_is_nothing(keras: Keras) -> None:
     keras.cut = 100
-    with pytest.raises(ZooError, match="the connection broke off"):
+    with pytest.raises(ZooError, match="the connection was interrupted"):
         pretrained.choose("imagenet", SMALL)
     keras.cut, keras.silent = 0, True
-    with pytest.raises(ZooError, match="does not tell how long the file is"):
+    with pytest.raises(ZooError, match="does not send the length of the file"):
         pretrained.choose("imagenet", SMALL)
     assert imagenet.noted(FILE) is None
     keras.silent, keras.asked = False, []

@@ -85,7 +85,7 @@ def test_a_weight_that_is_no_finite_number_is_refused_by_name(tmp_path: Path, na
     next(iter(weights.arrays.values())).flat[3] = number
     weights_io.write(tmp_path / name, weights)
     message = refusal(tmp_path / name)
-    assert "holds NaN or infinity in 1 of" in message
+    assert "contains NaN or infinity in 1 of" in message
     assert repr(next(iter(weights.arrays))) in message
 
 
@@ -94,7 +94,7 @@ def test_a_safetensors_file_with_a_name_twice_is_refused(tmp_path: Path) -> None
     header = ("{" + entry + "," + entry + "}").encode()
     path = tmp_path / "twice.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
-    with pytest.raises(ZooError, match=r"'a' is there twice"):
+    with pytest.raises(ZooError, match=r"'a' appears twice"):
         weights_io.read(path)
 
 
@@ -344,14 +344,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "huge and packed": (_h5(_huge(True)), "4,398,046,5"),
     "objects": (_h5(lambda file: _put(file, np.array([b"a", b"b"], h5py.string_dtype()))), "of type object"),
     "whole numbers": (_h5(lambda file: _put(file, np.zeros(2, "i8"))), "of type int64"),
-    "circle": (_h5(_circle), "in a circle"),
+    "circle": (_h5(_circle), "in a cycle"),
     "deep": (_h5(_deep), "nested too deep"),
     "numbers for names": (_h5(_long_attribute), "not text"),
-    "listed and not there": (_h5(_unlisted), "'head' that is not there"),
+    "listed and not there": (_h5(_unlisted), "missing weight 'head'"),
     "other HDF5": (_h5(lambda file: file.attrs.pop("layer_names")), "not of Keras"),
     "npz with objects": (_npz(_objects()), "of type object"),
     "npz with a pickle": (_npz(pickle.dumps({})), "damaged"),
-    "npz with something else": (_npz(b"hello", "run.py"), "not a numpy array"),
+    "npz with something else": (_npz(b"hello", "run.py"), "not a NumPy array"),
     "npz with whole numbers": (_npz(_npy((2,), "<i4")), "of type int32"),
     "npz that declares more than it has": (_npz(_npy((1 << 40,))), "declares the shape"),
     "npz that declares less than nothing": (_npz(_npy((-1, -2))), "declares the shape"),

@@ -33,20 +33,20 @@ def test_other_weights_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"dense": {"filename": "a", "shape": [2, 3]}}')
     weights = io.read(tmp_path)
     np.testing.assert_array_equal(weights.arrays["dense"], [[0, 1, 2], [3, 4, 5]])
-    with pytest.raises(ZooError, match="no layers"):
+    with pytest.raises(ZooError, match="do not include layers"):
         convert.convert(tmp_path, tmp_path / "out.h5")
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"filename": "../secret", "shape": [6]}, "plain name"),
-        ({"filename": "/etc/passwd", "shape": [6]}, "plain name"),
-        ({"filename": "..\\secret", "shape": [6]}, "plain name"),
+        ({"filename": "../secret", "shape": [6]}, "plain file name"),
+        ({"filename": "/etc/passwd", "shape": [6]}, "plain file name"),
+        ({"filename": "..\\secret", "shape": [6]}, "plain file name"),
         ({"filename": "link", "shape": [6]}, "not a file in its folder"),
         ({"filename": "inner", "shape": [6]}, "not a file in its folder"),
         ({"filename": "missing", "shape": [6]}, "not a file in its folder"),
-        ({"filename": "a\0", "shape": [6]}, "plain name"),
+        ({"filename": "a\0", "shape": [6]}, "plain file name"),
         ({"filename": "a", "shape": [7]}, "28"),
         ({"filename": "a", "shape": [2**40, 2**40]}, "24 bytes long"),
         ({"filename": "a", "shape": [-2, -3]}, "shape"),

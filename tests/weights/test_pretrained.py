@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 from zoo.models import mobilenet, mobilenet_v2
 from zoo.weights import imagenet, io, pretrained
 
-ASSUMED = "; it does not tell the size of its images: model.input_size=224 is assumed"
+ASSUMED = "; it does not store the image size: model.input_size=224 is assumed"
 FULL = {"name": "mobilenet", "alpha": 1.0, "input_size": 224}
 
 
@@ -122,9 +122,9 @@ def test_the_file_tells_what_nobody_set_and_it_is_told_in_one_line(
     chosen = pretrained.choose(path, FULL | {"depth_multiplier": 1})
     assert chosen.settings == {"model.alpha": 0.5}
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == "w.npz holds mobilenet (alpha=0.5) with 3 classes; taken from it: model.alpha=0.5" + ASSUMED
+    assert line == "w.npz contains mobilenet (alpha=0.5) with 3 classes; taken from it: model.alpha=0.5" + ASSUMED
     assert pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha"]).settings == {}
-    assert capsys.readouterr().err == f"w.npz holds mobilenet (alpha=0.5) with 3 classes{ASSUMED}\n"
+    assert capsys.readouterr().err == f"w.npz contains mobilenet (alpha=0.5) with 3 classes{ASSUMED}\n"
     pretrained.choose(path, FULL | {"alpha": 0.5, "depth_multiplier": 1}, ["alpha", "input_size"])
     assert capsys.readouterr().err == ""
 
@@ -135,9 +135,13 @@ def test_the_file_tells_what_nobody_set_and_it_is_told_in_one_line(
         (
             FULL,
             ["alpha"],
-            ["mobilenet (alpha=0.5) with 1,000 classes", "model.alpha=1.0", "Leave model.alpha out"],
+            ["mobilenet (alpha=0.5) with 1,000 classes", "model.alpha=1.0", "Remove model.alpha"],
         ),
-        ({"name": "mobilenet_v2"}, [], ["holds mobilenet (alpha=0.5)", "not mobilenet_v2", "Give model=mobilenet."]),
+        (
+            {"name": "mobilenet_v2"},
+            [],
+            ["contains mobilenet (alpha=0.5)", "not mobilenet_v2", "Give model=mobilenet."],
+        ),
     ],
 )
 def test_what_contradicts_the_file_is_refused(
@@ -166,7 +170,7 @@ def test_grey_images_saved_models_and_tensorflow_lite_are_named(tmp_path: Path) 
     (tmp_path / "saved" / "saved_model.pb").write_bytes(b"\x08")
     (tmp_path / "a.tflite").write_bytes(b"\x1c\0\0\0TFL3" + bytes(40))
     for name, words in {
-        "grey.npz": "for images of other channels, 1; here they have 3",
+        "grey.npz": "for images whose number of channels is 1, not 3",
         "saved": "is a SavedModel of TensorFlow",
         "a.tflite": "is a TensorFlow Lite model",
     }.items():
@@ -176,7 +180,7 @@ def test_grey_images_saved_models_and_tensorflow_lite_are_named(tmp_path: Path) 
 
 def test_a_dangling_link_is_named_as_such(tmp_path: Path) -> None:
     (tmp_path / "w.h5").symlink_to(tmp_path / "gone.h5")
-    with pytest.raises(ZooError, match=r"is a link to .*gone\.h5, which is not there"):
+    with pytest.raises(ZooError, match=r"is a link to .*gone\.h5, which does not exist"):
         pretrained.choose(str(tmp_path / "w.h5"), FULL)
 
 

@@ -51,7 +51,7 @@ def test_names_do_not_matter_where_the_order_is_known(alpha: float, prefix: str)
 def test_names_tell_the_order_where_nothing_else_does() -> None:
     plain = mobilenet()
     order = dict(sorted(plain.arrays.items()))
-    shuffled = replace(plain, arrays=order, order_problems=("its entries are in the order of the alphabet",))
+    shuffled = replace(plain, arrays=order, order_problems=("its entries are in alphabetical order",))
     assert recognition.recognize(shuffled).arrays.keys() == plain.arrays.keys()
     assert recognition.recognize(replace(renamed(plain), order_problems=("unknown",))) is None
 
@@ -121,23 +121,23 @@ def test_the_first_normalization_tells_the_scaling_where_nothing_else_does(mean:
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (mobilenet(0.25, None), "holds no top"),
+        (mobilenet(0.25, None), "contains no top"),
         (replace(mobilenet(0.25, 2), arrays=mobilenet(0.25, None).arrays | drawn(
             {"dense/kernel": (256, 16), "dense/bias": (16,), "dense_1/kernel": (16, 3)}).arrays),
-         "another top than one layer on the means of 256 maps: dense (256, 16), dense_1 (16, 3)"),
+         "(not one layer on the means of 256 maps): dense (256, 16), dense_1 (16, 3)"),
         (replace(mobilenet(0.25, 2), arrays=mobilenet(0.25, None).arrays | drawn(
             {"bn/moving_mean": (256,), "bn/moving_variance": (256,), "dense/kernel": (256, 3)}).arrays),
-         "another top than one layer on the means of 256 maps: bn (256,), dense (256, 3)"),
+         "(not one layer on the means of 256 maps): bn (256,), dense (256, 3)"),
         (configured(mobilenet(0.25, 2), CONV, row("GlobalMaxPooling2D"), row("Dense", activation="softmax")),
          "global_max_pooling2d"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("Dense", activation="sigmoid")), "2 outputs with sigmoid"),
         (configured(mobilenet(0.25, 2), CONV, row("Activation", activation="swish"), POOL), "activation swish"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("UnitNormalization"), row("Dense", activation="softmax")),
-         "another top: unitnormalization"),
+         "unsupported top: unitnormalization"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("Activation", activation="tanh"), row("Dense")),
-         "another top: activation"),
+         "unsupported top: activation"),
         (configured(mobilenet(0.25, 2), CONV, POOL, row("Dense"), row("Rescaling"), row("Softmax")),
-         "another top: rescaling"),
+         "unsupported top: rescaling"),
         (configured(mobilenet(0.25, 2), row("Conv2D", strides=[1, 1]), POOL), "other strides"),
     ],
 )  # fmt: skip

@@ -22,10 +22,10 @@ def test_a_file_on_which_the_library_hangs_comes_to_an_end(tmp_path: Path, monke
     monkeypatch.setattr("zoo.weights.sandbox._CODE", "import time; time.sleep(60)")
     monkeypatch.setattr("zoo.weights.sandbox.SECONDS", 0.5)
     monkeypatch.setattr("zoo.weights.sandbox.PATIENCE", 1)
-    assert "did not get to its end" in refusal(tmp_path / "w.h5")
+    assert "did not finish" in refusal(tmp_path / "w.h5")
     monkeypatch.setattr("zoo.weights.sandbox._CODE", "import os; os.abort()")
     monkeypatch.setattr("zoo.weights.sandbox.SECONDS", 20)
-    assert "broke down" in refusal(tmp_path / "w.h5")
+    assert "failed on it" in refusal(tmp_path / "w.h5")
 
 
 def test_a_reader_that_gets_little_of_the_processor_is_waited_for(

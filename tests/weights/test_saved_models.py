@@ -91,7 +91,7 @@ GADGET = {"module": "keras.utils", "class_name": "function", "config": "get_file
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
-        (layer("Lambda", name="doubled"), "its layer 'doubled' is a Lambda, which runs what the file brings"),
+        (layer("Lambda", name="doubled"), "its layer 'doubled' is a Lambda, which runs code of the file"),
         (layer("TFSMLayer", filepath="/tmp/evil"), "is a TFSMLayer"),
         (layer("TorchModuleWrapper", name="t"), "is a TorchModuleWrapper"),
         (layer("Mine", None, "Mine", name="own"), "'own' is a Mine, which is not part of Keras"),
@@ -167,13 +167,13 @@ def test_a_file_that_breaks_off_is_refused(tmp_path: Path, share: float) -> None
 
 @pytest.mark.parametrize("version", ["", "evil", "4.0.0", "2", "3." + "9" * 50])
 def test_a_file_that_does_not_tell_its_keras_is_refused(tmp_path: Path, version: str) -> None:
-    assert "which Keras wrote it" in refusal(archive(tmp_path / "a.keras", config(), version))
+    assert "version of Keras is unknown" in refusal(archive(tmp_path / "a.keras", config(), version))
 
 
 def test_weights_alone_and_other_inputs_are_refused(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("dense/kernel:0", data=np.ones((3, 3), np.float32))
-    assert "weights and no model" in refusal(tmp_path / "a.h5")
+    assert "weights but no model" in refusal(tmp_path / "a.h5")
     tokens = {"module": "keras", "class_name": "Sequential", "config": {"layers": [layer("Dense", units=3)]}}
     assert "not an image" in refusal(archive(tmp_path / "b.keras", tokens))
 

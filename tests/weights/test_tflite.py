@@ -33,7 +33,7 @@ def test_other_models_are_no_networks_for_style(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="not predictor and transformer"):
         io.read(tmp_path)
     published.style_network(tmp_path / "net")
-    with pytest.raises(ZooError, match="no networks for style in one pass"):
+    with pytest.raises(ZooError, match="does not contain networks for style in one pass"):
         style_any.require_both(tmp_path / "net", io.read(tmp_path / "net"))
 
 

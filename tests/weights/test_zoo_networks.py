@@ -89,7 +89,7 @@ def test_infer_takes_one_as_a_run() -> None:
         (["model=mobilenet_v2", "weights=zoo"], ["no trained network of mobilenet_v2", "mnist"]),
         (
             ["model=mnist", "weights=zoo", "model.dropout=0.1"],
-            ["has no effect", "Leave model.dropout"],
+            ["has no effect", "Remove model.dropout"],
         ),
         (["model=mnist", "weights=zoo", "run=last"], ["run=last has no effect"]),
         (

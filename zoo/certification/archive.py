@@ -1,13 +1,13 @@
-"""Write the archive of a certification, ``evidence-HARDWARE-DATE.zip``, which anyone can read.
+"""Write the archive of a certification, ``evidence-HARDWARE-DATE.zip``, without private data.
 
 ==========================  ===============================================================================
 member                      content
 ==========================  ===============================================================================
 ``certify.json``            the certification: machine, places, every step with its figures or its failure
-``runs/NAME.json``          what is taken of the record of each run, its epochs and rows of benchmarks included
-``logs/NAME.txt``           the last lines of the worker's log of each run that failed
+``runs/NAME.json``          public fields of the record of each run, with its epochs and rows of benchmarks
+``logs/NAME.txt``           the last lines of the worker's log of each failed run
 ``locks.json``              sha256 of the lock of each stack
-``page.html``               the page for people
+``page.html``               the readable page
 ``SHA256SUMS``              sha256 of every other member
 ==========================  ===============================================================================
 """
@@ -39,7 +39,7 @@ ROW_FIELDS = (
     "device_kind", "median_ms", "q1_ms", "q3_ms", "median_s", "count", "items_per_s", "gflop_per_s", "share_of_peak",
     "largest_error", "correct", "error", "grade",
 )  # fmt: skip
-# A fixed time of all members, so that the same content gives the same bytes.
+# A fixed time of all members, so that equal content gives identical files.
 TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -87,13 +87,13 @@ def _locks(state: Certification) -> dict[str, str]:
     for place in state.places:
         try:
             locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
-        except ZooError:  # without a lock, the step of the environment has the reason
+        except ZooError:  # the environment step reports a missing lock
             continue
     return locks
 
 
 def write(path: Path, content: dict[str, bytes]) -> Path:
-    """Write an archive atomically; the same content gives the same bytes."""
+    """Write an archive atomically; equal content gives identical files."""
     sums = "".join(f"{hashlib.sha256(content[name]).hexdigest()}  {name}\n" for name in sorted(content))
     with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in [*sorted(content.items()), (SUMS, sums.encode())]:

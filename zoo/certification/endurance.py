@@ -1,4 +1,4 @@
-"""The steps that kill a training run, and that check whether its memory grows."""
+"""The steps that kill and resume a training run, and that check whether its memory grows."""
 
 import os
 import signal
@@ -14,12 +14,12 @@ from zoo.core.errors import ZooError
 from zoo.runs import event_log
 from zoo.tasks import registry
 
-# Starts, as a separate process, the training run that will be killed.
+# Starts the training run to kill as a separate process.
 ZOO = [sys.executable, "-m", "zoo"]
-# Epochs of the run that is killed in its third epoch; enough that even a fast device is not finished by then.
+# Epochs of the run that is killed after its third epoch: enough that a fast device has not finished by then.
 KILLED_EPOCHS = 61
-# A worker whose memory grows by more than this from the third epoch to the last leaks; frameworks' own later
-# allocations are smaller.
+# A worker leaks if its memory grows by more than this from the third to the last epoch; late allocations of
+# frameworks are smaller.
 GROWTH_SHARE, GROWTH_BYTES = 0.05, 30_000_000
 
 
@@ -30,7 +30,7 @@ def memory(work: Work) -> Findings:
     )
     peaks = [row["peak_memory_bytes"] for row in run.history if row.get("peak_memory_bytes")]
     if len(peaks) < 4:
-        return Findings(problem="the system does not tell how much memory a process takes", run=run)
+        return Findings(problem="the system does not report the memory of a process", run=run)
     grown = peaks[-1] - peaks[2]
     words = [
         f"{peaks[2] / 1e6:.0f} MB after the third epoch, {peaks[-1] / 1e6:.0f} MB after the last of {len(peaks)}"
@@ -48,7 +48,7 @@ def resume(work: Work) -> Findings:
     run = finished(registry.dispatch("train", Overrides.of({"resume": folder})))
     epochs = [int(row["epoch"]) for row in run.history]
     whole = epochs == list(range(1, KILLED_EPOCHS + 1))
-    words = [f"killed after epoch {after} of {KILLED_EPOCHS}, went on to {epochs[-1] if epochs else 0}"]
+    words = [f"killed after epoch {after} of {KILLED_EPOCHS}, resumed up to {epochs[-1] if epochs else 0}"]
     return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}", "", run)
 
 
@@ -59,8 +59,8 @@ def _killed_in_epoch(folder: Path, command: list[str]) -> int:
             time.sleep(0.05)
         if process.poll() is not None:
             said = process.stderr.read()[-600:] if process.stderr else ""
-            raise ZooError(f"The training that was to be killed ended by itself: {said.strip()}")
-        os.killpg(process.pid, signal.SIGKILL)  # without notice
+            raise ZooError(f"The training ended before it could be killed: {said.strip()}")
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     size = -1
     while log.stat().st_size != size:

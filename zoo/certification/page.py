@@ -1,4 +1,4 @@
-"""The page about a certification: the steps on each device, their results, failures and reasons."""
+"""The page about a certification: the results and failures of the steps on each device."""
 
 from zoo.certification import reference
 from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
@@ -8,7 +8,7 @@ from zoo.reports.page import document
 from zoo.reports.units import seconds
 
 BADGES = {PASSED: "completed", FAILED: "failed"}
-# Highlighted metrics, if a step has them: name, title, unit, step.
+# Metrics to highlight: step, name, title, unit.
 CARDS = (
     ("device", "device_gflop_per_s", "product of 1024 x 1024", "GFLOP/s"),
     ("train mnist", "test_accuracy", "mnist, test accuracy", ""),
@@ -20,7 +20,7 @@ CARDS = (
 
 
 def page(state: Certification) -> str:
-    """Return the page as HTML: one file without scripts or external resources."""
+    """Return the page as HTML, without scripts or external resources."""
     said = [state.counts(), f"{state.mode} certification", state.finished or f"begun {state.date}"]
     header = tag(
         "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),
@@ -48,13 +48,13 @@ def _machine(state: Certification) -> Html:
 def _place(state: Certification, place: Place) -> Html:
     rows = state.taken(place)
     if not rows:
-        return tag("p", "Nothing was done yet.")
+        return tag("p", "No step has run yet.")
     return join([_failures(rows), _cards(rows), _busy(rows), _table(place, rows)])
 
 
 def _busy(rows: list[StepResult]) -> Html | None:
     busy = sum(row.busy for row in rows)
-    text = f"Other work kept the machine busy during {busy} of {len(rows)} steps: their times are too long."
+    text = f"The machine was busy with other work during {busy} of {len(rows)} steps: their times are too long."
     return tag("p", text) if busy else None
 
 
@@ -96,9 +96,7 @@ def _failure(row: StepResult) -> Html:
             " Source: ", link(issue.source), f" ({issue.id})")
         for issue in known
     ]  # fmt: skip
-    why = (
-        tag("ul", explained) if explained else tag("p", "No known issue explains it: it is new, and worth a report.")
-    )
+    why = tag("ul", explained) if explained else tag("p", "No known issue explains this failure; please report it.")
     return join(
         [tag("h3", f"{row.step} failed"), tag("p", row.problem), tag("p", row.remedy) if row.remedy else None, why]
     )
@@ -113,11 +111,11 @@ def _speed(state: Certification) -> Html:
     said = "" if share is None else f" At the end it had {100 * share:.0f} % of its first speed."
     slow = min(speeds) / max(speeds[:3]) if max(speeds) > 0 else 1.0
     if slow < reference.THROTTLED:
-        verdict = "It was throttled, or did other work."
+        verdict = "It was throttled, or busy with other work."
     elif share is not None and share > reference.FASTER:
-        verdict = "It did other work at the beginning: the first speeds are too low."
+        verdict = "It was busy with other work at the beginning: the first speeds are too low."
     else:
         verdict = "The machine kept its speed."
-    text = (f"numpy's product of two 512 x 512 matrices on the processor took place between the steps: at best "
+    text = (f"NumPy's product of two 512 x 512 matrices on the processor was timed between the steps: at best "
             f"{max(speeds):.0f}, at worst {min(speeds):.0f} GFLOP/s.{said} {verdict}")  # fmt: skip
     return tag("p", text)

@@ -18,10 +18,10 @@ class Step:
     """One step.
 
     Attributes:
-        name: for display, files and ``steps=``.
-        expected_s: seconds on two cores of a Xeon with stack tf-2.21, for estimating the remaining time.
-        needed: whether later steps make no sense after its failure.
-        recorded: whether a run's record belongs to it if it passes.
+        name: name for display and files.
+        expected_s: seconds on two cores of a Xeon with stack tf-2.21, to estimate the remaining time.
+        needed: whether later steps are skipped after its failure.
+        recorded: whether it has the record of a run if it passes.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Step:
 
 
 def places(backend: str | None, stack: str) -> list[Place]:
-    """Return the backends of this machine, GPUs and the best ones first, each with its best stack.
+    """Return the backends of this machine with their stacks, best first.
 
     Args:
-        backend: only this one; None means all that work here.
-        stack: ``best``; ``all``: every stack that works; or the name of one.
+        backend: name of a single backend; None means all that work here.
+        stack: ``best``, ``all`` (every stack that works), or the name of a stack.
     """
     here = machine.probe()
     if backend is not None:
@@ -48,7 +48,7 @@ def places(backend: str | None, stack: str) -> list[Place]:
         names = [candidate.backend.name for candidate in selection.works_here(candidates)]
         chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
     if not chosen:
-        raise ZooError(f"No backend works on this machine with stack {stack!r}", "`python -m zoo doctor` says why.")
+        raise ZooError(f"No backend works on this machine with stack {stack!r}", "See `python -m zoo doctor`.")
     return [place(row) for row in chosen]
 
 
@@ -58,7 +58,7 @@ def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
     available = {row.name: row for row in stacks.load_all()}
     row = next((each for each in selection.load_all() if each.name == backend), None)
     if row is None:
-        selection.select(backend, here)  # raises, with the valid names
+        selection.select(backend, here)  # raises an error with the valid names
         return []
     names = row.stacks if wanted == ALL else [wanted]
     return [name for name in names if selection.evaluate(row, here, available, name).stack]

@@ -1,7 +1,7 @@
 """Remove names, paths, addresses, serial numbers and other identifiers of persons and machines from records.
 
-Only the fields in :data:`FIELDS` are taken from a run record. This machine's identifiers (user, full name, host,
-serial number, folders) are replaced in their texts. So is whatever looks like a path, an address or an identifier.
+Only the fields in :data:`FIELDS` are taken from a run record. Identifiers of this machine in their texts are
+replaced: user, full name, host, serial number, folders. So is text that looks like a path, address or identifier.
 """
 
 import getpass
@@ -20,7 +20,7 @@ from zoo.core import paths
 from zoo.environments import machine
 from zoo.runs.records import Json
 
-# Fields taken from a run record, and nested fields if only some are taken.
+# Fields to take from a run record, and nested fields if only some are taken.
 FIELDS: dict[str, tuple[str, ...]] = {
     "adjusted": (), "attempts": ("failed",), "backend": (), "bench": (), "command": (), "config": (),
     "data": ("name", "sha256", "train_items", "validation_items", "test_items", "reason"),
@@ -33,7 +33,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "stack": ("name", "framework", "keras", "platform", "stand_in_for", "lock_sha256", "python", "differences"),
     "stopped": (), "verb": (), "versions": (), "zoo_version": (),
 }  # fmt: skip
-# Common names, which identify nobody and mean other things in a log.
+# Common names, which do not identify a person or machine and have other meanings in a log.
 COMMON = {
     "root", "user", "admin", "runner", "localhost", "home", "ubuntu", "debian", "mac", "test", "zoo", "cpu", "gpu",
 }  # fmt: skip
@@ -42,14 +42,14 @@ _IDENTIFIERS = (
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "ADDRESS"),
     (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "UUID"),
     (r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b", "MAC"),
-    # No host's address begins with 0, but versions such as 0.12.0.1 do.
+    # Addresses of hosts do not begin with 0, but versions such as 0.12.0.1 do.
     (r"(?<![\d.])(?!(?:127|0)\.)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", "IP"),
     (r"(?i)(serial(?:[ _-]?(?:number|no))?\"?\s*[:=]?\s*\"?)[A-Z0-9]{8,}", r"\1SERIAL"),
 )
 _ROOTS = (
     "home|Users|root|tmp|var|private|work|mnt|media|srv|opt|Volumes|usr|Library|Applications|System|data|export|nix"
 )
-# A path ends at a quote, bracket or blank; TensorFlow's "/job:localhost/replica:0" is not a path.
+# A path ends at a quote, bracket or space; TensorFlow's "/job:localhost/replica:0" is not a path.
 _PATH = re.compile(rf"(?<![\w.:/-])(?:/(?:{_ROOTS})(?=[/\s]|$)|~[\w-]*/|[A-Za-z]:\\)[^\s'\"`<>()\[\]{{}},;]*")
 
 _VERSION = re.compile(r"\d{1,6}(?:\.\w{1,12}){1,5}(?:\+[\w.]{1,40})?")
@@ -75,7 +75,7 @@ def _user_names() -> set[str]:
         import pwd
 
         full = pwd.getpwuid(os.getuid()).pw_gecos.split(",")[0]
-    except (ImportError, KeyError):  # no such users here
+    except (ImportError, KeyError):  # a system without pwd, or an unknown user
         full = ""
     return names | {full, *(word for word in full.split() if len(word) > _SHORTEST)}
 
@@ -86,7 +86,7 @@ def _host_names() -> set[str]:
 
 
 def _serials() -> set[str]:
-    """Return the serial numbers and identifiers of this machine, which are read only to remove them."""
+    """Return the serial numbers and identifiers of this machine, so that they can be removed."""
     listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
     serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
     for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
@@ -98,7 +98,7 @@ def _serials() -> set[str]:
 
 
 class Cleaner:
-    """Replaces everything that identifies this machine and its user, or the given texts, in order."""
+    """Replaces everything that identifies this machine and its user; ``named`` overrides :func:`secrets`."""
 
     def __init__(self, named: Iterable[tuple[str, str]] | None = None) -> None:
         pairs = list(secrets() if named is None else named)
@@ -123,7 +123,7 @@ class Cleaner:
         return [self.value(part) for part in value] if isinstance(value, list | tuple) else value
 
     def _version(self, version: Any) -> Any:
-        """Return a version unchanged, although four numbers look like an address."""
+        """Return a version unchanged, even if it looks like an address; clean other values."""
         return version if _VERSION.fullmatch(str(version)) else self.value(version)
 
     def record(self, record: Json) -> Json:

@@ -1,10 +1,8 @@
-"""A fixed computation, run between the steps; its time shows whether the machine has become slower.
+"""A fixed computation, timed between the steps to detect whether the machine has become slower.
 
-It is numpy's product of two matrices on the CPU, independent of the steps. CPU and GPU in one package throttle
-together.
-
-It runs in one thread in a separate process. Threads of OpenBLAS wait for each other, on some machines for 16 ms when
-the product takes 2.
+It is NumPy's product of two matrices on the CPU, independent of the steps. A CPU and a GPU in one package throttle
+together. It runs in one thread of a separate process. On some machines, the threads of OpenBLAS wait 16 ms for each
+other, while the product takes 2 ms.
 """
 
 import os
@@ -23,15 +21,15 @@ ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 EDGE, COUNT = 512, 15
-# Share of the initial speed; on an idle machine the median of fifteen products stays well above it.
+# Share of the initial speed; on an idle machine, the median of fifteen products is well above it.
 THROTTLED = 0.8
-# A last speed above this multiple of the first shows that the machine was busy during the first.
+# If the last speed is above this multiple of the first, the machine was busy at the beginning.
 FASTER = 1.25
 
 
 def gflop_per_s() -> float:
-    """Return the speed of the product of two 512 x 512 matrices in float32, the median of fifteen, in GFLOP/s."""
-    # The search path of this process, because numpy may be anywhere on it.
+    """Return the median speed of fifteen products of 512 x 512 matrices in float32, in GFLOP/s."""
+    # Pass the search path of this process, because NumPy may be anywhere on it.
     path = {"PYTHONPATH": os.pathsep.join([str(paths.PACKAGE.parent), *filter(None, sys.path)])}
     command = [sys.executable, "-P", "-B", "-c", CODE]
     answer = subprocess.run(command, env=os.environ | ONE_THREAD | path, capture_output=True, text=True, check=True)
@@ -42,7 +40,7 @@ def timed() -> float:
     """Time the product in this process; see :func:`gflop_per_s`."""
     random = np.random.RandomState(0)
     left, right = (random.rand(EDGE, EDGE).astype(np.float32) for _ in range(2))
-    left @ right  # the first one takes longer
+    left @ right  # the first product takes longer
     taken = []
     for _ in range(COUNT):
         began = time.perf_counter()
@@ -52,7 +50,7 @@ def timed() -> float:
 
 
 def drift(speeds: Sequence[float]) -> float | None:
-    """Return the last speed as a share of the best among the first three, or None for a single one."""
+    """Return the last speed as a share of the best of the first three, or None for a single speed."""
     return speeds[-1] / max(speeds[:3]) if len(speeds) > 1 else None
 
 

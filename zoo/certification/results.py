@@ -15,13 +15,13 @@ STATE = "certify.json"
 # Skipped: a required earlier step failed. Not run: the certification ended before it.
 PASSED, FAILED, SKIPPED, NOT_RUN = STATES = ("passed", "failed", "skipped", "not run")
 QUICK, WHOLE = "quick", "whole"
-# "tune MODEL DATA TRIALS" searches the recipe of one model instead.
+# The mode "tune MODEL DATA TRIALS" searches the recipe of a model instead.
 _TUNING = re.compile(r"tune ([\w/]{1,60}) (\w{1,40}) (\d{1,4})", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A backend with a stack, on which all steps run; ``device_kind`` is cpu or gpu."""
+    """A backend with a stack that all steps use; ``device_kind`` is cpu or gpu."""
 
     backend: str
     stack: str
@@ -48,11 +48,11 @@ class StepResult:
         words: the result in lines.
         figures: numbers by name.
         problem: why it failed or was skipped; empty if it passed.
-        issues: ids of the known issues that explain it.
+        issues: ids of known issues that explain the failure.
         record: name of its run record; empty without one.
-        reference_gflop_per_s: speed of the reference product after it.
-        busy: the machine was busy with other work.
-        proposal: settings of a recipe that a search found, with their evidence, in the form of ``tune``.
+        reference_gflop_per_s: speed of the reference product after the step.
+        busy: whether the machine was busy with other work.
+        proposal: settings of a recipe that a search found, with their evidence, in the format of ``tune``.
     """
 
     backend: str
@@ -80,14 +80,12 @@ class Certification:
         format: version of this format.
         mode: quick, whole, or ``tune MODEL DATA TRIALS``.
         hardware: chip and GPU, for the name of the archive.
-        machine: in one line.
-        platform: such as ``macos-arm64``.
-        commit: of the zoo, with ``-dirty`` for changed files, or its version.
-        date: UTC day on which it began.
-        finished: UTC day on which the last step ended, or empty.
+        machine: description in one line.
+        commit: commit of the zoo, with ``-dirty`` for changed files, or its version.
+        date: day of the start, in UTC.
+        finished: day of the end, in UTC, or empty.
         power: power source at the beginning.
         reference_gflop_per_s: speed of the reference product before the first step.
-        places: backends with their stacks.
         steps: results so far.
     """
 
@@ -128,14 +126,14 @@ def tuning(mode: str) -> tuple[str, str, int] | None:
 
 
 def problems(content: Any) -> list[str]:
-    """Return all problems with the form of a certification, which may come from a third party."""
+    """Return all format errors in a certification, which may come from a third party."""
     wrong = schema.violations(content, Certification)
     if wrong:
         return wrong
     if content["format"] != FORMAT:
-        return [f"format: is {content['format']}, this zoo reads {FORMAT}"]
+        return [f"format: is {content['format']}, but this zoo reads {FORMAT}"]
     if content["mode"] not in (QUICK, WHOLE) and tuning(content["mode"]) is None:
-        wrong.append(f"mode: {content['mode']!r} is neither quick nor whole nor a search")
+        wrong.append(f"mode: {content['mode']!r} is not quick, whole or a search")
     for number, row in enumerate(content["steps"]):
         if row["state"] not in STATES:
             wrong.append(f"steps.{number}.state: {row['state']!r} is not one of {', '.join(STATES)}")

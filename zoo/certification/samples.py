@@ -1,6 +1,6 @@
-"""Draw training data, the same bytes on every machine: images of shapes, texts of two classes, one long text.
+"""Generate training data: images of shapes, texts of two classes, one long text.
 
-No download is needed, and the checksum of the data proves that two machines trained on the same.
+The files are identical on every machine, so their checksum proves that two machines used the same data.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ _BAD = ("a dull evening", "gray and cold", "I fell asleep", "the worst of the ye
 
 
 def draw(folder: Path) -> Path:
-    """Draw all missing samples into a folder atomically, and return it.
+    """Generate the samples in a folder, if it is missing, atomically; return the folder.
 
     It contains ``shapes/CLASS/*.bmp`` (64 x 64 pixels, RGB), ``texts/{good,bad}.txt`` and ``sentences.txt``.
     """
@@ -43,12 +43,12 @@ def _draw_shapes(folder: Path, random: np.random.RandomState) -> None:
     for shape in SHAPES:
         (folder / shape).mkdir(parents=True)
         for number in range(PICTURES_OF_A_SHAPE):
-            # BMP is uncompressed, so the bytes do not depend on the version of a compressor.
+            # BMP is uncompressed, so the files do not depend on the version of a compressor.
             Image.fromarray(_picture(shape, random)).save(folder / shape / f"{number:03}.bmp")
 
 
 def _picture(shape: str, random: np.random.RandomState) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """Draw one image, (64, 64, 3): a colored shape on a background, at a random position and size, with noise."""
+    """Draw an image, (64, 64, 3): a colored shape with random position and size on a background, with noise."""
     y, x = np.mgrid[:EDGE, :EDGE]
     centre, radius = random.randint(20, 44, 2), random.randint(8, 18)
     inside = {

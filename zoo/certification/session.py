@@ -1,4 +1,4 @@
-"""Run the steps of a certification in order; results are stored, so that it can be resumed."""
+"""Run the steps of a certification in order, and store the results, so that it can be resumed."""
 
 import dataclasses
 import datetime
@@ -22,9 +22,9 @@ from zoo.runs import lifecycle, records
 
 PREFIX = "certify-"
 BATTERY_POLL_S = 20.0
-# Limit of seconds to cool down after the reference product shows throttling.
+# Longest time to cool down after the reference product shows throttling.
 COOL_S = 30.0
-# Seconds after which a step's leftover processes have ended, but heat remains.
+# Time after which remaining processes of a step have ended, but the machine is still hot.
 SETTLE_S = 3.0
 
 
@@ -35,18 +35,13 @@ class Session:
         self.folder, self.state = folder, state
 
     def run(self, mnist: str | None, on_battery: bool) -> None:
-        """Run all remaining steps.
-
-        Args:
-            mnist: folder of the files of MNIST, or None.
-            on_battery: do not wait for mains power.
-        """
+        """Run all remaining steps; ``mnist`` is the folder of MNIST, and ``on_battery`` does not wait for mains."""
         try:
             with locked(self.folder / ".lock", "certifies this machine"):
                 self._take_all(mnist, on_battery)
         except KeyboardInterrupt as error:
-            message = f"Stopped; what was done is kept in {self.folder}"
-            remedy = "Run the same command to continue, or add --finish to make evidence of the steps that are done."
+            message = f"Stopped; the results so far are in {self.folder}"
+            remedy = "Run the same command to continue, or add --finish to write the evidence of the finished steps."
             raise ZooError(message, remedy, INTERRUPTED) from error
 
     def _take_all(self, mnist: str | None, on_battery: bool) -> None:
@@ -76,18 +71,15 @@ class Session:
                     yield place, step
 
     def as_it_is(self) -> Certification:
-        """Return the certification as if it had ended here, with the remaining steps marked as not run.
-
-        The folder is not changed, so that the certification can be resumed.
-        """
+        """Return the certification with the remaining steps marked as not run, without changing its folder."""
         if not self.state.steps:
-            raise ZooError(f"No step was taken yet in {self.folder}", "Certify first.")
+            raise ZooError(f"No step has run yet in {self.folder}", "Certify first.")
         missing = [StepResult(place.backend, place.stack, step.name, step.about, NOT_RUN, 0.0)
                    for place, step in self.left()]  # fmt: skip
         return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=_today())
 
     def seconds_left(self) -> float:
-        """Estimate the remaining time from expected times, scaled by the ratio of the past steps."""
+        """Estimate the remaining time from the expected times, scaled by the pace of the finished steps."""
         expected = {(place.backend, place.stack, step.name): step.expected_s
                     for place in self.state.places for step in plan.steps_of(place, self.state.mode)}  # fmt: skip
         taken = [row for row in self.state.steps if row.state == PASSED and row.step != "environment"]
@@ -104,12 +96,12 @@ class Session:
         console.say(f"Results: {self.folder}")
 
     def _heed_heat(self) -> None:
-        """Let a throttled machine cool down until its speed recovers, with a time limit."""
+        """Wait until the speed of a throttled machine recovers, at most :data:`COOL_S`."""
         share = self._drift()
         if share is None or not reference.is_throttled(share) or self.state.steps[-1].busy:
             return
         console.warn(f"The reference product has {100 * share:.0f} % of its first speed: this machine is throttled, "
-                     f"hot perhaps; resting up to {COOL_S:.0f} seconds")  # fmt: skip
+                     f"perhaps hot; waiting up to {COOL_S:.0f} seconds")  # fmt: skip
         end = time.monotonic() + COOL_S
         while reference.is_throttled(share) and time.monotonic() < end:
             time.sleep(SETTLE_S)
@@ -141,7 +133,7 @@ class Session:
         return begin
 
     def _reference(self) -> float:
-        """Time the reference product. If it is slow, time it again after a pause: other work ends, heat remains."""
+        """Time the reference product; if it is slow, time it again after a pause, in which other work may end."""
         speed = reference.gflop_per_s()
         if not reference.is_throttled(self._drift(speed)):
             return speed
@@ -149,7 +141,7 @@ class Session:
         return max(speed, reference.gflop_per_s())
 
     def _drift(self, *newest: float) -> float | None:
-        """Return the last speed of the reference product as a share of its first, or None for a single one."""
+        """Return the last speed of the reference product as a share of the first, or None for a single speed."""
         speeds = [row.reference_gflop_per_s for row in self.state.steps if row.reference_gflop_per_s]
         return reference.drift([self.state.reference_gflop_per_s, *speeds, *newest])
 
@@ -162,7 +154,7 @@ class Session:
 
 
 def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
-    """Return the session that the same command left unfinished on this machine, or None."""
+    """Return the unfinished session of the same command on this machine, or None."""
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
         state = _unfinished(folder)
@@ -172,14 +164,7 @@ def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Sessio
 
 
 def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
-    """Return a new session.
-
-    Args:
-        root: folder of all run folders.
-        mode: quick or whole.
-        backend: only this one, or None.
-        stack: ``best``, ``all`` or a name.
-    """
+    """Return a new session under ``root``; see :func:`zoo.certification.plan.places` for the last arguments."""
     here, chosen = machine.probe(), plan.places(backend, stack)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     named = re.sub(r"[^\w-]+", "-", mode)
@@ -202,7 +187,7 @@ def _made(root: Path, name: str) -> Path:
 
 
 def _unfinished(folder: Path) -> Certification | None:
-    """Return the state in a folder, or None if it is finished, missing or from a different version."""
+    """Return the state in a folder, or None if it is finished, missing or of another version."""
     try:
         state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
     except (OSError, ValueError, ZooError):

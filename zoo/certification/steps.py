@@ -1,4 +1,4 @@
-"""The steps of a certification: functions that use a public feature of the zoo and return findings."""
+"""The steps of a certification: functions that run a public feature of the zoo and return findings."""
 
 import json
 from pathlib import Path
@@ -22,14 +22,14 @@ def environment(work: Work) -> Findings:
         for name in ("keras", "tensorflow", "torch", "jax", "openvino", "plaidml")
         if name in built.versions
     ]
-    how = f"built in {built.build_s:.0f} s" if built.build_s else "was there already"
+    how = f"built in {built.build_s:.0f} s" if built.build_s else "already built"
     return Findings(
         [f"Python {built.python_version}, {', '.join(names) or 'no Keras'}; {how}"], {"build_s": built.build_s}
     )
 
 
 def device(work: Work) -> Findings:
-    """Prove the device of matrix products, probe operations, and time a product."""
+    """Prove the device, probe operations, and time a matrix product."""
     if has_operations(work.place):
         run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", "count=5", "max_s=5")
     else:
@@ -52,19 +52,17 @@ def device(work: Work) -> Findings:
 
 
 def first_epoch(model: str) -> Do:
-    """Return the step that trains one short epoch in float32 and compares its losses with the golden ones."""
+    """Return the step that trains a short epoch in float32 and compares its losses with the golden values."""
 
     def do(work: Work) -> Findings:
         run = train(work, *first_epoch_settings(model, work.samples))
         losses = {name: float(run.history[0][name]) for name in ("loss", "val_loss")}
         golden = json.loads(FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
         off = max(abs(losses[name] - golden[name]) / golden[name] for name in losses)
-        words = [
-            f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: off by {off:.2g} of the golden ones"
-        ]
-        wrong = f"the losses differ from the golden ones by {off:.2g}, allowed are {golden['tolerance']:g}"
+        words = [f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: relative difference {off:.2g}"]
+        wrong = f"the losses differ from the golden values by {off:.2g}, more than {golden['tolerance']:g}"
         problem = "" if off <= golden["tolerance"] else wrong
-        return Findings(words, {**losses, "off": off}, problem, "Numbers of this device are wrong: use another.", run)
+        return Findings(words, {**losses, "off": off}, problem, "This device is wrong: use another.", run)
 
     return do
 
@@ -90,10 +88,10 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
         said += [f"loss {losses[0]:.4g} to {losses[-1]:.4g} in {len(losses)} epochs"] if len(losses) > 1 else []
         said += [f"trained for {record['phases'].get('train_s', 0.0):.1f} s"]
         if record.get("stopped"):
-            said.append(f"cut off after {minutes:g} minutes; the recipe's expected figures do not apply")
+            said.append(f"stopped after {minutes:g} minutes; the recipe's expected figures do not apply")
         problems = validate.problems_of(record)
         if len(losses) > 1 and losses[-1] >= losses[0]:
-            problems.append(f"nothing was learned: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
+            problems.append(f"the loss did not fall: it went from {losses[0]:.4g} to {losses[-1]:.4g}")
         figures = {name: float(value) for name, value in shown.items()} | {
             "train_s": record["phases"].get("train_s", 0.0)
         }
@@ -111,12 +109,12 @@ def mnist(work: Work) -> Findings:
         if error.exit_code == INTERRUPTED or "data.root=" not in error.remedy:
             raise
         findings = training("mnist", "data=digits")(work)
-        findings.words.insert(0, f"MNIST could not be had, so scikit-learn's digits: {error.message.splitlines()[0]}")
+        findings.words.insert(0, f"MNIST is not available, used digits instead: {error.message.splitlines()[0]}")
         return findings
 
 
 def tuned(model: str, data: str, trials: int) -> Do:
-    """Return the step that searches the recipe's space for the settings that reach its target fastest here."""
+    """Return the step that searches for the settings that reach the recipe's target fastest on this machine."""
 
     def do(work: Work) -> Findings:
         where = work.folder.parent / f"tune-{work.place.backend}-{work.place.stack}-{model.replace('/', '-')}-{data}"
@@ -127,7 +125,7 @@ def tuned(model: str, data: str, trials: int) -> Do:
         winner = tune.run(search)["winner"]
         if winner is None:
             remedy = "More trials may find one: trials=N."
-            return Findings(problem=f"no settings reach {search.target:g} from every seed", remedy=remedy)
+            return Findings(problem=f"no settings reach {search.target:g} with every seed", remedy=remedy)
         times = winner["times_as_fast"]
         said = [
             f"proposed: {search_space.words(winner['values'])}",
@@ -140,11 +138,11 @@ def tuned(model: str, data: str, trials: int) -> Do:
 
 
 def space_file(model: str, backend: str) -> Path:
-    """Return the search space file of a recipe, or the CPU's if the backend has none."""
+    """Return the search space file of a recipe for a backend, or for the CPU if the backend has none."""
     folder = paths.CONFIGS / "tune" / model
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:
         raise ZooError(
-            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; use mnist_dense's as an example."
+            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; mnist_dense's is an example."
         )
     return chosen

@@ -1,4 +1,4 @@
-"""The timing steps of a certification: benchmarks, and their golden answers."""
+"""The timing steps of a certification: benchmarks, and comparison with golden outputs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mobilenet")
 
 
 def golden(work: Work) -> Findings:
-    """Compare the outputs of networks with random weights to the golden answers."""
+    """Compare the outputs of networks with random weights with the golden outputs."""
     sizes = "[1]" if work.quick else "[1,32]"
     names = GOLDEN[:1] + GOLDEN[-1:] if work.quick else GOLDEN
     run = _networks(work, names, sizes, "inference")
@@ -17,14 +17,14 @@ def golden(work: Work) -> Findings:
     compared = [row for row in rows if row.get("correct") is not None]
     wrong = [f"{row['network']} is off by {row['largest_error']:.2g}" for row in compared if not row["correct"]]
     wrong += [f"{row['network']}: {row['error']}" for row in rows if row.get("error")]
-    missing = "" if compared else "there are no golden answers here: an installed zoo has none, a checkout does"
+    missing = "" if compared else "golden answers are missing: an installed zoo has none, only a checkout does"
     largest = max((float(row["largest_error"]) for row in compared), default=0.0)
     words = [f"{len(compared)} answers compared, largest error {largest:.2g}", *_speeds(rows)]
     return Findings(words, {"largest_error": largest, **_rates(rows)}, "; ".join(wrong) or missing, "", run)
 
 
 def networks(work: Work) -> Findings:
-    """Time training steps of networks; on CPUs, skip the largest, whose steps can take a minute."""
+    """Time training steps of networks; on CPUs, skip the largest network, whose steps can take a minute."""
     names = GOLDEN[:1] if work.quick else GOLDEN if work.place.device_kind == "gpu" else GOLDEN[:-1]
     run = _networks(work, names, "[32]", "training")
     rows = rows_of(run)
@@ -33,9 +33,9 @@ def networks(work: Work) -> Findings:
 
 
 def matmul(work: Work) -> Findings:
-    """Time matrix products and convolutions, small to large, on CPU and device."""
+    """Time matrix products and convolutions of increasing size on the CPU and the device."""
     small = ("square=[64,256,1024]", "row_column=[10000]", "convolution=[32]", "count=5", "max_s=2")
-    # Sums of ten million and more float32 numbers are off by thousandths on some healthy processors.
+    # On some working processors, float32 sums of ten million numbers have relative errors of a thousandth.
     long = ("row_column=[100,10000,1000000]", "max_s=3")
     run = bench(work, "matmul", *(small if work.quick else long))
     rows = rows_of(run)

@@ -25,8 +25,8 @@ class Work:
     Attributes:
         place: backend and stack.
         mode: quick or whole.
-        samples: drawn data, see :mod:`zoo.certification.samples`.
-        mnist: folder of the files of MNIST; None downloads them.
+        samples: folder of the data of :mod:`zoo.certification.samples`.
+        mnist: folder of MNIST; None downloads it.
     """
 
     place: Place
@@ -42,7 +42,7 @@ class Work:
 
 @dataclasses.dataclass
 class Findings:
-    """The output of a step; ``problem`` is empty on success, ``run`` belongs to it."""
+    """The output of a step; ``problem`` is empty on success, ``run`` is the run of the step."""
 
     words: list[str] = dataclasses.field(default_factory=list)
     figures: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -56,7 +56,6 @@ Do = Callable[[Work], Findings]
 
 
 def environment_of(work: Work) -> store.Environment:
-    """Return the environment of the stack, built if it is missing."""
     return store.ensure(stacks.load(work.place.stack), machine.probe().platform)
 
 
@@ -69,13 +68,13 @@ def bench(work: Work, name: str, *settings: str) -> Run:
 
 
 def run_of(verb: str, work: Work, *settings: str) -> Run:
-    """Run a verb on the work's backend and stack; raise KeyboardInterrupt if it was interrupted."""
+    """Run a verb with the backend and stack of ``work``; raise KeyboardInterrupt if it was interrupted."""
     words = [*settings, *work.place.words, f"output.root={work.folder}"]
     return finished(registry.dispatch(verb, Overrides.parse(words)))
 
 
 def finished(run: Run) -> Run:
-    """Return a run that was not interrupted; raise KeyboardInterrupt if it was."""
+    """Open a run again from its folder; raise KeyboardInterrupt if it was interrupted."""
     if run.exit == "interrupted":
         raise KeyboardInterrupt
     return result.open_run(run.folder)

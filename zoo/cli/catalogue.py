@@ -49,7 +49,7 @@ def stack_rows() -> Rows:
 
 
 def recipes() -> Rows:
-    """Return a row per model, with the grade, the newest versions and the date of its validation on each backend."""
+    """Return a row per model with the grade, newest versions and date of its validation on each backend."""
     trains = [row for row in all_backends.load_all() if row.trains]
     return [
         {"model": model}
@@ -82,7 +82,7 @@ TABLES = {
 
 
 def names(table: str) -> list[str]:
-    """Return the names in a table's rows, without looking up the evidence of recipes."""
+    """Return the names in a table's rows, without reading the evidence of recipes."""
     if table == "recipes":
         return recipe_status.trained_models()
     return list(dict.fromkeys(next(iter(row.values())) for row in TABLES[table]()))

@@ -11,12 +11,12 @@ SETTINGS_OF = {"tune": "train", "validate": "train", "serve": "infer"}
 
 
 def script(shell: str) -> str:
-    """Return the code for a shell that requests candidates, and offers files if there are none."""
+    """Return the script for a shell; it offers candidates, or files if there are none."""
     return Path(__file__).with_suffix(f".{shell}").read_text(encoding="utf-8")
 
 
 def candidates(words: list[str]) -> list[str]:
-    """Return candidates for the last of the words after the program name; it is unfinished or empty."""
+    """Return candidates for the last word, which is unfinished or empty; ``words`` exclude the program name."""
     *before, last = words or [""]
     return sorted(word for word in dict.fromkeys(_possible(before, last)) if word.startswith(last))
 

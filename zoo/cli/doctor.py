@@ -24,7 +24,7 @@ ROOM = 2
 
 @dataclasses.dataclass(frozen=True)
 class BackendRow:
-    """A backend on this machine; ``stack`` is None if it is not usable; ``why`` gives the reason in both cases."""
+    """A backend on this machine. ``stack`` is None if it is not usable; ``why`` explains either result."""
 
     name: str
     usable: bool
@@ -40,7 +40,7 @@ class BackendRow:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """Whether the package registry answers; ``checked`` is False if no registry is configured."""
+    """Result of contacting the package registry; ``checked`` is False if no registry is configured."""
 
     checked: bool
     host: str = ""
@@ -83,7 +83,7 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Elsewhere:
-    """A captured machine: what works on it, and ``choice``, the automatic selection with its reasons."""
+    """A captured machine, its backends, and ``choice``, the automatic selection with its reasons."""
 
     machine: Machine
     backends: list[BackendRow]
@@ -218,7 +218,7 @@ def _advice(
     assert stack is not None  # noqa: S101  (a usable backend has a stack)
     if free < ROOM * stack.size_mb * MB:
         need = _mb(ROOM * stack.size_mb * MB)
-        return f"make room, stack {stack.name} takes up to {need}; or keep it elsewhere: export ZOO_CACHE=FOLDER"
+        return f"free some space: stack {stack.name} needs up to {need}; or use another disk: export ZOO_CACHE=FOLDER"
     if not _has_python(stack.python, here.arch, working):
         ways = interpreters.how_to_get(stack.python, here.arch)
         return f"stack {stack.name} runs on Python {stack.python}. {ways}"
@@ -263,7 +263,7 @@ def _backend_line(row: BackendRow) -> str:
 
 def _environment_lines(rows: list[store.EnvironmentInfo]) -> list[str]:
     folders: dict[str, list[str]] = {}
-    for row in rows:  # a stack is built again for a new lock, another Python or another uv
+    for row in rows:  # a stack has an environment for each lock, Python and uv
         folders.setdefault(f"{row.stack}: {row.state}", []).append(str(row.folder))
     return [f"{state}, {' and '.join(several)}" for state, several in folders.items()]
 
@@ -276,5 +276,5 @@ def _check_lines(checks: list[surroundings.Check]) -> list[str]:
 
 def _network_line(network: Network) -> str:
     if not network.checked:
-        return "not checked: no package registry of your own is configured, and none is needed"
+        return "not checked: no package registry is configured, and none is needed"
     return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"

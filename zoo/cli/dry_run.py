@@ -26,12 +26,7 @@ NO_BREAK_SPACE = "\u00a0"
 
 
 def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
-    """Describe the steps of a run.
-
-    Args:
-        verb: ``train`` or ``infer``.
-        capture: a captured machine to plan for, see :func:`zoo.environments.machine.from_capture`.
-    """
+    """Describe the steps of a run, here or on a machine with the captured outputs in ``capture``."""
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
@@ -68,12 +63,12 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
 
 
 def _unsplit(texts: list[str], separator: str) -> str:
-    """Join texts, none of which :func:`_fitted` splits across lines."""
+    """Join texts so that :func:`_fitted` keeps each of them on one line."""
     return separator.join(text.replace(" ", NO_BREAK_SPACE) for text in texts)
 
 
 def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
-    """Fold a text to lines that fit the table, except longer words such as paths."""
+    """Wrap a text at ``width`` columns; longer words such as paths are not split."""
     fitted = textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=HANG, break_long_words=False, break_on_hyphens=False
     )
@@ -81,7 +76,7 @@ def _fitted(text: str, first: str, width: int = WIDTH) -> list[str]:
 
 
 def _checked(command: Command[Any], overrides: Overrides) -> tuple[context.RunContext[Any] | None, list[str]]:
-    """Run a command until its work would begin; return its context and the checks that were not possible yet."""
+    """Run a command until its work would begin; return its context and the checks that were skipped."""
     with planning.planning():
         try:
             command.run(overrides)
@@ -100,7 +95,7 @@ def _recipe(settings: Settings) -> list[str]:
 
 
 def _changed(composed: compose.Composed[Settings]) -> list[str]:
-    """Return a row for each setting that differs from the task's default: its value and its origin, users first."""
+    """Return a row for each setting that differs from the task's default, with its origin; the user's come first."""
     values = dict(leaves(dataclasses.asdict(composed.settings)))
     own = {key: layer for key, layer in composed.set_by.items() if key in values and not key.startswith("expect.")}
     wide = max(map(len, own), default=0)
@@ -114,7 +109,7 @@ def _changed(composed: compose.Composed[Settings]) -> list[str]:
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
     if settings.backend.python:
         differences = external.inspect(Path(settings.backend.python), stack)[1] if own else []
-        own_environment = ["your own: compared with the lock of the stack, never changed", *differences]
+        own_environment = ["your own: compared with the lock of the stack, but not changed", *differences]
         return [("python", [settings.backend.python]), ("environment", own_environment)]
     return [("python", _python(stack, here, own)), ("environment", _environment(stack, here, own))]
 
@@ -125,7 +120,7 @@ def _python(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
     if present:
         return [f"{wanted}: {present.path} ({present.version})"]
     if interpreters.is_downloadable(stack.python):
-        return [f"{wanted}: {'missing here: ' if own else 'one of that machine, else '}downloaded by uv"]
+        return [f"{wanted}: {'missing here: ' if own else 'one of that machine, or '}downloaded by uv"]
     return [f"{wanted}: cannot be downloaded", *interpreters.how_to_get(stack.python, here.arch).splitlines()]
 
 
@@ -151,8 +146,8 @@ def _data(settings: Settings) -> list[str]:
         return [str(settings.input)]
     if not isinstance(settings, TrainConfig | EvaluateConfig):
         return ["see settings"]
-    place = settings.data.root or "the cache of zoo, else downloaded"
-    known = {"auto": "MNIST if available, else the bundled digits", "digits": "bundled with scikit-learn"}
+    place = settings.data.root or "the cache of zoo, or downloaded"
+    known = {"auto": "MNIST if available, or the bundled digits", "digits": "bundled with scikit-learn"}
     return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]
 
 

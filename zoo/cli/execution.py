@@ -23,7 +23,7 @@ VERBS = {
         ("model", "backend", "data"),
     ),
     "bench": (
-        "time a model on one or several stacks, single operations, all networks, or start-up",
+        "time a model on one or several stacks, single operations, all networks, or the start-up",
         ("model", "backend"),
     ),
     "export": ("convert a trained model for other runtimes, and compare it with its source", ("model",)),
@@ -46,11 +46,11 @@ def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
 
 def _add_options(parser: CommandParser) -> None:
     parser.add_argument("-c", "--cfg", choices=["job"], help="print the composed settings and exit")
-    parser.add_argument("--resolve", action="store_true", help="with --cfg: as without it, since no value is a link")
-    words = "folder of experiments of your own: +GROUP=NAME lays DIR/GROUP/NAME.yaml over the defaults"
+    parser.add_argument("--resolve", action="store_true", help="with --cfg: no effect; values have no references")
+    words = "folder of your own experiments: +GROUP=NAME applies DIR/GROUP/NAME.yaml to the defaults"
     parser.add_argument("--config-dir", metavar="DIR", help=words)
     parser.add_argument(
-        "--dry-run", action="store_true", help="check all that the run checks, print each step, and exit"
+        "--dry-run", action="store_true", help="make the checks of the run, print each step, and exit"
     )
     parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
     parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")

@@ -43,14 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _system_error(error: Exception) -> ZooError | None:
-    """Describe an error that any command can raise, such as a full disk or an invalid path; None for any other."""
+    """Describe a system error that any command can raise, such as a full disk; return None for other errors."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         place = error.filename or "where the output goes"
         return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return ZooError(f"The name of a file or folder is too long: {str(error.filename)[:60]}...", CHECK_PATHS)
     if isinstance(error, FileNotFoundError) and not error.filename and _is_cwd_gone():
-        return ZooError("The folder in which this command was started has been deleted", "Change to another: cd ~")
+        return ZooError("The folder in which this command started has been deleted", "Change to another one: cd ~")
     if isinstance(error, ModuleNotFoundError):
         return not_installed(error)
     unknown_home = isinstance(error, RuntimeError) and "home directory" in str(error)

@@ -12,7 +12,7 @@ from zoo.core.errors import ZooError, unknown
 Verbs: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 Run = Callable[[argparse.Namespace], int]
 
-# What other programs call the commands.
+# Names of the commands in other programs.
 VERBS_ELSEWHERE = {"predict": "infer", "classify": "infer", "generate": "infer", "fit": "train", "finetune": "train",
                    "test": "evaluate", "eval": "evaluate", "score": "evaluate", "convert": "export",
                    "benchmark": "bench", "search": "tune"}  # fmt: skip
@@ -83,7 +83,7 @@ def _refuse_dashes(rest: list[str], overrides: list[str]) -> None:
 
 
 def build() -> CommandParser:
-    """Return the parser with the verbs that make runs, and every verb that has a module in `commands/`."""
+    """Return the parser, with the verbs that create runs and a verb for each module in `commands/`."""
     parser = CommandParser(
         prog="python -m zoo",
         description=DESCRIPTION,
@@ -106,7 +106,7 @@ def _print_help(_: argparse.Namespace) -> int:
 
 
 def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **options: Any) -> CommandParser:
-    """Add a verb or an action of one; `run` is None for a verb that only has actions."""
+    """Add a verb, or an action of a verb; `run` is None for a verb that only has actions."""
     parser = verbs.add_parser(
         name,
         help=summary,

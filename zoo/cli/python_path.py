@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def put_last() -> None:
     """Move the folders of ``PYTHONPATH`` to the end of the search path, for this process and its children.
 
-    They remain on it, because some systems provide libraries that way; the folder of the zoo stays first.
+    They are not removed, because some systems provide libraries that way. The folder of the zoo stays first.
     """
     given = [os.path.abspath(entry) for entry in os.environ.pop("PYTHONPATH", "").split(os.pathsep) if entry]
     if str(PACKAGE.parent) in given:

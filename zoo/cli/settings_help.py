@@ -57,7 +57,7 @@ def lines(topic: str | None) -> list[str]:
 
 
 def of_command(verb: str, words: list[str]) -> list[str]:
-    """Describe the settings that apply to a command, by group, with the values that its recipe and ``words`` set."""
+    """Describe the settings of a command by group, with the values that its recipe and ``words`` set."""
     overrides = registry.expand(verb, Overrides.parse(words))
     command = discovery.command_of(verb, overrides)
     composed = compose.composed(command, overrides)
@@ -79,7 +79,7 @@ def of_command(verb: str, words: list[str]) -> list[str]:
 
 
 def _settings() -> dict[str, dict[str, list[_Use]]]:
-    """Return every use of every setting, by group (the defaults file for keys without one) and by key."""
+    """Return every use of every setting by group and key; keys without a group are under the defaults file."""
     groups: dict[str, dict[str, list[_Use]]] = {}
     schemas: list[tuple[str, str, str, type]] = [
         (each.verb, each.task, each.file, each.schema) for each in discovery.commands()
@@ -127,7 +127,7 @@ def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterat
 
 
 def _names(pairs: set[tuple[str, str]], having: set[tuple[str, str]]) -> str:
-    """Name commands: by task if there is only one verb, by verb if all of its tasks are included."""
+    """Return short names of commands: the task if there is only one verb, the verb if it has all of its tasks."""
     if len({verb for verb, _ in having}) == 1:
         return ", ".join(sorted(task for _, task in pairs))
     whole = {verb for verb, _ in pairs if {pair for pair in having if pair[0] == verb} <= pairs}
@@ -142,8 +142,8 @@ def _model(name: str) -> list[str]:
         about = f"{row['name']}: {row['about'] or 'a model file'}"
         return [about, *(settings or ["  no settings"]), f"  sha256 {row['sha256']}"]
     if model_files.is_application(name):
-        words = "an architecture of keras.applications, where the stack's Keras has it"
-        return [f"{name}: {words}", "  model.input_size=None, which is what it is made for"]
+        words = "an architecture of keras.applications, if the stack's Keras includes it"
+        return [f"{name}: {words}", "  model.input_size=None, which means its default size"]
     if name not in config_files.options("model"):
         raise unknown("model", name, config_files.options("model"))
     row = arguments.row_of(name)

@@ -7,7 +7,7 @@ from zoo.core import console
 if TYPE_CHECKING:
     from zoo.runs.storage import StoredItem
 
-# Most rows in a table of runs; reading many thousands takes seconds.
+# Largest number of rows in a table of runs, because reading thousands takes seconds.
 NEWEST = 100
 
 
@@ -15,7 +15,7 @@ def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
     if as_json:
         console.output_json(rows, indent=2)
     elif not rows:
-        console.output("Nothing is stored there")
+        console.output("Nothing is stored")
     else:
         console.table_of(title, [
             {"name": row.name, "what": row.about, "size": f"{row.size_bytes / 1e6:,.1f} MB", "started": row.started}

@@ -6,7 +6,6 @@ from zoo.tasks import registry, summaries
 
 
 def lines(run: Run) -> list[str]:
-    """Return the result of a run, its folder, and notes about it."""
     summary = registry.command_of_run(run).summary or summaries.recorded
     return [*summary(run), f"Run folder: {run.folder}"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_meant(overrides: "Overrides") -> bool:
-    """Return True if a command without -m resumes a sweep, or executes its single run on another machine."""
+    """Return True if a command without -m resumes a sweep, or runs on another machine."""
     from zoo.tasks import sweeps
 
     return sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides)
@@ -21,9 +21,7 @@ def is_meant(overrides: "Overrides") -> bool:
 def run(verb: str, overrides: "Overrides", shown: "Callable[[Run], int]", as_json: bool) -> int:
     """Start or resume a sweep, print its table, and return the exit code.
 
-    Args:
-        shown: prints a run that ended in this process.
-        as_json: print the record of each run instead of the table.
+    ``shown`` prints a run that ended in this process. ``as_json`` prints the record of each run instead of the table.
     """
     from zoo.execution.sweeps import table
     from zoo.tasks import registry, sweeps

@@ -21,7 +21,7 @@ def _is_declared(value: Any) -> bool:
 
 
 def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return the declarations of a model's arguments; only its ``name`` is used, and user models declare none."""
+    """Return the declared arguments of a bundled model, found by ``name``; user models declare none."""
     return {key: _setting(row) for key, row in _declarations(model).items()}
 
 
@@ -33,7 +33,7 @@ def _declarations(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     name = str(model.get("name"))
     if not model or "file" in model or "saved" in model:
         return {}
-    # The arguments of a keras.applications architecture that MobileNet has as well.
+    # Arguments of keras.applications architectures have the declarations of MobileNet's.
     row = row_of("mobilenet" if model_files.is_application(name) else name)
     return {key: value for key, value in row.items() if _is_declared(value)}
 

@@ -21,7 +21,7 @@ from zoo.config.tasks import Command, S
 from zoo.core import paths
 from zoo.core.errors import ZooError, closest, listed, nearest, unknown
 
-# For all schemas.
+# Short names of keys in all schemas.
 SHORTHANDS = {"launcher": "launcher.name"}
 
 
@@ -30,10 +30,10 @@ class Composed(Generic[S]):
     """Settings of a run, with the origin of each value.
 
     Attributes:
-        settings: checked.
-        tree: the same settings for OmegaConf.
-        set_by: by dotted key, what set a value that differs from the default. It is the file of the ``recipe``,
-            ``data`` or ``preset``, or a layer of the overrides such as ``user``.
+        settings: the validated settings.
+        tree: the same settings as an OmegaConf container.
+        set_by: origin of each value that differs from the default, by dotted key: ``recipe``, ``data``, ``preset``,
+            or a layer of the overrides such as ``user``.
     """
 
     command: Command[S]
@@ -48,12 +48,12 @@ class Composed(Generic[S]):
         return _text_of(self.tree, self.set_by)
 
     def needless(self, layer: str, defaults: bool = False) -> dict[str, str]:
-        """Return the keys of a layer that have no effect with the other settings, with a sentence about each."""
+        """Return the keys of a layer that have no effect, each with an explanation."""
         keys = (key for key, each in self.set_by.items() if each == layer)
         return setting.needless(self.settings, keys, defaults)
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
-        """Return the settings with Python values by dotted key on top, set by ``layer``.
+        """Return a copy with ``settings``, values by dotted key, applied on top as ``layer``.
 
         Files are composed again only if a group changes.
         """
@@ -70,7 +70,7 @@ def compose(command: Command[S], overrides: Overrides) -> S:
 
 
 def composed(command: Command[S], overrides: Overrides) -> Composed[S]:
-    """Do the same as :func:`compose`, and keep the origin of each value."""
+    """Compose and check the settings, and record the origin of each value."""
     return _checked(command, overrides, *_tree(command, overrides))
 
 
@@ -118,7 +118,7 @@ def _lines(settings: Mapping[str, Any], set_by: Mapping[str, str], prefix: str =
 
 
 def _tree(command: Command[Any], overrides: Overrides) -> tuple[Any, dict[str, str], list[str]]:
-    """Compose; return the tree of valid names and types, the origins, and the problems."""
+    """Return the composed tree, which has valid values only, the origin of each value, and the problems."""
     picked, values, problems, row = _sort_overrides(command, overrides)
     tree, set_by = _base(command, picked, row)
     for choice in picked:
@@ -212,8 +212,7 @@ def _row(command: Command[Any], model: str | None) -> dict[str, Any] | None:
 def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) -> tuple[Any, dict[str, str]]:
     """Compose the selected files into a typed tree; ``row`` replaces the file of the model.
 
-    Returns:
-        The tree, and the kind of file that set each value that differs from the defaults.
+    Also return the kind of file that set each value that differs from the default.
     """
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
@@ -230,7 +229,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
         hints = typing.get_type_hints(command.schema)
         for group, kind in hints.items():
             if group in groups and dataclasses.is_dataclass(kind):
-                # Users cannot change the other fields of such a row.
+                # Users can set these fields only.
                 settable = {part.name for part in dataclasses.fields(kind)}
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed.pop(config_files.RANGE, None)
@@ -240,7 +239,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
             f"The files under {paths.CONFIGS} and {paths.RECIPES} do not fit together: {error}",
-            "If you changed one of them, change it back; else please report this.",
+            "Undo your changes to these files. If you made none, please report this error.",
         ) from error
     OmegaConf.set_struct(tree, True)
     if "model" in tree:
@@ -266,10 +265,9 @@ def _last_change(*folders: Path) -> int:
 def _compose_files(
     file: str, picked: tuple[tuple[str, str], ...], configs: Path, root: Path, _changed: int
 ) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Compose the selected files with Hydra; cached until a file changes, because it takes a fifth of a second.
+    """Compose the selected files with Hydra; cached until a file changes, because it takes 0.2 seconds.
 
-    Returns:
-        The composed values, and the values of the recipe, the data and the preset separately.
+    Also return the values of the recipe, the data and the preset separately.
     """
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -277,7 +275,7 @@ def _compose_files(
 
     place = str(root).replace("\\", "/").replace("'", "\\'")
     words = [f"{group}={option}" for group, option in picked]
-    if "recipes" in dict(picked):  # also replaces the model's own
+    if "recipes" in dict(picked):  # also replaces the model's own recipe
         words.append(f"recipes@_global_={config_files.ANY}/{config_files.BASE}")
     with initialize_config_dir(config_dir=str(configs), version_base="1.3"):
         composed = hydra_compose(file, overrides=[*words, f"hydra.searchpath=['file://{place}']"])
@@ -300,12 +298,12 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in valid), "")
         return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
     if value is None and valid[key] == "":
-        value = ""  # KEY= sets an optional text to an empty one
+        value = ""  # KEY= is parsed as null
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
     if isinstance(valid[key], list) and value is not None and not isinstance(value, list):
-        value = [value]  # one word is a list of one
+        value = [value]  # a single value becomes a list
     value = _literal(value)
     try:
         # OmegaConf would convert 7 to true.
@@ -320,7 +318,7 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     return None
 
 
-# What other programs call settings.
+# Names of settings in other programs.
 KEYS_ELSEWHERE = {
     "lr": ["trainer.learning_rate"], "learning_rate": ["trainer.learning_rate", "rate"], "device": ["backend.name"],
     "bs": ["trainer.batch_size", "batch_size"], "dataset": ["data.name"], "data_dir": ["data.root"],
@@ -331,7 +329,7 @@ FIXED = ("model.file", "model.sha256", "model.saved")
 
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:
-    """Check a model argument against its default, which gives the type, as arguments have no schema."""
+    """Check a model argument against the type of its default; arguments have no schema."""
     if default is None or (isinstance(value, type(default)) and isinstance(value, bool) == isinstance(default, bool)):
         return None
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

@@ -19,7 +19,7 @@ ANY = "any"
 BASE = "recipe"
 # Keys of a recipe that are not settings.
 RANGE = "range"
-# The task of a model whose file names none.
+# The task of a model whose file does not name one.
 DEFAULT_TASK = "classify"
 # Keys in the file of a model that are not arguments of its builder.
 MODEL_FACTS = model_files.FACTS
@@ -72,7 +72,7 @@ def _file_of(model: str | None) -> Arguments:
 
 
 def recipe_files(model: str, backend: str) -> list[Path]:
-    """Return the files of a recipe: the model's for all backends, then the differences of this backend."""
+    """Return the existing files of a recipe: first for all backends, then for this backend."""
     files = [paths.RECIPES / model / f"{name}.yaml" for name in (BASE, backend)]
     return [path for path in files if path.is_file()]
 

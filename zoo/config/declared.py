@@ -1,4 +1,4 @@
-"""The settings of all schemas by key, and properties that follow from their declarations without composition."""
+"""The settings of all schemas by key, and properties derived from their declarations."""
 
 import functools
 import importlib
@@ -79,7 +79,7 @@ def is_private(key: str) -> bool:
 
 
 def public(text: str) -> str | None:
-    """Return an override for evidence: private values become a placeholder, or None without one."""
+    """Return an override for evidence. A private value is replaced by its placeholder; without one, return None."""
     key = text.partition("=")[0]
     if not is_private(key):
         return text

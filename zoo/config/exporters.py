@@ -38,5 +38,5 @@ def problems(key: str, names: list[str], quantize: Sequence[str] = ("none",)) ->
 
 def training_problems(names: list[str]) -> list[str | None]:
     own = [name for name in worker_modules("exporters") if name not in formats()]
-    elsewhere = "trainer.export cannot be {0}, which the stack of a training does not write: use output.export=[{0}]"
+    elsewhere = "trainer.export cannot be {0}, because training stacks cannot write it: use output.export=[{0}]"
     return [elsewhere.format(name) if name in formats() else one_of("trainer.export", name, own) for name in names]

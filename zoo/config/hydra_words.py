@@ -17,14 +17,12 @@ HELP = "`python -m zoo help launcher` lists the settings of launchers."
 
 
 def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, list[str]]:
-    """Read the files that ``+GROUP=NAME`` names in folders of the user's own, as Hydra does.
+    """Read the files that ``+GROUP=NAME`` selects in the user's folders, as Hydra does.
 
-    Args:
-        overrides: the arguments of the command line; ``hydra.searchpath=[DIR]`` names further folders.
-        folder: of ``--config-dir``.
+    The folders are ``folder``, the value of ``--config-dir``, and those in ``hydra.searchpath=[DIR]``.
 
     Returns:
-        The settings of the files, and the other arguments.
+        The settings of the files, and the remaining overrides.
     """
     settings, rest, folders = Overrides(), [], [folder] if folder else []
     searched = {text for text in overrides if text.partition("=")[0].lstrip("+") == "hydra.searchpath"}
@@ -44,7 +42,7 @@ def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, li
         file = next((each for each in files if each.is_file()), None)
         if file is None:
             missing = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
-            raise ZooError(f"{text}: {missing}", f"Add --config-dir DIR, which holds {group}/{name}.yaml.")
+            raise ZooError(f"{text}: {missing}", f"Add --config-dir DIR, a folder with {group}/{name}.yaml.")
         settings |= _experiment(file, group)
     return settings, rest
 
@@ -52,7 +50,7 @@ def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, li
 def _experiment(file: Path, layer: str) -> Overrides:
     row = schema.read_yaml(file)
     if not isinstance(row, dict) or not isinstance(row.get("defaults", []), list):
-        raise ZooError(f"{file} holds no settings", "Write KEY: VALUE lines, and a list of defaults.")
+        raise ZooError(f"{file} contains no settings", "Write KEY: VALUE lines, and a list of defaults.")
     chosen: dict[str, Any] = {}
     for entry in row.pop("defaults", []):
         if isinstance(entry, dict):
@@ -61,7 +59,7 @@ def _experiment(file: Path, layer: str) -> Overrides:
     try:
         return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
     except RecursionError as error:
-        raise ZooError(f"{file} holds itself", "Remove the anchor (&) that leads to itself.") from error
+        raise ZooError(f"{file} contains itself", "Remove the alias (*) that leads to itself.") from error
 
 
 @functools.cache

@@ -55,7 +55,7 @@ class ModelFile:
 
 
 def is_named(model: object) -> bool:
-    """Return True if ``model=`` names such a file."""
+    """Return True if ``model=`` names a model file, which ends with ``.py``."""
     return isinstance(model, str) and model.strip("'\"").lower().endswith(SUFFIX)
 
 
@@ -150,8 +150,8 @@ def _settings(path: Path, build: ast.FunctionDef) -> Json:
     if missing or needed or reserved or build.args.posonlyargs:
         wrong = [f"it lacks the argument {name}" for name in missing]
         wrong += [f"its argument {name} has no default" for name in needed]
-        wrong += [f"its argument {name} has a name that is taken" for name in reserved]
-        wrong += ["its arguments before / have no names"] if build.args.posonlyargs else []
+        wrong += [f"its argument {name} has a reserved name" for name in reserved]
+        wrong += ["its arguments before / cannot be passed by name"] if build.args.posonlyargs else []
         raise ZooError(f"{path}, line {build.lineno}: build cannot be called: {'; '.join(wrong)}", FORM)
     literals = {name: _literal(node) for name, node in defaults.items() if name not in GIVEN}
     return {name: value for name, value in literals.items() if value is not NO_SETTING}
@@ -193,14 +193,13 @@ def place(model: Mapping[str, Any], folder: Path) -> Json:
 
 
 def require_same(recorded: object, given: str | None, folder: Path, words: str) -> None:
-    """Raise an error if a run was trained with a different model file from the one the user names now.
+    """Raise an error if a run was trained with a model file that differs from ``given``.
 
     A run folder may come from a third party: it determines the expected checksum, but never which file is executed.
 
     Args:
         recorded: the run's record of its model.
         given: value of ``model=`` on the command line.
-        folder: of the run.
         words: how the command names the run, such as ``resume=FOLDER``.
     """
     row = recorded if isinstance(recorded, dict) else {}
@@ -208,9 +207,9 @@ def require_same(recorded: object, given: str | None, folder: Path, words: str) 
         return
     sha256 = str(row["sha256"])[:64]
     copy = folder / Path(str(row.get("name") or "model.py")).name
-    own = f"The run's own copy is {copy}: read it before you name it, as it is code that runs with your rights."
+    own = f"The run's own copy is {copy}: read it before you name it, because it is code that runs with your rights."
     if not is_named(given):
-        was = f"; when it was trained it was {str(row.get('file'))[:500]}" if row.get("file") else ""
+        was = f"; its path was {str(row.get('file'))[:500]}" if row.get("file") else ""
         raise ZooError(
             f"{folder} was trained with a model file, {copy.name}{was}. A model file is code: "
             "it is run only when you name it",

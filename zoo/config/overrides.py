@@ -1,4 +1,4 @@
-"""Overrides of default settings, ``group=option`` and ``key=value``, parsed once, each with its layer."""
+"""Overrides of default settings, ``group=option`` and ``key=value``, each with the layer that set it."""
 
 import functools
 import itertools
@@ -30,7 +30,7 @@ class Override:
         key: group or dotted key.
         value: Python value; for a sweep, the text after the equal sign.
         text: ``KEY=VALUE`` in command-line syntax.
-        layer: what set it.
+        layer: origin of the value, such as ``user`` or ``recipe``.
         choices: the values of a sweep such as ``seed=1,2,3``, as text; empty for a single value.
     """
 
@@ -41,7 +41,7 @@ class Override:
     choices: tuple[str, ...] = ()
 
 
-# More take minutes to parse, and nobody types as many.
+# More would take minutes to parse.
 MOST_WORDS = 1000
 
 
@@ -56,13 +56,7 @@ class Overrides:
 
     @classmethod
     def parse(cls, words: Iterable[str], layer: str = USER, literal: Collection[str] = ()) -> "Overrides":
-        """Parse words of the command line.
-
-        Args:
-            words: ``group=option`` and ``key.path=value``.
-            layer: what sets them.
-            literal: more keys, next to paths, whose values are read as text.
-        """
+        """Parse ``group=option`` and ``key.path=value``; ``literal`` adds keys whose values are read as text."""
         words = list(words)
         if len(words) > MOST_WORDS:
             raise ZooError(
@@ -163,7 +157,7 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
     if equals and (key in literal or key in path_keys() or _is_model_file(key, value)):
         return Override(key, _path(value), text, layer)
     if sum(map(text.count, "[{(")) > MAX_BRACKETS:
-        return f"{key[:200]!r} is given a value of more than {MAX_BRACKETS} brackets"
+        return f"the value of {key[:200]!r} has more than {MAX_BRACKETS} brackets"
     try:
         parsed = _parser().parse_override(text)
         key = parsed.get_key_element()
@@ -238,6 +232,6 @@ def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 @functools.cache
 def path_keys() -> frozenset[str]:
-    """Return the keys, including short ones, whose values are paths or free text in any schema."""
+    """Return the keys, including their short forms, whose values are paths or free text in any schema."""
     keys = {RESUME, REFERENCE, *declared.literal_keys()}
     return frozenset(keys | {short for short, full in declared.shorthands() if full in keys})

@@ -1,7 +1,7 @@
 """Predefined settings for common machines: ``configs/reference/NAME.yaml``. The folder is the registry.
 
-``reference=NAME`` on the command line stands for the settings of such a file; the path of a copy works too. Settings,
-data sets and presets that the user chooses take precedence.
+``reference=NAME`` on the command line applies the settings of such a file; NAME can also be the path of a copy.
+Settings, data sets and presets that the user chooses take precedence.
 """
 
 import os
@@ -26,7 +26,7 @@ class Needs:
     """The machine that a reference is for; None matches any.
 
     Attributes:
-        about: the machine in words.
+        about: description of the machine.
         os: ``macos`` or ``linux``.
         arch: ``x86_64`` or ``arm64``.
         gpu: the end of the GPU's name in the system, such as ``Radeon RX 570``.
@@ -42,12 +42,12 @@ class Needs:
 
 @dataclass(frozen=True)
 class Published:
-    """A published result for such a machine.
+    """A published result for a machine like the reference's.
 
     Attributes:
-        what: the measured work.
+        what: the measured task.
         source: address or publication.
-        metric: the comparable metric or phase of a run; None if there is none.
+        metric: the metric or phase of a run to compare with, or None.
     """
 
     what: str
@@ -60,7 +60,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Reference:
-    """One file. ``settings`` are nested; a group is an option's name, or keys and values with ``name``."""
+    """The content of a file. A group in ``settings`` is an option's name, or a mapping that includes ``name``."""
 
     about: str
     machine: Needs
@@ -113,11 +113,8 @@ def chosen(given: Overrides) -> Reference | None:
 def expand(given: Overrides, reference: Reference | None = None) -> Overrides:
     """Replace ``reference=NAME`` with its settings, followed by the user's own.
 
-    If the user chooses another model, the reference's model settings are dropped; with another backend, its stack. A
-    data set or preset that the user chooses keeps the values of its file.
-
-    Args:
-        reference: result of :func:`chosen`, if already known.
+    If the user chooses another model, the reference's model settings are dropped; with another backend, its backend
+    settings and stack. A data set or preset that the user chooses keeps the values of its file.
     """
     reference = reference or chosen(given)
     if reference is None:
@@ -165,7 +162,7 @@ def remarks(reference: Reference, here: Machine) -> list[str]:
     differing = differences(reference, here)
     if differing:
         lines.append(f"  It is for {reference.machine.about}; here {'; '.join(differing)}.")
-        lines.append(f"  To run it with what this machine has: {KEY}={reference.name} backend=auto")
+        lines.append(f"  To adapt it to this machine: {KEY}={reference.name} backend=auto")
     return lines + [f"  Published: {_words(entry)}" for entry in reference.published or []]
 
 
@@ -187,10 +184,7 @@ def differences(reference: Reference, here: Machine) -> list[str]:
 def comparison(published: list[Published], record: dict[str, Any]) -> list[str]:
     """Compare a finished run with the published results that apply, one line each.
 
-    A run with other data, a preset or a limit on the data is not compared.
-
-    Args:
-        record: the run's ``run.json``.
+    A run with other data, a preset or a limit on the data is not compared. ``record`` is the run's ``run.json``.
     """
     settings, data = record["config"], record["data"]["name"]
     if settings["preset"] != "full" or settings["data"]["train_limit"] or settings["data"]["test_limit"]:
@@ -222,9 +216,9 @@ def _setting_problems(row: Any) -> list[str]:
     problems = [f"settings.{key} must be one value, got {value!r}" for key, value in several]
     model = settings.get("model")
     if model_files.is_named(model.get("name") if isinstance(model, dict) else model):
-        problems.append("settings.model: a model file is code, which only `model=PATH` on the command line names")
+        problems.append("settings.model: a model file is code; give it as `model=PATH` on the command line")
     if any(str(key) == KEY for key in settings):
-        return [*problems, "settings.reference: a reference cannot stand on another"]
+        return [*problems, "settings.reference: a reference cannot use another one"]
     return problems
 
 

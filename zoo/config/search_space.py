@@ -40,7 +40,7 @@ class Space:
 
 
 def load(model: str, backend: str, file: str | None = None) -> Space:
-    """Read the search space of a recipe, or a user's own."""
+    """Read the search space of a recipe, or of a user's file."""
     path = user_path(file) if file else paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         usual = "See configs/tune/mnist_dense/cpu.yaml, write one like it, and give space=FILE."

@@ -1,4 +1,4 @@
-"""Declare settings: each schema field has a default, meaning, range and effect, from which the rest follows."""
+"""Declare settings: the default, meaning, range and effect of each field of a schema."""
 
 import copy
 import dataclasses
@@ -40,16 +40,16 @@ class Setting:
     """The declaration of a field.
 
     Attributes:
-        default: of the field; a schema may override it for nested settings.
+        default: default value; a schema may override it for nested settings.
         meaning: a phrase for ``help``; empty if users cannot set it.
         at_least, at_most: range of a number, or of each number in a list.
         or_zero: whether 0 is valid outside of the range.
         choices: valid words (of each entry of a list), or a function that returns them.
         filled: whether a list needs at least one entry.
-        adjustable: whether a resumed run can change it, and keeps the new value.
+        adjustable: whether a resumed run can change it permanently.
         literal: whether the command line takes the value without quotes: a path, free text, or words with commas.
-        placeholder: replaces the value in the command of evidence.
-        names_stack: whether it names a stack, or needs one with a certain capability.
+        placeholder: replacement for the value in published evidence.
+        names_stack: whether it names a stack, or needs a stack with a certain capability.
         needs: the setting without which it has no effect: ``KEY``, which must be set; ``KEY=A|B``; or ``KEY!=A``;
             several are joined by `` and ``. Keys that a schema lacks are ignored.
     """
@@ -127,7 +127,6 @@ def _field(declaration: Setting) -> Any:
 
 
 def declared(part: "dataclasses.Field[Any]") -> Setting:
-    """Return the declaration of a field, or an empty declaration."""
     result: Setting = part.metadata.get(_KEY) or UNDECLARED
     return result
 
@@ -172,9 +171,9 @@ def of(schema: type, key: str) -> Setting:
 
 
 def needless(settings: Any, given: Iterable[str], defaults: bool = False) -> dict[str, str]:
-    """Return which ``given`` dotted keys have no effect with the remaining values, with a sentence about each.
+    """Return the ``given`` dotted keys that have no effect with the remaining values, each with an explanation.
 
-    A setting that turns something off is ignored, and so is one that repeats the default, unless ``defaults``.
+    Empty values, zeros and False are ignored, and so are default values unless ``defaults`` is True.
     """
     values = {key: value for key, value, _ in walk(settings)}
     usual = {key: value for key, value, _ in walk(type(settings)())}

@@ -18,10 +18,10 @@ class Command(Generic[S]):
 
     Attributes:
         verb: ``train``, ``infer``, ``evaluate``, ``export`` or ``bench``.
-        task: its name in the files of models.
+        task: name of the task in the files of models.
         file: the file under ``configs/`` to compose, without suffix.
         run: does the work and returns a run.
-        add_defaults: adds overrides that the user left out, for a machine: a faster stack, those of a trained run.
+        add_defaults: adds overrides that the user did not give: a faster stack for a machine, those of a trained run.
         figures: metrics of a step or an epoch, in display order.
         columns: additional metrics in ``history.csv``.
         summary: returns lines to print for a finished run.
@@ -45,7 +45,7 @@ class Task:
     """A task that models solve, or a benchmark.
 
     Attributes:
-        name: as in the files of models, or as in ``bench=``.
+        name: name in the files of models, or value of ``bench=``.
         needs_model: False for a benchmark that ``bench=`` names.
         network_arguments: the model arguments that training takes from the data, for benchmarks of networks; None
             excludes the task's models from them.

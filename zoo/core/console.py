@@ -264,7 +264,7 @@ Draw = Callable[[list[list[str]]], None]
 
 @contextlib.contextmanager
 def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
-    """Give a function that redraws a table on standard error, or None without a terminal."""
+    """Yield a function that redraws a table on standard error, or None without a terminal."""
     if not is_terminal():
         yield None
         return
@@ -275,7 +275,7 @@ def live_table(title: str, headings: list[str]) -> Iterator[Draw | None]:
 
 
 def table(title: str, headings: list[str], rows: list[list[str]]) -> None:
-    """Print a table on standard output without splitting words; a terminal too narrow for it gets a line per cell."""
+    """Print a table on standard output without splitting words, or a line per cell if the terminal is too narrow."""
     from rich.cells import cell_len
     from rich.console import Console
 

@@ -1,9 +1,9 @@
-r"""Write and read CSV files whose cells no spreadsheet runs as formulas.
+r"""Write and read CSV files that are safe to open in a spreadsheet.
 
 Class names, texts and file names come from users and third parties. A spreadsheet runs a cell that begins with ``=``,
-``+``, ``-``, ``@``, a tab or a carriage return. Such text gets a leading apostrophe (OWASP, CSV injection). Numbers
-are unchanged, and :func:`rows` removes the apostrophe. Characters that control a terminal, or reverse the direction
-of text, are written as escapes such as ``\x1b``.
+``+``, ``-``, ``@``, a tab or a carriage return. Such text gets a leading apostrophe (OWASP, CSV injection), which
+:func:`rows` removes. Numbers are unchanged. Characters that control a terminal, or reverse the direction of text, are
+written as escapes such as ``\x1b``.
 """
 
 import csv
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
 class Writer:
-    """A row writer like the one of :mod:`csv`, which escapes formulas."""
+    """A row writer like :func:`csv.writer` that escapes formulas."""
 
     def __init__(self, stream: TextIO) -> None:
         self._writer = csv.writer(stream)

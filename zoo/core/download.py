@@ -27,21 +27,20 @@ LOOPBACK = ("localhost", "127.0.0.1")
 
 
 class _MirrorError(Exception):
-    """The reason why one mirror failed; the next one is tried."""
+    """The reason why a mirror failed; the next mirror is tried."""
 
 
 def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size: int | None = None) -> Path:
     """Return ``folder/name``, downloaded from the first of ``urls`` that serves it unless it already exists.
 
-    A broken transfer resumes where it stopped, also in a later call. A file is named when its checksum matches.
+    A broken transfer resumes where it stopped, also in a later call. The file gets its name after its checksum is
+    verified.
 
     Args:
-        name: bare file name.
         urls: full address of the file on each mirror, best first; https, or http on this machine.
         sha256: expected checksum in lower-case hexadecimal; 32 digits mean MD5, the only checksum published for some
             files. None: the caller verifies the file; the mirror must then send its length, and a broken transfer
             resumes within this call only.
-        folder: created if missing.
         size: in bytes, if known; a mirror that announces or sends another size is skipped.
     """
     if Path(name).name != name or name in ("", ".", ".."):
@@ -50,7 +49,7 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
         raise ZooError(f"No mirror is named for {name}", "Add at least one https address.")
     for url in urls:
         if not _permitted(url):
-            raise ZooError(f"The mirror {url!r} is not fetched from", "Mirrors must begin with https:// and a host.")
+            raise ZooError(f"The mirror {url!r} is not permitted", "Mirrors must begin with https:// and a host.")
     target = folder / name
     if _intact(target, sha256):
         return target
@@ -59,8 +58,8 @@ def fetch(name: str, urls: Sequence[str], sha256: str | None, folder: Path, size
         if _intact(target, sha256):
             return target
         if target.exists():
-            console.warn(f"{target} is damaged (its checksum is not the published one); fetching it again")
-        if sha256 is None:  # without a checksum, a part from an earlier call may be of another file
+            console.warn(f"{target} is damaged (its checksum is not the published one); downloading it again")
+        if sha256 is None:  # without a checksum, a part from an earlier call may belong to another file
             remove(target.with_name(f"{name}.part"))
         return _from_mirrors(target, urls, sha256, size)
 
@@ -122,8 +121,8 @@ def _from_mirrors(target: Path, urls: Sequence[str], sha256: str | None, size: i
                 remove(part)
             raise storage_error("write", target, error) from error
     raise ZooError(
-        f"{target.name} could not be fetched:\n" + "\n".join(reasons),
-        f"Check the network and repeat, or put the file there yourself: {target}{_words(sha256)}.",
+        f"{target.name} could not be downloaded:\n" + "\n".join(reasons),
+        f"Check the network and try again, or put the file there yourself: {target}{_words(sha256)}.",
     )
 
 
@@ -147,7 +146,7 @@ def _from_mirror(url: str, part: Path, sha256: str | None, size: int | None) -> 
         part.unlink()
         if whole:
             raise _MirrorError(f"it serves another file{_words(checksum)}")
-    raise _MirrorError("what was kept of an earlier transfer does not fit its file")
+    raise _MirrorError("the part from an earlier transfer does not match its file")
 
 
 def _length(path: Path) -> int:
@@ -155,16 +154,16 @@ def _length(path: Path) -> int:
 
 
 def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool = False) -> bool:
-    """Append the rest of the file to ``part``; return True if the mirror ignored Range and sent the whole file."""
+    """Append the missing bytes to ``part``; return True if the mirror ignored Range and sent the whole file."""
     import urllib3
 
     with _session(url) as session, contextlib.closing(_answer(session, url, offset)) as response:
         if response.status_code == 416:
-            return False  # nothing is left to send; the checksum decides
+            return False  # the part is complete; the checksum decides
         offset = _start(response, offset)
         total = _total(response, offset, size)
         if unknown and total is None:
-            raise _MirrorError("it does not tell how long the file is, so nothing would show whether it came whole")
+            raise _MirrorError("it does not send the length of the file, so a truncated file could not be detected")
         _check_room(part, offset, total)
         label = f"Downloading {part.stem} from {urlsplit(url).hostname}"
         with part.open("ab" if offset else "wb") as stream, console.bar(label, total, "B") as bar:
@@ -177,10 +176,7 @@ def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool
 
 
 def _session(url: str) -> "requests.Session":
-    """Open a session for https and, for an address on this machine, for http to that address only.
-
-    A redirection from https to http therefore finds no adapter and fails.
-    """
+    """Open a session for https, and for http if ``url`` uses it. A redirection from https to http fails."""
     import requests
     from requests.adapters import HTTPAdapter
 
@@ -196,7 +192,7 @@ def _session(url: str) -> "requests.Session":
 
 
 def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Response":
-    """Return the mirror's response with its body unread; wait for it ``ANSWER_S`` at most."""
+    """Return the mirror's response with its body unread; wait at most ``ANSWER_S`` seconds."""
     import requests
 
     headers = {"Range": f"bytes={offset}-"} if offset else {}
@@ -215,7 +211,7 @@ def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Res
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Return what ``work`` returns, or the exception that it raises, or None after ``seconds``."""
+    """Return the result of ``work``, the exception that it raises, or None after ``seconds``."""
     outcomes: queue.Queue[Any] = queue.Queue()
 
     def run() -> None:
@@ -234,7 +230,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 def _plainly(error: Exception) -> str:
     text = str(error)
     if "NameResolution" in text or "resolve" in text:
-        return "its name could not be looked up (is there a network?)"
+        return "its name could not be resolved (is there a network?)"
     if "timed out" in text.lower():
         return "it did not answer in time"
     if "refused" in text.lower():
@@ -242,7 +238,7 @@ def _plainly(error: Exception) -> str:
     if "No connection adapters" in text:
         return "it redirects to an address that is not https"
     if "IncompleteRead" in text or "Connection broken" in text:
-        return "the connection broke off"
+        return "the connection was interrupted"
     return f"{type(error).__name__}: {text}"
 
 
@@ -252,7 +248,7 @@ def _start(response: "requests.Response", offset: int) -> int:
         return 0
     said = response.headers.get("Content-Range", "")
     if not said.startswith(f"bytes {offset}-"):
-        raise _MirrorError(f"asked for the bytes from {offset} on, it sends {said or 'an unnamed range'}")
+        raise _MirrorError(f"the bytes from {offset} were requested, but it sends {said or 'an unnamed range'}")
     return offset
 
 
@@ -271,7 +267,7 @@ def _check_room(part: Path, offset: int, total: int | None) -> None:
     if free < total - offset:
         raise ZooError(
             f"{part.stem} needs {total - offset:,} bytes in {part.parent}, where {free:,} are free",
-            "Make room, or keep downloads elsewhere with ZOO_CACHE=FOLDER.",
+            "Free some space, or use another disk for downloads: ZOO_CACHE=FOLDER.",
         )
 
 
@@ -289,4 +285,4 @@ def _copy(
         write(chunk)
         advance(len(chunk))
     if total is not None and done < total:
-        raise _MirrorError("the connection broke off")
+        raise _MirrorError("the connection was interrupted")

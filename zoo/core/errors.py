@@ -12,7 +12,7 @@ class ZooError(Exception):
     Args:
         message: what is wrong, with the value received.
         remedy: what to do about it; shown on separate lines.
-        exit_code: 1 if the user can fix it, 130 for an interruption.
+        exit_code: 130 for an interruption, 1 for all other errors.
     """
 
     def __init__(self, message: str, remedy: str = "", exit_code: int = 1) -> None:
@@ -39,11 +39,11 @@ class MissingInterpreterError(ZooError):
 
 
 class UnreachableIndexError(ZooError):
-    """No reachable package index has a package of a lock."""
+    """A package of a lock is not available from any reachable package index."""
 
 
 class StorageError(ZooError):
-    """A file or folder, ``path``, cannot be read or written; the cause is the system's error."""
+    """A file or folder, ``path``, cannot be read or written; ``__cause__`` is the system's error."""
 
     def __init__(self, message: str, remedy: str, path: Path) -> None:
         super().__init__(message, remedy)
@@ -51,7 +51,7 @@ class StorageError(ZooError):
 
 
 def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str:
-    """Join the first entries for a message, followed by the number of the remaining ones."""
+    """Join the first entries for a message, followed by the number of remaining entries."""
     texts = [text if "\n" in separator else text.replace("\n", "\\n") for text in entries]
     if len(texts) <= most + 1:  # naming the last entry is no longer than counting it
         return separator.join(texts)
@@ -64,7 +64,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def bulleted(problems: Iterable[str]) -> str:
-    """Return problems as a list for a message, one per line."""
     return listed((f"  - {problem}" for problem in problems), "\n")
 
 
@@ -85,7 +84,7 @@ def closest(word: str, valid: list[str]) -> str | None:
 
 
 def not_installed(error: ImportError) -> ZooError | None:
-    """Return the error for a Python without the libraries of this program; None where its own module is missing."""
+    """Return the error for a Python without the zoo's dependencies, or None if a module of the zoo is missing."""
     import sys
 
     if not error.name or error.name.partition(".")[0] == "zoo":

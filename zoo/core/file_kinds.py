@@ -24,7 +24,7 @@ _HEADS = {
     b"\x93numpy": "array", b"\x80": "pickle", b"\x1f\x8b": "gzip", b"\x08\x01\x12": "graph",
     b'{"class_name": "': "config", b'{"module": "keras': "config",
 }  # fmt: skip
-# Smallest number of a field with a model in a file of Core ML.
+# Smallest number of a field that contains a model in a Core ML file.
 _CORE_ML = 200
 MODELS = ("keras", "hdf5_model")
 # Models without layers: a runtime runs them unchanged, and they are never trained.
@@ -34,10 +34,10 @@ WEIGHTS = (*MODELS, "weights_keras2", "weights_keras3", "hdf5", "safetensors", "
 
 @dataclass(frozen=True)
 class FileKind:
-    """What a file or folder is.
+    """The kind of a file or folder.
 
     Attributes:
-        word: one of the keys of the table of descriptions.
+        word: key of the description in ``formats.yaml``.
         inside: the model in a folder or archive that is not a model itself; empty without one.
     """
 
@@ -53,7 +53,7 @@ class FileKind:
         return self.known.about if self.known else f"{formats.models()[self.word]['about']}{inner}"
 
     def refusal(self, setting: str) -> ZooError:
-        """Return the error for ``model=`` or ``weights=`` that names a file which the setting does not take."""
+        """Return the error for a file that ``setting``, which is model or weights, does not accept."""
         return ZooError(f"{self.path} is {self.about}", self._remedy(setting))
 
     def _remedy(self, setting: str) -> str:
@@ -81,7 +81,7 @@ class FileKind:
 
 
 def of(path: Path) -> FileKind:
-    """Return what an existing file or folder is."""
+    """Recognize an existing file or folder."""
     with storage_errors("read", path):
         if path.is_dir():
             return _of_folder(path)

@@ -20,9 +20,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextlib.contextmanager
 def atomic_file(path: Path, remedy: str = "", parents: bool = False) -> Iterator[Path]:
-    """Give a temporary path next to ``path``, which it replaces atomically when the block succeeds.
+    """Yield a temporary path next to ``path``, and rename it to ``path`` when the block succeeds.
 
-    ``remedy`` replaces the usual advice in the error; ``parents`` creates the parent folders first.
+    ``remedy`` replaces the default advice in the error; ``parents`` creates the parent folders first.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -58,13 +58,10 @@ def write_json(path: Path, content: Any, parents: bool = False) -> None:
 
 @contextlib.contextmanager
 def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
-    """Give an empty folder next to ``folder``, which it replaces when the block succeeds; create the parents.
+    """Yield an empty folder next to ``folder``, and replace ``folder`` with it when the block succeeds.
 
-    The caller holds a lock, so existing temporary folders were left by killed processes and are removed. The new one
-    has a unique name, because a child of such a process may still be writing.
-
-    Args:
-        suffix: of the name of the temporary folder.
+    Parent folders are created. The caller holds a lock, so existing temporary folders were left by killed processes
+    and are removed. The new one has a unique name, because a child of such a process may still be writing.
     """
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{suffix}")
     try:
@@ -87,7 +84,7 @@ def _remove_leftovers(part: Path, prefix: str, suffix: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder; retry for a while if something still writes there."""
+    """Remove a file or folder; retry for two seconds if another process still writes there."""
     for pause_s in (0.1, 0.4, 1.5, 0.0):
         try:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
@@ -102,7 +99,7 @@ def remove(path: Path) -> None:
 
 
 def check_writable(path: Path, remedy: str = "") -> None:
-    """Raise an error now for a file that could not be written later; ``remedy`` replaces the usual advice."""
+    """Raise an error if a file cannot be written; ``remedy`` replaces the default advice."""
     with storage_errors("write", path, remedy):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -122,12 +119,12 @@ SEAL = "sums.json"
 
 
 def seal(folder: Path) -> None:
-    """Write the checksums of all files in a folder except hidden ones, which :func:`is_sealed` compares."""
+    """Write the checksums of all files in a folder, except hidden files, for :func:`is_sealed`."""
     write_json(folder / SEAL, _sums(folder))
 
 
 def is_sealed(folder: Path) -> bool:
-    """Return True if a folder has exactly the files that :func:`seal` saw, with the same content."""
+    """Return True if the files in a folder have not changed since :func:`seal`."""
     try:
         return bool(json.loads((folder / SEAL).read_text(encoding="utf-8")) == _sums(folder))
     except PermissionError as error:
@@ -166,7 +163,7 @@ def files_below(
     """
     real = os.path.realpath(folder)
     if real == "/" or f"{real}/".startswith(("/proc/", "/sys/")):
-        raise ZooError(f"{folder} holds files of the running system, without end", "Name a folder of your own files.")
+        raise ZooError(f"{folder} contains files of the running system", "Name a folder of your own files.")
     return _files_below(folder, "", [real], failed, twice)
 
 
@@ -216,17 +213,15 @@ def _is_reached(folder: str, top: str) -> bool:
 
 
 def folder_size(folder: Path) -> int:
-    """Sum the bytes of all files below a folder; links count as themselves."""
+    """Return the total size in bytes of all files below a folder; links are not followed."""
     return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
 
 
 @contextlib.contextmanager
 def locked(path: Path, purpose: str) -> Iterator[None]:
-    """Hold a lock file, and print a message if another process must be waited for.
+    """Hold a lock file, whose folder is created first, and print a message while another process holds it.
 
-    Args:
-        path: its folder is created first.
-        purpose: completes "Another process", such as ``"fetches mnist.npz"``.
+    ``purpose`` completes the message "Another process ...", such as ``"fetches mnist.npz"``.
     """
     with contextlib.ExitStack() as opened:
         with storage_errors("write", path.parent):
@@ -249,23 +244,21 @@ def storage_errors(verb: str, path: Path, remedy: str = "") -> Iterator[None]:
 
 
 def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "") -> StorageError:
-    """Build the error for a file or folder that cannot be read or written.
+    """Build the error for a file or folder that cannot be read, written or removed; ``verb`` is one of these.
 
-    Args:
-        verb: ``"read"``, ``"write"`` or ``"remove"``.
-        remedy: replaces the usual advice.
+    ``remedy`` replaces the default advice.
     """
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, FileNotFoundError) and path.is_symlink():
-        reason = f"it is a link to {os.readlink(path)}, which is not there"
+        reason = f"it is a link to {os.readlink(path)}, which does not exist"
     return StorageError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error), path)
 
 
 def _advice(verb: str, error: BaseException) -> str:
     if verb == "read":
-        return "Check that it is there and that you may read it."
+        return "Check that it exists and that you have permission to read it."
     if verb == "remove":
-        return "Check that its disk is not read-only and that you may write in the folder it lies in."
+        return "Check that its disk is not read-only and that you have permission to write to its folder."
     if isinstance(error, OSError) and error.errno in FULL:
-        return "Make room there; ZOO_CACHE=FOLDER keeps caches elsewhere."
+        return "Free some space; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."

@@ -9,13 +9,13 @@ from typing import Any
 
 from zoo.core import schema
 
-# Length of the first bytes that show every format.
+# Number of leading bytes that identify every format.
 HEAD_BYTES = 512
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Format:
-    """A format: its description, remedies for ``images``, ``texts`` and ``models``, and its names and first bytes."""
+    """A file format; ``remedies`` are by use: ``images``, ``texts``, ``models``. ``head`` matches the first bytes."""
 
     about: str
     remedies: Mapping[str, str]
@@ -25,12 +25,11 @@ class Format:
 
 @functools.cache
 def content() -> Any:
-    """Return ``formats.yaml``."""
     return schema.read_yaml(Path(__file__).with_suffix(".yaml"))
 
 
 def models() -> Any:
-    """Return the description ``about`` and the remedy ``do`` of each kind of model file, by its word."""
+    """Return the description ``about`` and the remedy ``do`` of each kind of model file, by key."""
     return content()["models"]
 
 

@@ -1,4 +1,4 @@
-"""Locate the zoo's own files and its cache, and read the paths that users give."""
+"""Locate the zoo's own files and its cache, and check the paths that users give."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ _FETCH = {
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs the packages of an extra: the zoo is not on PyPI yet."""
+    """Return the command that installs the packages of an extra, for a zoo that is not on PyPI."""
     if ROOT == PACKAGE:
         return (
             f"pip install '/PATH/keras_gpu_zoo-VERSION-py3-none-any.whl[{extra}]', with the wheel that you installed"
@@ -67,7 +67,7 @@ def cache_in_use() -> Path:
 def make_cache() -> None:
     """Create the cache folder if missing, readable by its owner only.
 
-    An existing one is made private too, unless ``$ZOO_CACHE`` names it: it may be shared on purpose.
+    An existing folder is made private too, unless it is set by ``$ZOO_CACHE``, because it may be shared on purpose.
     """
     folder = cache_dir()
     with contextlib.suppress(OSError):  # reported by the code that fails to write there
@@ -85,16 +85,13 @@ def refuse_address(given: str) -> None:
         fetch = f"Download it first{', for example: ' if command else '.'}{command}".format(shlex.quote(given))
         local = f"Give the path: {shlex.quote(urllib.parse.unquote(given[len(address[0]) :]))}"
         raise ZooError(
-            f"{given} is an address, and files are read from the disk only",
+            f"{given} is an address, but only files on the disk can be read",
             local if address[1].lower() == "file" else f"{fetch}\nThen give the path of the file.",
         )
 
 
 def user_path(text: str | Path) -> Path:
-    """Return the path that a user means; ``~`` and ``~name`` stand for home folders.
-
-    A name that begins with ``~`` is kept if no user has that name.
-    """
+    """Return the path that a user gives, with ``~`` and ``~name`` expanded to home folders."""
     given = str(text)
     refuse_address(given)
     if _is_special(given):
@@ -105,8 +102,8 @@ def user_path(text: str | Path) -> Path:
     home = path.parts[0] if path.parts else ""
     if home.startswith("~") and not os.path.lexists(home):
         raise ZooError(
-            f"{given} cannot be found: {home} is the home folder of no known user",
-            f"Give the whole path; ./{given} is the path of something whose name begins with ~.",
+            f"{given} cannot be found: there is no user {home[1:]}",
+            f"Give the full path; for a file or folder whose name begins with ~, give ./{given}",
         )
     return path
 
@@ -139,7 +136,7 @@ def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
     for name in names:
         if any("\udc80" <= letter <= "\udcff" for letter in name):
             raise ZooError(
-                f"The name of the folder {ascii(name)[1:-1]} in {folder} is not UTF-8, so no class can bear it",
+                f"The name of the folder {ascii(name)[1:-1]} in {folder} is not UTF-8 and cannot name a class",
                 "Rename that folder.",
             )
 

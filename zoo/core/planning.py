@@ -1,4 +1,4 @@
-"""Stop a planned command just before its work begins, after all of its checks."""
+"""Run the checks of a command without its work (dry run)."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ _planning = False
 
 
 class PlanEnd(BaseException):
-    """The end of the checks.
+    """Raised after the last check of a planned command.
 
     Args:
         missing: why the remaining checks were skipped, such as ``mnist.npz is not downloaded yet``, or empty.
@@ -26,7 +26,7 @@ class PlanEnd(BaseException):
 
 
 def stop(missing: str = "", reached: Any = None) -> None:
-    """End a planned command here; do nothing in a real one."""
+    """End a planned command; do nothing in a real one."""
     if _planning:
         raise PlanEnd(missing, reached)
 
@@ -37,7 +37,7 @@ def is_planning() -> bool:
 
 @contextlib.contextmanager
 def planning() -> Iterator[None]:
-    """Plan the commands in the block; files that they prepare go into a temporary cache."""
+    """Plan the commands in the block; files that they prepare are written to a temporary cache."""
     global _planning
     chosen, _planning = os.environ.get("ZOO_CACHE"), True
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from zoo.protocol.variables import WATCH_HOST
 
-# Time that a command has to stop in order after its starter has ended.
+# Time that a command has for a clean stop after its parent has ended.
 LAST_S = 60.0
 
 # Runs between this process and the program: leads their process group, and ends it when the pipe closes. No signal
@@ -40,9 +40,9 @@ sys.exit(code)
 
 @contextlib.contextmanager
 def death_pipe() -> Iterator[tuple[int, int]]:
-    """Give both ends of a pipe: the child's, readable once this process has ended, and ours.
+    """Yield both ends of a pipe: the child's, which becomes readable when this process ends, and ours.
 
-    The child's end is closed here when the block ends; ours too if the block fails.
+    The child's end is closed here when the block ends, and ours if the block fails.
     """
     theirs, ours = os.pipe()
     try:
@@ -72,7 +72,7 @@ def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[st
                 stream.close()
 
 
-# Ends a process whose starter has ended without a last word.
+# Ends a process if its parent ends without writing to the pipe.
 _WATCHER = """
 import os, signal, sys, time
 if not os.read(int(sys.argv[1]), 1):
@@ -104,7 +104,7 @@ def ended_with_us(pid: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
-    """Handle signals, by number, inside the block; only in the main thread, the one that can."""
+    """Handle signals, by number, inside the block. Only the main thread can; other threads ignore it."""
     previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -116,7 +116,7 @@ def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None
 
 
 def end_with_starter() -> None:
-    """Stop this process in order when its starter has ended, if the starter asked for it."""
+    """Stop this process cleanly when its parent has ended, if the parent requested it."""
     handle = os.environ.pop(WATCH_HOST, "")
     if handle.isdigit():
         threading.Thread(target=_watch, args=(int(handle),), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Read rows of YAML and check them against a dataclass; all problems are listed at once."""
+"""Read YAML files and check them against a dataclass; all problems are listed at once."""
 
 import dataclasses
 import functools
@@ -48,7 +48,6 @@ def _depth(text: str) -> int:
 
 
 def refuse(what: str, path: Path, problems: list[str]) -> None:
-    """Raise the error that lists the problems of a file, if there are any."""
     if problems:
         raise ZooError(f"The {what} {path} is malformed:\n{bulleted(problems)}", "Correct the file.")
 
@@ -57,8 +56,7 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     """List missing keys, unknown keys and wrong types of a mapping, including nested mappings.
 
     Args:
-        row: content of the file.
-        kind: the dataclass that it becomes.
+        kind: the dataclass with the expected fields.
         where: prefix of every key, such as ``"platforms.linux."``.
         given: fields that are not read from the file.
     """

@@ -14,13 +14,13 @@ _handles: list[int] = []
 
 
 def handles() -> list[int]:
-    """Return the open locks of this process; a child that inherits them uses the same things."""
+    """Return the open locks of this process, for child processes that use the same objects."""
     return list(_handles)
 
 
 @contextlib.contextmanager
 def using(lock: Path) -> Iterator[None]:
-    """Hold a shared lock inside the block, unless the cache is read-only; wait while its object is being removed."""
+    """Hold a shared lock inside the block, unless the cache is read-only; wait while the object is being removed."""
     handle = _opened(lock)
     if handle is None:
         yield
@@ -40,11 +40,11 @@ def using(lock: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unused(lock: Path, what: str) -> Iterator[None]:
-    """Hold the lock of :func:`using` exclusively inside the block; ``what`` names the thing in the error."""
+    """Hold the lock of :func:`using` exclusively inside the block; ``what`` names the object in the error."""
     handle = _opened(lock)
     try:
         if handle is not None and not _alone(handle):
-            raise ZooError(f"{what} is in use by {_users(lock)}", "Wait for its end, or stop it, and try again.")
+            raise ZooError(f"{what} is in use by {_users(lock)}", "Wait until it ends, or stop it, and try again.")
         yield
     finally:
         if handle is not None:

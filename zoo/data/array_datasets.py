@@ -43,10 +43,10 @@ class ArrayDataset:
 
 
 def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
-    """Return the data set that ``auto`` selects, and why; other names are returned with an empty reason.
+    """Return the data set that ``auto`` selects, and the reason to show; other names are returned without a reason.
 
-    ``auto`` is mnist if it is in ``root`` (if given, it must be there), was prepared before, or can be downloaded.
-    If not, it is digits, with a reason for display.
+    ``auto`` selects mnist if its files are in ``root``, are cached, or can be downloaded, else digits. If
+    ``root`` is given, it must contain mnist.
 
     Args:
         root: folder with the user's copy of the files, or None.
@@ -98,7 +98,7 @@ def prepare(row: DataRow) -> ArrayDataset:
 def split(
     n_train: int, validation_fraction: float, seed: int, limit: int | None = None
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return disjoint row indices for training and validation, the same for the same seed.
+    """Return disjoint row indices for training and validation, which depend only on the arguments.
 
     A random order of all ``n_train`` images is limited to the first ``limit``. Validation gets the first part of
     these: at least one image unless the fraction is 0.

@@ -8,7 +8,7 @@ from zoo.core import paths, schema
 from zoo.core.errors import unknown
 
 # Suffixes of tables of labels.
-TABLES = (".csv", ".tsv", ".tab", ".txt")
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")
 
 
 @dataclasses.dataclass
@@ -40,13 +40,13 @@ class DataRow:
 
 
 def names() -> list[str]:
-    """List the image data sets in ``configs/data``, without those of texts."""
+    """List the image data sets in ``configs/data``."""
     rows = {path.stem: schema.read_yaml(path)["data"] for path in (paths.CONFIGS / "data").glob("*.yaml")}
     return sorted(name for name, row in rows.items() if row["kind"] != "text")
 
 
 def table_remedy(path: Path) -> str:
-    """Return how to read the labels in a file with the suffix of a table, or an empty text."""
+    """Return the command that reads labels from a table, or an empty string for other files."""
     known = path.suffix.lower() in TABLES and path.is_file()
     return f"Read its labels with `data=image_table data.root={shlex.quote(str(path))}`" if known else ""
 

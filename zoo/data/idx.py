@@ -27,7 +27,7 @@ MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"
 
 
 def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
-    """Return the array of an IDX file, gzipped or plain; ``shape`` of an item is ``()`` for labels."""
+    """Return the array of an IDX file, gzipped or plain. ``shape`` is the shape of one item: ``()`` for labels."""
     _check_file(path)
     try:
         with path.open("rb") as raw:

@@ -25,7 +25,7 @@ class TrainingSet:
     Attributes:
         files: .npy files ``x_train`` and ``x_test``, uint8 (n, height, width, channels); also ``y_train`` and
             ``y_test``, int64 (n,), unless they are written for each run.
-        labels: (n,), of all rows, if they are written for each run; else None.
+        labels: labels (n,) of all rows if each run writes its own files of them; else None.
         splits: ``train`` and ``validation``: rows of the training arrays; ``test``: rows of the test arrays.
         class_names: by label.
         input_shape: (height, width, channels).

@@ -15,7 +15,7 @@ from zoo.environments import resolution, stacks, uv_client
 from zoo.environments.stacks import Stack, normalize_name
 from zoo.environments.uv_client import CompletedCommand
 
-# The same modules under several names: two of them in one environment overwrite each other.
+# Packages with the same modules, which overwrite each other in one environment.
 TWINS = ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel")
 LONGEST_LABEL = 60
 
@@ -38,7 +38,7 @@ def label(stack: Stack, added: Sequence[Requirement]) -> str:
 
 
 def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:
-    """Return the lock of a stack with added packages, resolved as of the stack's date if it is missing."""
+    """Return the lock of a stack with added packages; if it is missing, resolve it as of the stack's date."""
     own = stacks.lock_file(stack, platform)
     pins = _pins(own)
     wanted = sorted({str(requirement) for requirement in added})
@@ -76,7 +76,7 @@ def _new_entries(lock: str, pins: dict[str, str]) -> str:
 
 
 def _refusal(stack: Stack, wanted: list[str], pins: dict[str, str], outcome: CompletedCommand) -> ZooError:
-    words = f"The installer's own words:\n{outcome.tail()}"
+    words = f"Output of the installer:\n{outcome.tail()}"
     if uv_client.is_unreachable(outcome):
         why, remedy = uv_client.reason(outcome)
         return UnreachableIndexError(f"{', '.join(wanted)} cannot be resolved: {why}.\n{words}", remedy)
@@ -86,7 +86,7 @@ def _refusal(stack: Stack, wanted: list[str], pins: dict[str, str], outcome: Com
     date = f"published as wheels by {stack.exclude_newer}, the date of the stack"
     return ZooError(
         f"{', '.join(wanted)} cannot be added to stack {stack.name}: no versions fit that were {date}.\n{words}",
-        "Ask for other versions, or choose a newer stack: `python -m zoo list stacks`.",
+        "Request other versions, or choose a newer stack: `python -m zoo list stacks`.",
     )
 
 
@@ -103,6 +103,6 @@ def _pairs(words: str, pins: dict[str, str]) -> Iterator[str]:
 
 def _changes(stack: Stack, pairs: list[str], words: str = "") -> ZooError:
     return ZooError(
-        f"This would change stack {stack.name}, whose versions are proven together: {'; '.join(pairs)}{words}",
-        "Ask for a version that fits, or choose another stack: `python -m zoo list stacks`.",
+        f"This would change stack {stack.name}, whose versions are tested together: {'; '.join(pairs)}{words}",
+        "Request a version that fits, or choose another stack: `python -m zoo list stacks`.",
     )

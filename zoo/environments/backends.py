@@ -20,18 +20,18 @@ class Support:
 
     Attributes:
         os: ``macos``, ``linux``, ``windows`` or ``any``.
-        arch: ``x86_64``, ``arm64`` or ``any``: of the machine, not of this Python.
+        arch: processor of the machine, not of this Python: ``x86_64``, ``arm64`` or ``any``.
         device_kind: ``cpu`` or ``gpu``; a run that gets another kind stops.
-        device: the stack's name of this device for a platform; ``any``: it need not have one.
-        vendors: of suitable GPUs, best first; empty: no GPU is needed.
-        driver: the GPU must have a working driver (NVIDIA on Linux).
+        device: name of the device in the stack's ``devices``; ``any`` accepts every stack.
+        vendors: vendors of suitable GPUs, best first; empty if no GPU is needed.
+        driver: whether the GPU must have a working driver (NVIDIA on Linux).
         minimum_os: oldest version, such as ``"12.3"``.
         maximum_os: newest version; ``"10.13"`` includes 10.13.6.
-        device_id: the framework's id of the device, if certain in advance.
-        auto_rank: position in the order of ``backend=auto``, over all backends, lowest first; None: never automatic.
+        device_id: the framework's id of the device, if known in advance.
+        auto_rank: position among all backends in ``backend=auto``, lowest first; None is never selected.
         env: variables for the worker.
-        caveats: pattern of ``GPU, SYSTEM VERSION`` -> known problem.
-        by_hand: stack without a lock there -> commands to install it by hand.
+        caveats: known problems, by a pattern of ``GPU, SYSTEM VERSION``.
+        by_hand: commands for a manual installation, by stack without a lock for the machine.
     """
 
     os: str
@@ -59,14 +59,14 @@ class Fact:
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """Facts about the devices of a backend. Mappings give the source of each entry.
+    """Facts about the devices of a backend. The values of mappings are the sources.
 
     Attributes:
         precisions: trusted values of ``trainer.precision``.
         untrusted: the remaining values.
         compiles: whether ``trainer.jit`` is possible.
-        shares_memory: vendors whose GPUs compute in the memory of the host.
-        operations: those that are wrong, slow or missing.
+        shares_memory: vendors whose GPUs use the memory of the host.
+        operations: operations that are wrong, slow or missing.
     """
 
     precisions: dict[str, str]
@@ -82,12 +82,11 @@ class Backend:
 
     Attributes:
         device_kind: the best device on any machine, ``cpu`` or ``gpu``; ``serves`` has the kind for each machine.
-        stacks: names, best first; one may belong to a later release.
+        stacks: names, best first; may include stacks of a later release.
         needs: completes "it needs".
-        known: facts about its devices.
         trains: False if it can only predict.
-        runnable: False for a listed backend that does not run yet, for the ``reason``.
-        python: set by the user, empty in a row; so is ``device``.
+        runnable: False for a backend that does not run yet; ``reason`` explains why.
+        python, device: set by the user; empty in a row.
     """
 
     name: str
@@ -155,4 +154,4 @@ def _meaning(name: str, row: Backend) -> Iterator[str]:
             if value not in valid:
                 yield f"{where}.{key}: must be one of {', '.join(valid)}, got {value!r}"
         if entry.device_kind == "gpu" and not entry.vendors:
-            yield f"{where}.vendors: an entry that drives a GPU must say whose"
+            yield f"{where}.vendors: an entry that drives a GPU must name the vendor"

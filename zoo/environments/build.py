@@ -30,7 +30,7 @@ HealthCheck = Callable[[Stack, Path], str | None]
 class Plan:
     """The input of a build. ``healthy`` takes the stack and its Python, and returns None or the problem.
 
-    ``base`` is a ready environment with part of the locked packages, which are linked instead of installed.
+    ``base`` is a finished environment with some of the locked packages; these are linked instead of installed.
     """
 
     stack: Stack
@@ -44,7 +44,7 @@ class Plan:
 
 
 def build(plan: Plan) -> float:
-    """Build ``plan.folder``, which must not exist, or leave nothing behind. Return the seconds."""
+    """Build ``plan.folder``, which must not exist; return the seconds. A failure leaves no files."""
     started = time.monotonic()
     _check_space(plan)
     with atomic_folder(plan.folder, SUFFIX) as part, console.bar(_title(plan), unit="steps,") as bar:
@@ -62,7 +62,7 @@ def unwritable(folder: Path, error: OSError) -> ZooError:
     if error.errno == errno.ENOSPC:
         return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
     return ZooError(
-        f"Cannot write below {folder}: {error}", "Mend its permissions, or set ZOO_CACHE to another folder."
+        f"Cannot write below {folder}: {error}", "Correct its permissions, or set ZOO_CACHE to another folder."
     )
 
 
@@ -89,7 +89,7 @@ def _check_space(plan: Plan) -> None:
     if free_mb < plan.stack.size_mb:
         raise ZooError(
             f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
-            f"only {free_mb:.0f} MB are free where {plan.folder.parent} lies",
+            f"only {free_mb:.0f} MB are free on the disk of {plan.folder.parent}",
             uv_client.SPACE_REMEDY,
         )
 
@@ -102,15 +102,15 @@ def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:
     _create(plan, part, follow)
     _install(plan, part, follow)
     follow("checking that it works")
-    # By default, Python saves the byte code of imports; a named cache may be shared by users.
+    # By default, Python saves the byte code of imports. A cache in ZOO_CACHE may be shared, so it is compiled now.
     compiled_by_use = not sys.dont_write_bytecode and not os.environ.get("ZOO_CACHE")
     with contextlib.nullcontext() if compiled_by_use else _compiling(part):
         words = plan.healthy(plan.stack, marker.python_of(part))
     if words is not None:
         raise ZooError(
             f"The libraries of stack {plan.stack.name} were installed, but do not work on this machine. "
-            f"The worker's own words:\n{words}",
-            "`python -m zoo doctor` shows what this machine is and which stacks fit it.",
+            f"Output of the worker:\n{words}",
+            "`python -m zoo doctor` describes this machine and the stacks that fit it.",
         )
 
 
@@ -138,14 +138,14 @@ def _linked(base: Path, part: Path) -> bool:
 
 def _install(plan: Plan, part: Path, follow: Callable[[str], None]) -> None:
     command = ["pip", "sync", "--require-hashes", "--python", str(marker.python_of(part))]
-    # Hashes decide what may be installed; the index that a file comes from does not matter.
+    # Hashes determine what may be installed, so a file may come from any index.
     command += ["--index-strategy", "unsafe-best-match"]
     if not plan.stack.source_builds:
         command += ["--only-binary", ":all:"]
     outcome = _sync(command, plan.lock, follow)
     if uv_client.missing_cpu_build(outcome):
-        # PyTorch's builds without CUDA are on a separate index, which uv has a name for. If it came first, it would
-        # be the only source, and a folder in UV_FIND_LINKS would not count.
+        # PyTorch's builds without CUDA are on a separate index, which uv can name. If it were tried first, uv would
+        # ignore a folder in UV_FIND_LINKS.
         other = _sync([*command, "--torch-backend", "cpu"], plan.lock, follow)
         outcome = other if other.code == 0 else uv_client.CompletedCommand(other.code, outcome.words + other.words)
     damaged = sorted({package for package, _ in marker.lost_files(part)}) if outcome.code == 0 else []
@@ -170,23 +170,23 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
     why, remedy = uv_client.reason(outcome)
     gone = None if uv_client.is_unreachable(outcome) else uv_client.missing_version(outcome)
     if gone:
-        why = f"{gone} is not on the package index any more"
+        why = f"{gone} is no longer on the package index"
         remedy = (
-            f"Put a newer version and date into recipes/stacks/{plan.stack.name}/stack.yaml, then lock it again "
-            f"with: python scripts/lock.py {plan.stack.name}"
+            f"Set a newer version and date in recipes/stacks/{plan.stack.name}/stack.yaml, then lock it again: "
+            f"python scripts/lock.py {plan.stack.name}"
         )
-    words = f"The installer's own words:\n{outcome.tail()}"
+    words = f"Output of the installer:\n{outcome.tail()}"
     kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
 
 
 @contextlib.contextmanager
 def _compiling(part: Path) -> Iterator[None]:
-    """Byte-compile during the health check, which imports compiled files and saves what it compiles itself.
+    """Byte-compile the libraries during the health check.
 
-    The environment's own Python compiles: uv fails on 3.6 and takes more CPU time elsewhere. Tests of the libraries,
-    a seventh of some stacks, are skipped, because nothing imports them. The exit status is ignored: it reports files
-    for other Pythons, such as templates.
+    The environment's own Python compiles, because uv fails on 3.6 and takes more CPU time on other versions. Tests of
+    the libraries, a seventh of some stacks, are skipped. The exit status is ignored, because some libraries include
+    files for other Pythons, such as templates.
     """
     site = str(marker.site_of(part))
     tests = re.escape(site) + r".*[/\\]tests?[/\\]"

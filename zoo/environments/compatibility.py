@@ -32,19 +32,19 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
             usable += itertools.product([entry], names, working or no_gpu)
         else:
             obstacles.append((3, _gpu_obstacle(entry, machine, gpus)))
-    # The entry that got furthest has the best reason: "needs macOS 12" rather than "needs a Mac".
+    # Report the most specific obstacle: "needs macOS 12" rather than "needs a Mac".
     return usable, max(obstacles, key=lambda pair: pair[0])[1]
 
 
 def names_of(machine: Machine) -> list[tuple[str, str]]:
-    """Return the (system, processor) pairs by which an entry may name this machine."""
+    """Return the (system, processor) pairs of entries that match this machine."""
     return [(system, arch) for system in (machine.os, "any") for arch in (machine.arch, "any")]
 
 
 def stack_problem(
     backend: Backend, way: Way, machine: Machine, available: Mapping[str, Stack], python: str | None = None
 ) -> str | None:
-    """Return why a stack cannot serve a backend in this way here, or None; a user's ``python`` needs no lock."""
+    """Return why a stack cannot be used in this way on a machine, or None. A user's ``python`` needs no lock."""
     support, name, gpu = way
     if name not in available:
         return "not in this release"
@@ -55,15 +55,15 @@ def stack_problem(
     stack, where = available[name], machine.platform
     platform = stack.platforms.get(where)
     if platform is None or not (stack.folder / f"{where}.lock").is_file():
-        return f"no lock for {where}" + ("; by hand it can be had" if name in support.by_hand else "")
+        return f"no lock for {where}" + ("; it can be installed by hand" if name in support.by_hand else "")
     if support.device not in ("any", *platform.devices):
         more = f" ({platform.note})" if platform.note else ""
-        return f"its lock for {where} drives {' and '.join(platform.devices)}, not {support.device}{more}"
+        return f"its lock for {where} supports {' and '.join(platform.devices)}, not {support.device}{more}"
     return next(_lacking(platform, machine, gpu), None)
 
 
 def updates(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Iterator[tuple[str, str, Machine]]:
-    """Yield this machine with each newer macOS and NVIDIA driver that the backend or its stacks require."""
+    """Yield kind, version and updated machine for each newer macOS and NVIDIA driver that a backend requires."""
     rows = [available[name].platforms.get(machine.platform) for name in backend.stacks if name in available]
     locked = [row for row in rows if row]
     if machine.os == "macos":
@@ -83,7 +83,7 @@ def _newer(present: str, versions: list[str | None]) -> list[str]:
 
 
 def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[str]:
-    """Yield requirements of a lock's libraries that this machine lacks. Unknown properties are assumed to match."""
+    """Yield requirements of a lock that this machine does not meet. Unknown properties are assumed to match."""
     if _older(machine.os_version, platform.minimum_os):
         yield f"needs {SYSTEMS[machine.os]} {platform.minimum_os} or newer, this is {machine.os_version}"
     if _older(machine.glibc, platform.minimum_glibc):

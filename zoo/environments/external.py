@@ -12,13 +12,9 @@ from zoo.environments.store import Environment
 
 
 def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
-    """Compare a user's environment, which is never changed, with the lock of a stack.
+    """Return a user's environment, and its differences from the lock of a stack. The environment is not changed.
 
-    Args:
-        python: its interpreter, or its folder.
-
-    Returns:
-        The environment, and its differences from the lock, one sentence each.
+    ``python`` is its interpreter or its folder.
     """
     python = user_path(python).absolute()
     python = marker.python_of(python) if python.is_dir() else python

@@ -1,8 +1,8 @@
 """Read the GPUs of a machine from the output of its tools.
 
-Formats were taken from captured outputs (``tests/machines``). ``system_profiler`` prints JSON since macOS 10.15 and
-plain text before. 10.13 writes ``_spdisplays_vram`` where later systems write ``spdisplays_vram``. Apple silicon
-reports no video memory, because it shares the machine's.
+Captured outputs (``tests/machines``) show the formats. ``system_profiler`` prints JSON since macOS 10.15 and plain
+text before. macOS 10.13 writes ``_spdisplays_vram``, later systems ``spdisplays_vram``. Apple silicon reports no
+video memory, because it shares the machine's.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 DISPLAYS_JSON = "system_profiler -json SPDisplaysDataType"
 DISPLAYS_TEXT = "system_profiler SPDisplaysDataType"
-# Only fields of every driver: a query for compute_cap fails completely on an old one.
+# Only fields that every driver has: on an old driver, a query that includes compute_cap fails.
 NVIDIA = "nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader,nounits"
 # Drivers without this field are too old for every stack anyway.
 NVIDIA_COMPUTE = "nvidia-smi --query-gpu=compute_cap --format=csv,noheader"
@@ -36,7 +36,7 @@ Entry = Mapping[str, object]  # one GPU, from system_profiler
 
 @dataclasses.dataclass(frozen=True)
 class Gpu:
-    """One GPU; ``memory_bytes`` is None if it shares the machine's, ``compute`` is NVIDIA's compute capability."""
+    """A GPU. ``memory_bytes`` is None for shared memory; ``compute`` is NVIDIA's compute capability."""
 
     name: str
     vendor: str
@@ -57,7 +57,7 @@ def describe(gpu: Gpu) -> str:
 
 
 def size(count: int) -> str:
-    """Format bytes as GiB, in which Apple and NVIDIA count memory."""
+    """Format bytes as GiB, the unit that Apple and NVIDIA use for memory."""
     return f"{count / 2**30:.3g} GiB"
 
 
@@ -79,7 +79,7 @@ def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
     else:
         blocks = reports.get(DISPLAYS_TEXT, "").split("Chipset Model:")[1:]
         gpus = [_gpu_from_text(block) for block in blocks]
-    # A virtual machine's GPU is listed, but has no memory for the first tensor.
+    # The GPU of a virtual machine is listed, but cannot allocate memory.
     virtual = [gpu.name for gpu in gpus if "paravirtual" in gpu.name.lower()]
     notes.extend(f"{name} is a virtual machine's GPU and is not used" for name in virtual)
     return [gpu for gpu in gpus if gpu.name and gpu.name not in virtual]
@@ -97,7 +97,7 @@ def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
 
 
 def _compute_of(name: str) -> str | None:
-    """Return the compute capability of Maxwell and Pascal cards (NVIDIA's list): old drivers do not report it."""
+    """Return the compute capability of Maxwell and Pascal cards (NVIDIA's list), which old drivers do not report."""
     return next((number for pattern, number in COMPUTE_BY_NAME.items() if re.search(pattern, name)), None)
 
 
@@ -113,7 +113,7 @@ def _pci_gpus(text: str) -> list[Gpu]:
 
 
 def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
-    """Return the GPUs from ``nvidia-smi``, ``lspci`` or the kernel; one with a ``driver`` can compute."""
+    """Return the GPUs from ``nvidia-smi``, ``lspci`` or the kernel; those with a ``driver`` can compute."""
     working = _nvidia_gpus(reports.get(NVIDIA, ""), reports.get(NVIDIA_COMPUTE, ""))
     others = _pci_gpus(reports.get(LSPCI, ""))
     vendors = [PCI_VENDORS.get(code, "unknown") for code in reports.get("/sys/class/drm", "").split()]
@@ -123,7 +123,7 @@ def of_linux(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
         return working + [gpu for gpu in others if gpu.vendor != "nvidia"]
     if any(gpu.vendor == "nvidia" for gpu in others):
         notes.append(
-            "an NVIDIA GPU is built in, but nvidia-smi did not list it: its driver is not working, "
+            "an NVIDIA GPU is present, but nvidia-smi did not list it: its driver is not working, "
             "or it is a Jetson before JetPack 6"
         )
     return others
@@ -154,7 +154,7 @@ def _gpu_from_json(entry: Entry) -> Gpu:
 
 
 def _gpu_from_text(block: str) -> Gpu:
-    """Parse plain text from after ``Chipset Model:`` to the displays."""
+    """Parse the plain text that follows ``Chipset Model:``, up to the displays."""
     name, _, rest = block.split("Displays:")[0].partition("\n")
     facts = pairs(rest, ":")
     memory = next((facts[key] for key in facts if key.startswith("VRAM")), "")

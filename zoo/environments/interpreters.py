@@ -1,7 +1,7 @@
 """Find the Python interpreters of this machine in the folders where tools install them.
 
-The search path is not used, as it often has shims that start something else or abort. Each file is run once before
-use.
+The search path is not used, because it often has shims that start another program or fail. Each file is run once
+before use.
 """
 
 import os
@@ -84,12 +84,9 @@ def _conda_roots(home: Path) -> list[Path]:
 
 
 def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:
-    """Return the first working Python of a version.
+    """Return the first working Python of a version such as ``"3.8"`` or ``"3.8.18"``.
 
-    Args:
-        version: ``"3.8"`` or ``"3.8.18"``.
-        arch: ``"x86_64"`` or ``"arm64"``; None accepts any.
-        places: folders to search, as glob patterns; None means :func:`roots`.
+    ``arch`` None accepts any; ``places`` are folders as glob patterns, :func:`roots` by default.
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
@@ -104,7 +101,7 @@ def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
-    """Return every working Python 3 of this machine, and the broken ones with reasons."""
+    """Return every working Python 3 of this machine, and the broken interpreters with reasons."""
     paths = list(_candidates("python3.*", roots() if places is None else places))
     with ThreadPoolExecutor(max_workers=8) as pool:
         results = list(pool.map(verify, paths))
@@ -149,7 +146,7 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
     seen: set[Path] = set()
     for place in places:
         for path in sorted(_expand(place / name), key=_by_version, reverse=True):
-            # Shims start something else, and a virtual environment belongs to a project.
+            # Shims start other programs, and a virtual environment belongs to a project.
             borrowed = "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
             if not re.fullmatch(r"python3\.\d+", path.name) or borrowed:
                 continue
@@ -172,7 +169,6 @@ def _by_version(path: Path) -> list[int]:
 
 
 def is_downloadable(version: str) -> bool:
-    """Return True if uv offers a build of this version."""
     return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
 
 

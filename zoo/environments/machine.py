@@ -1,7 +1,7 @@
 """Describe this machine: its system, chip, memory and GPUs, and whether this Python is native to it.
 
-The parsers are pure functions over the output of system tools, so that other machines can be tested from captured
-outputs (``tests/machines``).
+The parsers are pure functions of the output of system tools, so that tests can use captured outputs
+(``tests/machines``).
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
 SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
-# "-i" skips names that an older or an Intel Mac lacks.
+# "-i" skips names that do not exist on older or Intel Macs.
 SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
 SYSCTL_CPU = "sysctl -i hw.optional.avx1_0 hw.optional.avx2_0"
 GLIBC = "getconf GNU_LIBC_VERSION"
@@ -30,9 +30,9 @@ CPU_FEATURES = ("sse4_2", "avx", "avx2")
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A machine; ``notes`` lists undetermined facts with reasons.
+    """Hardware and system of a machine. ``notes`` explains what could not be detected.
 
-    ``cpu_features`` are those of :data:`CPU_FEATURES` that the CPU has, or None if unknown.
+    ``cpu_features`` are the :data:`CPU_FEATURES` of the CPU, or None if unknown.
     """
 
     os: str
@@ -50,7 +50,7 @@ class Machine:
 
     @property
     def platform(self) -> str:
-        """Return the name of its lock files, from the machine and not from this Python: ``macos-arm64``."""
+        """Return the platform of the machine, not of this Python, as in the names of lock files: ``macos-arm64``."""
         return f"{self.os}-{self.arch}"
 
     @property
@@ -60,7 +60,7 @@ class Machine:
 
 
 def probe() -> Machine:
-    """Examine this machine in less than a second; the limit of each tool is ten."""
+    """Examine this machine, usually in less than a second; each tool has at most ten seconds."""
     notes: list[str] = []
     system = {"Darwin": "macos", "Windows": "windows"}.get(platform.system(), "linux")
     collect = {"macos": _macos_reports, "linux": _linux_reports, "windows": _windows_reports}[system]
@@ -74,16 +74,15 @@ def from_reports(
 
     Args:
         system: ``macos``, ``linux`` or ``windows``.
-        reports: command line or file name -> its text; any may be missing.
+        reports: text of each command line or file; any may be missing.
         python_arch: architecture of this Python's build.
-        notes: problems so far.
     """
     read = {"macos": _macos, "linux": _linux, "windows": _windows}[system]
     return read(reports, architecture(python_arch), notes if notes is not None else [])
 
 
 def from_capture(path: Path) -> Machine:
-    """Build another machine from captured tool outputs; see :func:`capture_texts`."""
+    """Build a machine from captured tool outputs; see :func:`capture_texts`."""
     texts = capture_texts(path)
     system = "macos" if "sw_vers" in texts else "linux"
     default = "arm64" if "hw.optional.arm64: 1" in str(texts) else "x86_64"
@@ -91,7 +90,7 @@ def from_capture(path: Path) -> Machine:
 
 
 def capture_texts(path: Path) -> dict[str, str]:
-    """Read captured outputs: lines that begin with ``$ `` name a command or file, and its text follows.
+    """Read captured outputs: a line that begins with ``$ `` names a command or file, and its text follows.
 
     On a Mac: ``sw_vers``, ``uname -m``, ``system_profiler -json SPDisplaysDataType``, ``sysctl -i ...``; see
     ``tests/machines``.
@@ -121,7 +120,7 @@ def describe(machine: Machine) -> str:
 
 
 def hardware(machine: Machine) -> str:
-    """Return the computing hardware for file names, without the system: ``apple-m1-8gb``."""
+    """Return chip, GPUs and memory as part of a file name: ``apple-m1-8gb``."""
     graphics = [gpu.name for gpu in machine.gpus if gpu.name != machine.chip]
     memory = f"{round(machine.memory_bytes / 2**30)}gb" if machine.memory_bytes else ""
     named = re.sub(r"\((?:R|TM|tm|r)\)|\bCPU\b|@.*", " ", " ".join([machine.chip, *graphics]))
@@ -132,9 +131,9 @@ def hardware(machine: Machine) -> str:
 
 
 def run_tool(command: str, notes: list[str], *paths: str) -> str | None:
-    """Return the output of a tool, or None. A missing tool is normal; a failing one leaves a note.
+    """Return the output of a tool, or None if it is missing or fails; a failure adds a note.
 
-    ``paths`` are appended to the command unsplit.
+    ``paths`` may contain spaces; they are appended to the command.
     """
     name, *arguments = [*command.split(), *paths]
     path = shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
@@ -175,7 +174,7 @@ def _present(reports: Mapping[str, str | None]) -> dict[str, str]:
 def _macos_reports(notes: list[str]) -> dict[str, str]:
     reports = _present({command: run_tool(command, notes) for command in ("sw_vers", SYSCTL, SYSCTL_CPU)})
     reports["uname -m"] = platform.machine()
-    unused_notes: list[str] = []  # -json is unknown before macOS 10.15, which is not worth a note
+    unused_notes: list[str] = []  # -json fails before macOS 10.15, as expected
     answer = run_tool(DISPLAYS_JSON, unused_notes)
     if answer is not None and gpus.displays(answer) is not None:
         return reports | {DISPLAYS_JSON: answer}
@@ -198,11 +197,11 @@ def _linux_reports(notes: list[str]) -> dict[str, str]:
 
 
 def _windows_reports(notes: list[str]) -> dict[str, str]:
-    notes.append("GPUs are not looked for on Windows")
+    notes.append("GPUs are not detected on Windows")
     return {"ver": platform.version(), "uname -m": platform.machine(), "chip": platform.processor()}
 
 
-# -- parsing the answers
+# -- parsing the output
 
 
 def _number(text: str) -> int:
@@ -266,7 +265,7 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
 
 
 def _linux_features(cpu: str) -> list[str] | None:
-    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 names them Features, and no lock requires any
+    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 calls them Features; no lock requires any
     return [name for name in CPU_FEATURES if name in flags] if flags else None
 
 

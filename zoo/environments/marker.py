@@ -1,7 +1,7 @@
 """Check an environment folder: its marker, its contents, and missing files.
 
-A folder without a marker is garbage. The marker also lists the contents of the finished folder, so that a loss of
-files is detected within milliseconds, before a worker fails.
+A folder without a marker is unfinished and can be removed. The marker lists the contents of the finished folder, so
+that missing files are detected within milliseconds, before a worker fails.
 """
 
 import base64
@@ -18,7 +18,7 @@ from zoo.core.errors import ZooError
 from zoo.core.files import atomic_write, file_sha256
 
 MARKER = "zoo-environment.json"
-# Files that Python reads or imports from the folder of the libraries.
+# Suffixes of the files that Python imports from the libraries folder.
 MODULES = (".pth", ".py", ".so")
 IMPORTED = (*MODULES, ".dist-info", ".egg-info", ".egg-link")
 
@@ -45,14 +45,13 @@ def python_of(folder: Path) -> Path:
 
 
 def site_of(folder: Path) -> Path:
-    """Return the folder of an environment's libraries."""
     folders = sorted(folder.glob("lib/python3.*/site-packages"))
     return folders[0] if folders else folder / "lib"
 
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """An interpreter's version, ``sys.platform``, processor, and package -> version."""
+    """An interpreter's version, ``sys.platform``, processor, and package versions by name."""
 
     python: str
     system: str
@@ -65,11 +64,11 @@ class Marker:
     """Facts about a finished environment, stored in it.
 
     Attributes:
-        lock_sha256: of the lock it was built from.
+        lock_sha256: checksum of the lock that it was built from.
         python: ``version`` and ``path`` of the base interpreter.
-        versions: package -> version, as installed.
+        versions: installed version of each package.
         contents: see :func:`contents`.
-        created: in UTC.
+        created: time in UTC.
     """
 
     lock_sha256: str
@@ -100,7 +99,6 @@ def read_marker(folder: Path) -> Marker | None:
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
-    """Mark an environment as finished, with its installed versions and contents."""
     versions = inventory(python_of(folder)).versions
     complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
     atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))
@@ -112,18 +110,18 @@ def defect(folder: Path) -> str | None:
         return "it does not exist"
     marker = read_marker(folder)
     if marker is None:
-        return "its building was never finished"
+        return "its build was never finished"
     if not os.access(python_of(folder), os.X_OK):
-        return f"its Python ({python_of(folder)}) is gone"
+        return f"its Python ({python_of(folder)}) is missing"
     return _loss(marker.contents, contents(folder))
 
 
 def damage(folder: Path) -> str | None:
-    """Do the same as :func:`defect`, also for every file of the packages, which takes up to half a second."""
+    """Return why an environment is not usable, or None; unlike :func:`defect`, check every file (up to 0.5 s)."""
     reason = defect(folder)
     lost = [] if reason else [name for _, name in lost_files(folder)]
     count = "a file of its packages is" if len(lost) == 1 else f"{len(lost):,} files of its packages are"
-    return f"{count} gone or cut short: {lost[0]}" if lost else reason
+    return f"{count} missing or truncated: {lost[0]}" if lost else reason
 
 
 def lost_files(folder: Path) -> Iterator[tuple[str, str]]:
@@ -145,7 +143,7 @@ def _size(path: Path) -> int:
 
 
 def contents(folder: Path) -> dict[str, list[int]]:
-    """Count the entries and the bytes one level below each entry of the folder and of its libraries."""
+    """Return the number of files and bytes in each entry of the folder and of its libraries, one level deep."""
     libraries = {f"site-packages/{entry.name}": _weigh(entry) for entry in _entries(site_of(folder))}
     return {**libraries, **{entry.name: _weigh(entry) for entry in _entries(folder)}}
 
@@ -165,21 +163,20 @@ def _weigh(entry: os.DirEntry[str]) -> list[int]:
 
 
 def _loss(recorded: dict[str, list[int]], present: dict[str, list[int]]) -> str | None:
-    """Return what was removed or added later. Growth is allowed, because some packages write into their folders."""
+    """Describe a removed or added file, or return None. Growth is allowed: some packages write into their folders."""
     for name, (count, size) in recorded.items():
         if name not in present:
-            return f"{name} is gone from it"
+            return f"{name} is missing"
         if present[name][0] < count or present[name][1] < size:
-            return f"files are gone from its {name}"
+            return f"files are missing from its {name}"
     added = sorted(name for name in present.keys() - recorded.keys() if name.endswith(IMPORTED))
-    return f"something was installed into it later ({added[0]})" if added else None
+    return f"a package was added after the build ({added[0]})" if added else None
 
 
 def changed(folder: Path, every: bool) -> list[str]:
     """Return the files of a finished environment that differ from its wheels, or are in no wheel.
 
-    Args:
-        every: hash every file; if False, only those of another size or written after the build.
+    ``every`` hashes every file; without it, only files with another size or a later time than the build.
     """
     site, marker = site_of(folder), read_marker(folder)
     known = {name.partition("/")[2] for name in (marker.contents if marker else {})}
@@ -187,7 +184,7 @@ def changed(folder: Path, every: bool) -> list[str]:
     result = []
     for name, checksum, size in _recorded(site):
         known.add(name)
-        if "__pycache__" in name:  # Python writes byte code again when it likes
+        if "__pycache__" in name:  # Python may write byte code again
             continue
         if checksum and _is_suspect(site / name, size, built) and _sha256(site / name) != checksum:
             result.append(name)
@@ -205,7 +202,7 @@ def _is_suspect(path: Path, size: str, built: float) -> bool:
 
 
 def _recorded(site: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield (path relative to the libraries, sha256 in Base64 or "", size) of each file from wheels."""
+    """Yield relative path, sha256 (Base64, may be empty) and size of each file that a wheel lists."""
     for record in sorted(site.glob("*.dist-info/RECORD")):
         with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
             yield from ((row[0], row[1].removeprefix("sha256="), row[2]) for row in csv.reader(rows) if len(row) > 2)
@@ -228,5 +225,5 @@ def inventory(python: Path) -> Inventory:
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError, TypeError) as error:
         # Another program may repeat the code in its error.
         words = (getattr(error, "stderr", None) or str(error)).replace(INVENTORY, "...").strip().splitlines()
-        complaint = words[-1][:200] if words else "it says nothing"
+        complaint = words[-1][:200] if words else "no output"
         raise ZooError(f"{python} does not work as a Python: {complaint}", "Name another interpreter.") from error

@@ -1,6 +1,6 @@
 """Find the package registry that uv and pip are configured to use, and test whether it answers.
 
-The zoo contains no registry's name: without a setting, the tools use their default, which is not tested.
+Without a setting, the tools use their default registry, which is not tested.
 """
 
 import configparser
@@ -17,7 +17,7 @@ VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 
 
 def address() -> str | None:
-    """Return the registry's URL from the settings of uv or pip, the user's before the system's, or None."""
+    """Return the registry's URL from the settings of uv or pip (the user's, then the system's), or None."""
     for name in VARIABLES:
         if os.environ.get(name):
             return os.environ[name]
@@ -27,7 +27,7 @@ def address() -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Reachability:
-    """Whether a registry answers; ``host`` excludes credentials in the URL, ``why`` is empty on success."""
+    """Result of contacting a registry. ``host`` excludes credentials; ``why`` is the error, or empty."""
 
     host: str
     ok: bool

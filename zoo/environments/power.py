@@ -1,6 +1,6 @@
 """Detect whether this machine runs on its battery.
 
-From ``pmset -g batt`` on macOS, and from files below ``/sys/class/power_supply`` on Linux.
+The sources are ``pmset -g batt`` on macOS and the files below ``/sys/class/power_supply`` on Linux.
 """
 
 import dataclasses
@@ -28,23 +28,19 @@ class Power:
 
 
 def read() -> Power:
-    """Return the power source; an unknown one counts as mains."""
+    """Return the power source; an unknown source counts as mains."""
     if platform.system() == "Darwin":
         return of_pmset(machine.run_tool(PMSET, []) or "")
     return of_supplies(_supplies())
 
 
 def of_pmset(text: str) -> Power:
-    """Parse the output of ``pmset -g batt``."""
     charge = re.search(r"\b(\d{1,3})%;", text)
     return Power("drawing from 'Battery Power'" in text, int(charge[1]) if charge else None)
 
 
 def of_supplies(supplies: Mapping[str, Mapping[str, str]]) -> Power:
-    """Parse power supplies of Linux: name -> file -> content.
-
-    Batteries of mice and the like (``scope`` is ``Device``) do not power the machine.
-    """
+    """Parse the files of each power supply of Linux; ignore batteries of mice and similar (scope ``Device``)."""
     batteries = [row for row in supplies.values() if row.get("type") == "Battery" and row.get("scope") != "Device"]
     mains = any(row.get("online") == "1" for row in supplies.values() if row.get("type") in ("Mains", "USB"))
     charges = [int(row["capacity"]) for row in batteries if row.get("capacity", "").isdigit()]

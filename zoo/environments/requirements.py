@@ -27,7 +27,7 @@ class Metadata:
 
 
 def parse(text: str, place: str, shown: str = "") -> Requirement:
-    """Parse a requirement such as ``pandas>=2``; ``place`` is its origin, and ``shown`` its text for the error."""
+    """Parse a requirement such as ``pandas>=2``; errors name its origin ``place``, and ``shown`` or its text."""
     shown = shown or repr(text)
     try:
         requirement = Requirement(text)
@@ -41,14 +41,14 @@ def parse(text: str, place: str, shown: str = "") -> Requirement:
 def read_file(path: Path) -> list[Requirement]:
     """Read a ``requirements.txt``: a package per line, comments, and ``-r`` with another file.
 
-    Errors name lines by their number: a file can include any other, whose content is not shown.
+    Errors show line numbers but not lines, because a file can include any other file.
     """
     return list(_of_file(path.resolve(), (), set()))
 
 
 def _of_file(path: Path, above: tuple[Path, ...], read: set[Path]) -> Iterator[Requirement]:
     if path in above:
-        raise ZooError(f"{path} includes itself", "Take out one of the lines that begin with -r.")
+        raise ZooError(f"{path} includes itself", "Remove one of the lines that begin with -r.")
     if len(read) >= MOST_FILES:
         raise ZooError(f"{above[0]} includes more than {MOST_FILES} files", "Remove lines that begin with -r.")
     read.add(path)
@@ -80,7 +80,7 @@ def read_script(path: Path) -> Metadata:
     text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
     if len(blocks) > 1:
-        raise ZooError(f"{path} has {len(blocks)} blocks of inline metadata", "Leave one `# /// script`.")
+        raise ZooError(f"{path} has {len(blocks)} blocks of inline metadata", "Keep only one `# /// script`.")
     return _metadata(_content(blocks[0]), str(path)) if blocks else Metadata()
 
 

@@ -1,4 +1,4 @@
-"""Resolve requirements into the text of a lock with hashes, with uv, as of a date."""
+"""Resolve requirements with uv, as of a date, into the text of a lock with hashes."""
 
 import sys
 import tempfile
@@ -27,14 +27,14 @@ def stack_arguments(stack: Stack, platform: str) -> list[str]:
 
 
 def target(stack: Stack, platform: str) -> str:
-    """Return uv's name of a platform; uv assumes glibc 2.28 unless the row has another version."""
+    """Return uv's name of a platform; without ``minimum_glibc``, uv assumes glibc 2.28."""
     glibc = stack.platforms[platform].minimum_glibc
     arch = TRIPLES[platform].partition("-")[0]
     return f"{arch}-manylinux_{glibc.replace('.', '_')}" if glibc else TRIPLES[platform]
 
 
 def stack_variables(stack: Stack, platform: str) -> dict[str, str]:
-    """Return uv's variables for a stack on one of its platforms: the macOS that the wheels must run on."""
+    """Return uv's variables for a stack on one of its platforms: the oldest macOS that the wheels must support."""
     minimum = stack.platforms[platform].minimum_os
     return {"MACOSX_DEPLOYMENT_TARGET": minimum} if minimum else {}
 
@@ -50,16 +50,12 @@ def resolve(
     variables: Mapping[str, str],
     constraints: Sequence[str] = (),
 ) -> tuple[CompletedCommand, str]:
-    """Resolve requirements.
+    """Return the outcome of ``uv pip compile``, and the text of the lock, empty on failure.
 
     Args:
-        requirements: lines as in ``requirements.txt``; passed for ``-`` among the arguments.
-        arguments: of ``uv pip compile``.
+        requirements: lines as in ``requirements.txt``; replace ``-`` in ``arguments``.
         variables: for uv, in addition to the user's.
-        constraints: versions of packages if they are needed.
-
-    Returns:
-        The outcome of uv, and the text of the lock, empty on failure.
+        constraints: versions of packages, which apply if a package is needed.
     """
     with tempfile.TemporaryDirectory() as scratch:
         fresh, wanted, fixed = (Path(scratch, name) for name in ("fresh.lock", "wanted.in", "constraints.txt"))

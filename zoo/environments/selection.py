@@ -24,9 +24,9 @@ COMMAND = "python -m zoo train model=mnist backend="
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A backend evaluated for a machine: usable if it has a ``stack``; ``why`` is the reason either way.
+    """A backend evaluated for a machine: usable if it has a ``stack``; ``why`` explains either result.
 
-    ``notes`` name better stacks that were skipped, and why.
+    ``notes`` explain why better stacks were skipped.
     """
 
     backend: Backend
@@ -39,7 +39,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """A version of macOS or of NVIDIA's driver with which a candidate would work."""
+    """A version of macOS or NVIDIA's driver that would make a candidate usable."""
 
     what: str
     version: str
@@ -53,8 +53,8 @@ class Update:
 class Selection:
     """The backend, stack and device of a run.
 
-    ``device_hint`` is an id that the framework certainly has (None: the worker picks one), ``gpu`` the intended GPU,
-    ``env`` the worker's variables for it.
+    ``device_hint`` is a known id of the device in the framework; if None, the worker selects a device. ``gpu`` is the
+    intended GPU, and ``env`` has the worker's variables for it.
     """
 
     backend: Backend
@@ -79,7 +79,7 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
     Args:
         wanted: a backend's name; None or ``auto`` means the best for this machine.
         stack: the name of a required stack.
-        python: a user's own interpreter: the stack then needs no lock, and the worker proves its device.
+        python: a user's own interpreter; the stack then needs no lock, and the worker checks its device.
     """
     available = {row.name: row for row in stacks.load_all()}
     rows = {row.name: row for row in load_all()}
@@ -141,7 +141,7 @@ def caveats(candidate: Candidate, machine: Machine) -> list[str]:
 
 
 def after_update(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Update | None:
-    """Return the smallest update with which a rejected backend would work here with its best stack, or None."""
+    """Return the smallest update that makes a rejected backend usable, with its best stack, or None."""
     tried = [
         Update(what, version, evaluate(backend, updated, available))
         for what, version, updated in compatibility.updates(backend, machine, available)
@@ -152,7 +152,7 @@ def after_update(backend: Backend, machine: Machine, available: Mapping[str, Sta
 
 
 def best_update(machine: Machine, available: Mapping[str, Stack]) -> Update | None:
-    """Return the smallest update that enables a GPU, or anything, on a machine without a working backend."""
+    """Return the smallest update that makes a backend usable, preferably on a GPU, or None."""
     updates = [after_update(row, machine, available) for row in load_all() if row.trains]
     return min(filter(None, updates), key=_effort, default=None)
 
@@ -188,7 +188,7 @@ def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str
         what = f"stack {stack!r}" if stack else "any backend"
         reasons = "\n".join(f"  {name}: {candidate.why}" for name, candidate in candidates.items())
         raise ZooError(
-            f"Nothing here can run {what}\nThis machine: {machines.describe(machine)}\n{reasons}",
+            f"This machine cannot run {what}\nThis machine: {machines.describe(machine)}\n{reasons}",
             _elsewhere(candidates, machine),
         )
     best = usable[0]
@@ -208,7 +208,7 @@ def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Sel
         reasons.append(f"on this system stack {candidate.stack.name} stands in for {platform.stand_in_for}")
     reasons += passed
     if machine.rosetta:
-        reasons.append("this Python is an x86_64 build that Rosetta translates; the stack gets a native arm64 one")
+        reasons.append("this Python is an x86_64 build that Rosetta translates; the stack uses a native arm64 Python")
     device = candidate.support.device_id
     device_kind, env = candidate.support.device_kind, candidate.support.env
     return Selection(candidate.backend, candidate.stack, device_kind, device, reasons, candidate.gpu, env)
@@ -257,7 +257,7 @@ def _by_hand(support: Support, wanted: list[str]) -> list[str]:
 def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
     usable = works_here(candidates)
     if not usable:
-        nothing = "Nothing of the zoo runs on this machine yet; it has stacks for Linux and for macOS."
+        nothing = "The zoo does not support this machine yet; it has stacks for Linux and macOS."
         return str(best_update(machine, {stack.name: stack for stack in stacks.load_all()}) or nothing)
     lines = [
         f"  {COMMAND}{candidate.backend.name:<9} # {candidate.why}"

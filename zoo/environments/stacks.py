@@ -19,13 +19,13 @@ PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
 FRAMEWORKS = tuple(paths.worker_modules("devices"))
 KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
-# What `scripts/link_check.py` finds in a lock; it holds as long as the lock is the same.
+# Results of `scripts/link_check.py` for a lock; they are stale after a change of the lock.
 LINKED, LINKED_STALE, LINKED_FILE = "linked", "linked (stale)", "linked.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Evidence that a set of versions works, and its source. A successful resolution is not evidence."""
+    """Evidence that a set of versions works, with its source. A successful resolution is not evidence."""
 
     grade: str
     platform: str
@@ -49,13 +49,13 @@ class Platform:
     """The content of a stack on one platform.
 
     Attributes:
-        devices: that it can compute on.
-        stand_in_for: the GPU build whose Keras generation it brings to the CPU.
-        minimum_os: oldest macOS on which everything in the lock loads.
-        minimum_glibc: oldest C library of Linux.
-        minimum_driver, minimum_compute: required by its CUDA and cuDNN of an NVIDIA GPU.
-        maximum_compute: newest GPU generation that it has kernels for.
-        cpu_features: instructions of the CPU without which the import crashes.
+        devices: devices that it supports.
+        stand_in_for: the GPU build that this CPU build replaces, with the same generation of Keras.
+        minimum_os: oldest macOS on which all libraries of the lock load.
+        minimum_glibc: oldest supported C library of Linux.
+        minimum_driver, minimum_compute: NVIDIA driver and compute capability that its CUDA and cuDNN require.
+        maximum_compute: newest compute capability with kernels.
+        cpu_features: CPU instructions that the import requires.
     """
 
     requirements: list[str]
@@ -72,9 +72,9 @@ class Platform:
 
 @dataclasses.dataclass(frozen=True)
 class Stack:
-    """One row: a Python, libraries as of a date (UTC, inclusive), and their platforms.
+    """A stack: a Python version, libraries as of ``exclude_newer`` (UTC, inclusive), and their platforms.
 
-    ``size_mb`` is the size of a built environment; ``source_builds`` allows packages without wheels; ``omit`` names
+    ``size_mb`` is the size of a built environment; ``source_builds`` allows packages without wheels; ``omit`` lists
     dependencies that must not be installed.
     """
 
@@ -140,8 +140,8 @@ def lock_file(stack: Stack, platform: str) -> Path:
     """Return the hashed lock of a stack on a platform such as ``"macos-arm64"``."""
     if platform not in stack.platforms:
         raise NoLockError(
-            f"Stack {stack.name} is not made for {platform}, but for {', '.join(sorted(stack.platforms))}",
-            "Choose another stack for this machine; `python -m zoo list stacks` shows which serve where.",
+            f"Stack {stack.name} does not support {platform}, only {', '.join(sorted(stack.platforms))}",
+            "Choose another stack for this machine; `python -m zoo list stacks` shows the platforms of each.",
         )
     lock = stack.folder / f"{platform}.lock"
     if not lock.is_file():
@@ -153,13 +153,13 @@ def lock_file(stack: Stack, platform: str) -> Path:
 
 
 def pins(lock: Path) -> dict[str, str]:
-    """Read the versions that a lock pins: normalized package name -> version."""
+    """Return the pinned versions in a lock by normalized package name."""
     lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return {normalize_name(name): version for name, version in lines}
 
 
 def normalize_name(name: str) -> str:
-    """Normalize a package name like registries: lower case, ``-`` for every run of ``-_.``."""
+    """Normalize a package name as in PEP 503: lower case, ``-`` for every run of ``-_.``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -168,7 +168,7 @@ def _meaning(row: dict[str, Any]) -> list[str]:
     if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
         problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')
     if row["keras"] == "none" and row["trains"]:
-        problems.append("trains: nothing is trained without a Keras")
+        problems.append("trains: training requires Keras")
     if row["size_mb"] <= 0:
         problems.append(f"size_mb: must be positive, received {row['size_mb']}")
     try:
@@ -196,14 +196,14 @@ def _platform_meaning(name: str, value: dict[str, Any]) -> list[str]:
     return problems
 
 
-# tensorflow-metal requires no particular TensorFlow, so the installer accepts pairs that cannot work. The last
-# plug-in uses symbols that TensorFlow 2.20 removed (tensorflow/tensorflow#126360); since 3.7, Keras adds biases in a
-# way that the plug-in silently fuses wrongly with ReLU (keras-team/keras#21668).
+# tensorflow-metal requires no specific TensorFlow, so the installer accepts pairs that cannot work. Its last version
+# uses symbols that TensorFlow 2.20 removed (tensorflow/tensorflow#126360). Keras 3.7 and newer add biases in a way
+# that the plug-in silently fuses wrongly with ReLU (keras-team/keras#21668).
 METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3, 7)}
 
 
 def _bad_pairs(requirements: list[str]) -> list[str]:
-    """List packages that conflict with tensorflow-metal, and those that it needs pinned."""
+    """List packages that conflict with tensorflow-metal, and packages that must be pinned with it."""
     pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
     names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
     if "tensorflow-metal" not in names:

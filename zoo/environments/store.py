@@ -1,6 +1,6 @@
-"""Store environments: the libraries of each stack in a folder, built once from its lock, never repaired.
+"""Store environments: a folder with the libraries of each stack, built once from its lock and never repaired.
 
-The name of a folder covers everything that it depends on, so a change builds a new one.
+The name of a folder includes a hash of everything that it depends on, so a change builds a new folder.
 """
 
 import dataclasses
@@ -49,7 +49,7 @@ class Environment:
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentInfo:
-    """One environment folder. ``state`` is ``"ready"`` or the problem; times are UTC; empty or 0 means unknown."""
+    """An environment folder. ``state`` is ``"ready"`` or the problem; times are UTC; empty or 0 means unknown."""
 
     folder: Path
     stack: str
@@ -69,7 +69,6 @@ def ensure(
     """Return the environment of a stack on a platform, built if it is missing.
 
     Args:
-        platform: such as ``"linux-x86_64"``.
         healthy: checks a new environment; None means :func:`health_check`.
         added: packages in addition to the stack's; those that it already has are ignored.
         thorough: check every file of an existing environment.
@@ -101,7 +100,7 @@ def _base(stack: Stack, platform: str, python: Interpreter) -> Path | None:
 
 
 def health_check(stack: Stack, python: Path) -> str | None:
-    """Return None if the worker can import the stack and compute with it, else its output."""
+    """Return None if the worker can import the stack and compute with it, or its output if it cannot."""
     try:
         answer = ask(stack, python)
     except subprocess.TimeoutExpired:
@@ -132,23 +131,20 @@ def ask(
 def worker_command(python: Path, request: Path) -> list[str]:
     """Return the command that runs a request in the worker: isolated, saving byte code like this program.
 
-    Not on a nearly full disk, where Python can leave truncated byte code that it never checks.
+    On a nearly full disk, no byte code is saved: Python could leave truncated files, which it never checks.
     """
     keeps = not sys.dont_write_bytecode and shutil.disk_usage(python.parent).free > ROOM_FOR_BYTE_CODE
     return [str(python), "-I", *([] if keeps else ["-B"]), str(paths.WORKER), str(request)]
 
 
 def child_environment(stack: Stack, extra: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for a worker of this stack: passed on from the user, and the stack's own.
+    """Return the variables for a worker of this stack.
 
-    HOME is a folder of the zoo's, as old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
-
-    Args:
-        stack: its ``env`` overrides the user's, which override the zoo's choice of a memory allocator.
-        extra: for the device; overrides all.
+    HOME is a folder of the zoo, because old libraries read settings there (``~/.keras/keras.json``, ``~/.plaidml``).
+    Later variables override earlier ones: memory allocator, user, stack, and ``extra`` for the device.
     """
     home = paths.cache_dir() / "homes" / stack.name
-    with suppress(OSError):  # a cache shared read-only
+    with suppress(OSError):  # a read-only cache
         home.mkdir(parents=True, exist_ok=True)
     own = {"PYTHONNOUSERSITE": "1", "HOME": str(home), "KERAS_HOME": str(home / ".keras")}
     return {**variables.ALLOCATOR, **variables.passed_on(), **own, **stack.env, **(extra or {})}
@@ -167,7 +163,7 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     marker = env_marker.read_marker(folder)
     if marker is None:
         raise _removed(folder)
-    with suppress(OSError):  # a cache shared read-only cannot record the time of use
+    with suppress(OSError):  # a read-only cache cannot record the time of use
         os.utime(folder / env_marker.MARKER)
     return Environment(
         python=env_marker.python_of(folder),
@@ -191,7 +187,7 @@ def _discard_damaged(stack: Stack, folder: Path, defect: str) -> None:
 
 
 def _discard(folder: Path) -> None:
-    # Marker first, so that an interruption leaves a folder that counts as garbage.
+    # Remove the marker first, so that an interruption leaves an unfinished folder.
     remove_path(folder / env_marker.MARKER)
     remove_path(folder)
 
@@ -270,7 +266,7 @@ def remove(wanted: list[str] | None) -> list[Path]:
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
     for name in wanted or []:
         if not valid:
-            raise ZooError(f"No environment has been built, so none of {name!r} can be removed")
+            raise ZooError(f"Cannot remove {name!r}: no environment has been built")
         if name not in valid:
             raise unknown("environment", name, valid)
     gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]

@@ -1,6 +1,6 @@
 """Examine common sources of problems on this machine: conda, pip, TLS, settings of other projects.
 
-As in :mod:`zoo.environments.machine`, the checks are pure functions over captured texts.
+As in :mod:`zoo.environments.machine`, the checks are pure functions of captured texts.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ OURS = "each stack has its own environment"
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check: the observation, and its meaning, which is empty if all is well."""
+    """The result of a check: the observation, and its meaning, which is empty without a problem."""
 
     name: str
     seen: str
@@ -40,7 +40,7 @@ class Check:
 
 
 def collect() -> dict[str, str]:
-    """Read the texts that the checks need, in a few hundredths of a second."""
+    """Read the texts that the checks need."""
     texts = {
         ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
         KERAS_JSON: _text(Path("~/.keras/keras.json")),
@@ -56,7 +56,6 @@ def collect() -> dict[str, str]:
 
 
 def examine(reports: Reports, machine: Machine) -> list[Check]:
-    """Run every check that the texts and the machine allow."""
     checks = (check(reports, machine) for check in CHECKS)
     return [check for check in checks if check]
 
@@ -100,7 +99,7 @@ def _processor(reports: Reports, machine: Machine) -> Check | None:
         return None
     if "avx" in machine.cpu_features:
         return Check("AVX", "yes")
-    meaning = "TensorFlow and JAX end in `Illegal instruction` or refuse to load; torch, openvino and plaidml do work"
+    meaning = "TensorFlow and JAX fail to load or end with `Illegal instruction`; torch, openvino and plaidml work"
     return Check("AVX", f"{machine.chip} has none", meaning)
 
 
@@ -120,7 +119,7 @@ def _conda(reports: Reports, machine: Machine) -> Check | None:
     name = given.get("CONDA_DEFAULT_ENV", given["CONDA_PREFIX"])
     if name != "base":
         return Check("conda", f"environment {name} is active")
-    meaning = f"what pip installs by hand goes into conda's own Python and may break conda; the zoo does not: {OURS}"
+    meaning = f"packages that you install with pip may break conda; the zoo does not change it: {OURS}"
     return Check("conda", "its base environment is active", meaning)
 
 
@@ -129,7 +128,7 @@ def _pip_age(reports: Reports, machine: Machine) -> Check | None:
     if not match:
         return None
     old = version_numbers(match[1]) < OLDEST_PIP
-    meaning = "older than 20.3: it passes over wheels of today and builds from source or finds nothing"
+    meaning = "older than 20.3: it ignores current wheels, and builds from source or fails"
     return Check(
         "pip", match[1], f"{meaning}; `python -m pip install -U pip`. Stacks are not affected" if old else ""
     )
@@ -141,11 +140,11 @@ def _tls_library(reports: Reports, machine: Machine) -> Check | None:
         return None
     if "LibreSSL" in name:
         meaning = (
-            "Apple's old library: downloads may fail, urllib3 2 refuses it; take python.org's or Homebrew's Python"
+            "Apple's old library: downloads may fail, urllib3 2 rejects it; use Python from python.org or Homebrew"
         )
         return Check("TLS", name, meaning)
     old = version_numbers(name)[:3] < (1, 1, 1)
-    return Check("TLS", name, "older than 1.1.1: servers of today may refuse it" if old else "")
+    return Check("TLS", name, "older than 1.1.1: current servers may reject it" if old else "")
 
 
 def _command_line_tools(reports: Reports, machine: Machine) -> Check | None:
@@ -163,7 +162,7 @@ def _quarantine(reports: Reports, machine: Machine) -> Check | None:
     fields = reports[QUARANTINE].strip().split(";")
     if not fields[0]:
         return Check("quarantine", "none")
-    meaning = "macOS may refuse programs and libraries in it; `xattr -dr com.apple.quarantine .` in it ends that"
+    meaning = "macOS may block programs and libraries in it; `xattr -dr com.apple.quarantine .` in it ends that"
     program = fields[2] if len(fields) > 2 and fields[2] else "another program"
     return Check("quarantine", f"{paths.ROOT.name} was downloaded by {program}", meaning)
 
@@ -173,14 +172,14 @@ def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
     if not value:
         return None
     meaning = "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
-    return Check("PYTHONPATH", value, f"{meaning}, and its workers never see it")
+    return Check("PYTHONPATH", value, f"{meaning}, and its workers ignore it")
 
 
 def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports, Machine], Check | None]:
     def check(reports: Reports, machine: Machine) -> Check | None:
         if name not in reports:
             return None
-        ignored = "your own programs read it, the zoo's workers never do"
+        ignored = "your own programs read it; the zoo's workers ignore it"
         try:
             settings = json.loads(reports[name])
         except ValueError:
@@ -195,7 +194,7 @@ def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports,
 
 def _keras_backend(reports: Reports, machine: Machine) -> Check | None:
     value = _variables(reports).get("KERAS_BACKEND")
-    meaning = "your own programs take this Keras backend; every stack of the zoo sets its own"
+    meaning = "your own programs use this Keras backend; every stack of the zoo sets its own"
     return Check("KERAS_BACKEND", value, meaning) if value else None
 
 
@@ -208,13 +207,13 @@ def _framework_variables(reports: Reports, passed_on: bool) -> list[str]:
 
 def _kept_away(reports: Reports, machine: Machine) -> Check | None:
     names = _framework_variables(reports, passed_on=False)
-    meaning = f"they act on your own programs and not on the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
+    meaning = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
     return Check("variables kept away", ", ".join(names), meaning) if names else None
 
 
 def _passed_on(reports: Reports, machine: Machine) -> Check | None:
     names = _framework_variables(reports, passed_on=True)
-    meaning = "workers get them: they choose devices, threads and memory, and may change speed and last digits"
+    meaning = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
     return Check("variables passed on", ", ".join(names), meaning) if names else None
 
 
@@ -222,7 +221,7 @@ def _disk(reports: Reports, machine: Machine) -> Check | None:
     if FREE not in reports:
         return None
     free = int(reports[FREE])
-    meaning = "little: a stack takes 0.3 to 2.3 GB, one with CUDA 7 GB; ZOO_CACHE=FOLDER keeps them on another disk"
+    meaning = "low: a stack needs 0.3 to 2.3 GB, with CUDA 7 GB; ZOO_CACHE=FOLDER keeps stacks on another disk"
     return Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")
 
 

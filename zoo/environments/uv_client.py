@@ -1,4 +1,4 @@
-"""Run uv, forward its output, and explain its failures; nothing else calls uv."""
+"""Run uv, forward its output, and explain its failures. Only this module calls uv."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from zoo.core import console, processes
 from zoo.core.errors import MissingInterpreterError, ZooError
 from zoo.environments import interpreters, package_index
 
-# Settings of users' projects that would change the meaning of a lock. Mirrors, caches, proxies and certificates
-# (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) stay.
+# Settings of users' projects that would change the meaning of a lock. Settings of mirrors, caches, proxies and
+# certificates (UV_INDEX*, UV_FIND_LINKS, UV_CACHE_DIR, UV_OFFLINE, SSL_CERT_FILE, ...) are kept.
 UNWANTED = (
     "CONDA_PREFIX", "UV_BUILD_CONSTRAINT", "UV_COMPILE_BYTECODE", "UV_CONFIG_FILE", "UV_CONSTRAINT",
     "UV_EXCLUDE", "UV_EXCLUDE_NEWER", "UV_EXCLUDE_NEWER_PACKAGE", "UV_FORK_STRATEGY", "UV_NO_BINARY",
@@ -44,7 +44,6 @@ class CompletedCommand:
     words: list[str]
 
     def tail(self, count: int = 20) -> str:
-        """Return the last lines of the output, indented."""
         return "\n".join(f"    {line}" for line in self.words[-count:])
 
 
@@ -68,7 +67,7 @@ def command() -> str:
 
 
 def environment(source: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables for uv: with mirrors, caches and certificates, without settings of other projects."""
+    """Return the variables for uv: the user's without settings of other projects, and ``extra``."""
     kept = {name: value for name, value in source.items() if name not in UNWANTED and not name.startswith("PYTHON")}
     for pip_name, uv_name in FROM_PIP.items():
         # uv does not accept a folder of certificates.
@@ -133,27 +132,27 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
         return "the disk is full", SPACE_REMEDY
     if "hash mismatch" in text:
         return (
-            "a downloaded file is not the one the lock names (hash mismatch), so nothing of it was installed",
+            "a downloaded file differs from the one in the lock (hash mismatch) and was not installed",
             "If a mirror is configured, it may serve altered files; if not, try again later.",
         )
     pin = missing_cpu_build(outcome)
     if pin:
         return (
-            f"{pin}, PyTorch's build without CUDA, is on no package index that could be reached and in no folder "
-            "named by UV_FIND_LINKS",
+            f"{pin}, PyTorch's build without CUDA, was not found on a reachable package index or in the folders of "
+            "UV_FIND_LINKS",
             f"PyTorch has a separate index for CPU wheels. Download the file of {pin} for this Python from it, "
-            "set UV_FIND_LINKS to the folder where it lies, and run the same command again.",
+            "set UV_FIND_LINKS to its folder, and run the same command again.",
         )
     if is_network(outcome) and "certificate" in text:
         return (
-            "the certificate of the package index is signed by nobody whom uv trusts; a proxy that reads what is "
-            "encrypted signs with its own",
-            "Set SSL_CERT_FILE to the file with the certificates of your network, or UV_SYSTEM_CERTS=true where the "
+            "uv does not trust the certificate of the package index; a proxy that inspects encrypted traffic uses "
+            "its own certificate",
+            "Set SSL_CERT_FILE to the file with the certificates of your network, or UV_SYSTEM_CERTS=true if the "
             "system trusts them, and run the same command again.",
         )
     if is_network(outcome):
         return (
-            "the package index could not be reached, and uv's cache does not hold everything that is needed",
+            "the package index could not be reached, and uv's cache does not contain all required files",
             "Connect to the network (or set UV_DEFAULT_INDEX to a mirror you can reach) and run the same "
             "command again; later builds work from the cache.",
         )

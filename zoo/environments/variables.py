@@ -1,9 +1,9 @@
 """Select the user's environment variables for a worker, and for a user's own script.
 
-A worker gets only listed variables, because those of other projects can do harm; ``ZOO_WORKER_ENV=NAME,NAME`` adds
-some. The list excludes variables that change results (JAX_ENABLE_X64, XLA_FLAGS, TF_XLA_FLAGS), that abort a
-framework's import if invalid, and that a stack sets (KERAS_BACKEND). A script needs its own, such as keys and
-folders. It gets all variables except those that change which libraries are loaded or how they compute.
+A worker gets only the variables listed here, because variables of other projects can break it;
+``ZOO_WORKER_ENV=NAME,NAME`` adds more. The list excludes variables that change results (JAX_ENABLE_X64, XLA_FLAGS,
+TF_XLA_FLAGS), break the import of a framework, or are set by a stack (KERAS_BACKEND). A script gets all variables
+except those that change which libraries are loaded or how they compute.
 """
 
 import os
@@ -13,9 +13,9 @@ from zoo.protocol.variables import KERAS
 
 MORE = "ZOO_WORKER_ENV"
 
-# By default glibc returns the memory maps of a large network to the system after each step, and the next step faults
-# gigabytes in again, 4 kB at a time: a third of the training time (docs/background/benchmarks.md,
-# "Memory of a step"). This keeps memory, and requests huge pages. Other systems, and an old glibc, ignore it.
+# By default, glibc returns the memory of a large network to the system after each step. The page faults of the next
+# step take a third of the training time (docs/background/benchmarks.md, "Memory of a step"). These settings keep the
+# memory and request huge pages. Other systems and old versions of glibc ignore them.
 _TUNABLES = ("hugetlb=1", f"mmap_threshold={1 << 32}", f"trim_threshold={1 << 33}")
 ALLOCATOR = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{each}" for each in _TUNABLES)}
 
@@ -26,7 +26,7 @@ _SYSTEM = {
 }  # fmt: skip
 _SYSTEM_PREFIXES = ("LC_",)
 
-# Select devices, threads and memory; some change the results.
+# Variables that select devices, threads and memory; some change the results.
 _COMPUTE = {
     "TF_CPP_MIN_LOG_LEVEL", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE",
     "TF_GPU_THREAD_COUNT", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS",
@@ -38,10 +38,10 @@ _COMPUTE_PREFIXES = (
     "XLA_PYTHON_CLIENT_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "VECLIB_", "ONEDNN_", "DNNL_",
 )  # fmt: skip
 
-# Of frameworks, so their removal is reported.
+# Prefixes of variables for frameworks, whose removal is reported.
 _FRAMEWORKS = ("TF_", "JAX_", "XLA_", "KERAS_", "PLAIDML_", "TORCH_", "TORCHINDUCTOR_", "OV_", "OPENVINO_")
 
-# Replace libraries or the Keras of a stack, or change results.
+# Variables that replace libraries or the Keras of a stack, or change results.
 _HARMFUL = {
     "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "__PYVENV_LAUNCHER__",
     "KERAS_BACKEND", "KERAS_TORCH_DEVICE", "TF_USE_LEGACY_KERAS", "TF_KERAS", "JAX_PLATFORMS", "JAX_ENABLE_X64",
@@ -50,14 +50,13 @@ _HARMFUL = {
 
 
 def for_script(own: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables of a script: the user's, with harmful ones replaced by the stack's.
+    """Return the variables of a script: the user's, with harmful variables replaced by the stack's.
 
-    Args:
-        own: the stack's, which win except for TensorFlow's verbosity, glibc's tunables and names in
-            ``ZOO_WORKER_ENV``.
+    The stack's variables, ``own``, take precedence, except for TensorFlow's verbosity, glibc's tunables and names in
+    ``ZOO_WORKER_ENV``.
 
     Returns:
-        All variables, and the names of the user's that were removed or replaced.
+        All variables, and the names of the user's variables that were removed or replaced.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _HARMFUL - _named()}
     chosen = ({"TF_CPP_MIN_LOG_LEVEL", *ALLOCATOR} | _named()) & set(kept)
@@ -71,7 +70,6 @@ def passed_on() -> dict[str, str]:
 
 
 def computing() -> dict[str, str]:
-    """Return the passed variables that may affect results."""
     return {name: value for name, value in passed_on().items() if not _is_system(name)}
 
 

@@ -1,6 +1,6 @@
 """A bounded queue of arrays for the worker: files ``0.npy``, ``1.npy``, ..., and ``end`` after the last.
 
-A thread writes the files ahead of the worker, up to a limit on memory and disk use.
+A thread writes the files ahead of the worker; the bound limits memory and disk use.
 """
 
 import threading
@@ -44,13 +44,9 @@ class ArrayQueue:
         self._thread.join()
 
     def put(self, array: "NDArray[Any]", taken_note: Callable[[int], None] | None = None) -> None:
-        """Write an array when there is room; runs in the thread.
+        """Write an array when there is room; raise ClosedError if the worker has ended. Called by the thread.
 
-        Args:
-            taken_note: called with the array's number before the worker can see the file.
-
-        Raises:
-            ClosedError: the worker has ended.
+        ``taken_note`` is called with the array's number before the worker can see the file.
         """
         self._free.acquire()
         if self._over.is_set():
@@ -62,7 +58,6 @@ class ArrayQueue:
         self._index += 1
 
     def task_done(self) -> None:
-        """Make room for another array, because the worker has finished one."""
         self._free.release()
 
     def check(self) -> None:

@@ -13,20 +13,16 @@ PAUSE_S = 0.3
 
 
 def follow(folder: Path, figures: Sequence[str]) -> str:
-    """Show the events of a run until it ends, without changing its folder.
+    """Show the events of a run, with the metrics ``figures``, until it ends; return its exit state.
 
-    Args:
-        figures: metrics of a step or an epoch to show.
-
-    Returns:
-        ``completed``, ``interrupted``, ``failed`` or ``killed``.
+    The state is ``completed``, ``interrupted``, ``failed`` or ``killed``. The run folder is not changed.
     """
     record = records.read(folder)
     running = lock.is_held(folder)
     console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
     if running:
-        console.say("Ctrl-C leaves it alone and ends the watching.")
-    with event_display.following("Waiting for its next step", figures) as show:
+        console.say("Press Ctrl-C to stop watching; the run continues.")
+    with event_display.following("Waiting for the next step", figures) as show:
         for event in _events(folder):
             show(event)
     return str(records.read(folder)["exit"])

@@ -1,6 +1,6 @@
-"""Select the fastest point in a recipe's range by a few timed steps, before the first training step.
+"""Select the fastest batch size and precision in a recipe's range with a few timed steps, before training.
 
-A separate process takes the steps, so training gives the same result as these settings on the command line.
+A separate process takes the steps, so training has the same result as with these settings on the command line.
 If the system kills the process for its memory use, that point is not selected and the run continues.
 """
 
@@ -26,10 +26,10 @@ from zoo.runs.ranges import BATCH, PRECISION, RATE, Range
 from zoo.runs.records import Json, RunRecord
 
 SECONDS = 10.0
-# A smaller gain may be chance: the point of the recipe is taken.
+# A smaller gain may be noise; the recipe's own point is used.
 GAIN = 1.1
 SPEED, MEMORY, ON_OOM = "items_per_s", "out of memory", "trainer.on_oom"
-# What of a request decides how long a step takes.
+# Parts of a request that affect the time of a step.
 TIMED = {
     "model": ("name", "args", "sha256"),
     "train": ("optimizer", "ema", "jit", "clip", "weight_decay", "max_memory_gb"),
@@ -40,12 +40,12 @@ TIMED = {
 def settle(
     context: RunContext[Any], request_of: Callable[[RunContext[Any]], Request], fixed_steps: bool = False
 ) -> None:
-    """Apply the fastest point of the recipe's range to settings that nobody set, if calibration is requested.
+    """Apply the fastest point of the recipe's range to settings that are not set, if calibration is requested.
 
     Args:
-        context: of a run that has not started; a resumed one keeps its point.
+        context: a run that has not started; a resumed run keeps its point.
         request_of: returns the training request for the folder of a context.
-        fixed_steps: a larger batch would not lead to fewer steps, so only the precision is chosen.
+        fixed_steps: the number of steps does not depend on the batch size, so only the precision is chosen.
     """
     settings, wanted = context.settings, context.settings.trainer.calibrate
     automatic = context.choice.device_kind == "gpu" and settings.preset == "full"
@@ -79,13 +79,13 @@ def _points(context: RunContext[Any], proven: Range, fixed_steps: bool) -> Calib
 def _found(
     context: RunContext[Any], points: CalibrationPart, request_of: Callable[[RunContext[Any]], Request]
 ) -> Json:
-    """Return the rows of the points and their date, from the cache if they were timed before."""
+    """Return the timings of the points and their date, from the cache if available."""
     with tempfile.TemporaryDirectory(prefix="zoo-calibration-") as folder:
         trial = dataclasses.replace(context, folder=Path(folder), record=RunRecord())
-        request = request_of(trial).replace(calibration=points, probes=False, tensorboard=False)
-        assert isinstance(request.train, ImageTrainPart)  # noqa: S101  (all that has a range)
+        request = request_of(trial).replace(calibration=points, probes=False)
+        assert isinstance(request.train, ImageTrainPart)  # noqa: S101  (only these have a range)
         request.train = request.train.replace(export=[], on_nan="stop", max_minutes=None)
-        if request.fine_tune:  # the stage before learns from features, which take long to compute
+        if request.fine_tune:  # skip the stage that trains the head, whose features take long to compute
             request.fine_tune = request.fine_tune.replace(head_epochs=0)
         environment = execution.ensure_environment(trial)
         path = None if context.settings.backend.python else _file(environment, context.machine, request)
@@ -112,7 +112,7 @@ def _timed(
     context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart
 ) -> list[Json]:
     """Time the points in a worker, and the smaller sizes in another worker if the first ran out of memory."""
-    console.say(f"Calibrating: {SECONDS:.0f} s at most after the first step (trainer.calibrate=false skips it)")
+    console.say(f"Calibrating: at most {SECONDS:.0f} s after the first step (trainer.calibrate=false skips it)")
     rows: list[Json] = []
     sizes = points.batch_sizes
     while sizes:
@@ -159,7 +159,7 @@ def _show(row: Json) -> None:
 def _take(context: RunContext[Any], proven: Range, timings: Json) -> None:
     timed, own = [row for row in timings["rows"] if SPEED in row], timings["rows"][0]
     if not timed:
-        console.warn("Calibration timed no point; the recipe's own is taken")
+        console.warn("Calibration timed no point; using the recipe's own point")
         return
     best = max(timed, key=lambda row: row[SPEED])
     if SPEED in own and best[SPEED] < GAIN * own[SPEED]:

@@ -10,7 +10,7 @@ from zoo.explain import known_issues
 from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN, OUT_OF_MEMORY
 
 LOG_TAIL_LINES = 20
-# An uncaught C++ exception is reported in this many lines at the end of the log.
+# Number of lines at the end of the log that report an uncaught C++ exception.
 CPP_ERROR_LINES = 3
 
 
@@ -38,7 +38,7 @@ def ran_out_of_memory(outcome: Outcome, folder: Path) -> bool:
 def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     """Return the error of a worker that did not finish, with the end of its log and matching known issues."""
     tail, log = log_tail(folder), folder / "worker.log"
-    # Connection errors in the logs are a consequence of the process that ended.
+    # Connection errors in the log are a consequence of the ended process.
     text = "" if outcome.failed_with(GROUP_BROKEN) else tail
     findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
     rendered = [known_issues.render(findings)] if findings else []
@@ -63,12 +63,12 @@ def _ending(outcome: Outcome, folder: Path) -> str:
         return f"The worker stopped: {outcome.error.message}"
     if outcome.silent_s:
         return (
-            f"The worker showed no sign of life for {outcome.silent_s / 60:.1f} minutes and was ended. Its device or"
+            f"The worker did not respond for {outcome.silent_s / 60:.1f} minutes and was ended. Its device or"
             " driver hangs, or a step takes longer than trainer.hang_minutes allows"
         )
     if outcome.returncode < 0:
         name = signal.Signals(-outcome.returncode).name
-        often = "often the system, out of memory" if name == "SIGKILL" else "out of memory"
+        often = "often by the system, out of memory" if name == "SIGKILL" else "out of memory"
         why = f" ({often}: try a smaller batch)" if ran_out_of_memory(outcome, folder) else ""
         return f"The worker was killed by {name}{why}"
-    return f"{outcome.process} ended with status {outcome.returncode} and did not say why".capitalize()
+    return f"{outcome.process} ended with status {outcome.returncode} without an error message".capitalize()

@@ -11,12 +11,12 @@ Show = Callable[[events.Event], None]
 
 @contextlib.contextmanager
 def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[Show]:
-    """Yield a function that shows one event: a bar with loss, accuracy, speed and time left, and a line per epoch.
+    """Yield a function that shows an event: a bar with metrics, speed and time left, and a line per epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
         figures: metrics of a step or an epoch, in display order.
-        live: draw bars; a terminal has room for one at a time.
+        live: draw bars; only one at a time is possible in a terminal.
     """
     with contextlib.ExitStack() as stack:
         live = live and (console.is_terminal() or console.in_notebook())
@@ -63,7 +63,7 @@ class _Drawn:
         self.resumed = events.ResumeEvent(epoch=0)
 
     def name_device(self, event: events.StartEvent) -> None:
-        """Print the device that computes and the libraries, once for all workers of a run."""
+        """Print the device and the library versions, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
         line = f"Device: {events.short_device(event.device.name)} ({event.device.proof} ran there); {known}"
         if line != self._device:
@@ -71,7 +71,7 @@ class _Drawn:
         self._device = line
 
     def remark(self, event: events.EpochEvent) -> str:
-        """Return notes about an epoch: trained in two parts, or best validation result."""
+        """Return notes about an epoch: resumed within it, or best validation result."""
         resumed = event.epoch == self.resumed.epoch and self.resumed.step and not event.size
         parts = f"  (resumed after step {self.resumed.step})" if resumed else ""
         if not event.best or event.val_loss is None:

@@ -37,7 +37,7 @@ def execute(
         watch: called with every event of the worker, after it is shown.
         feed: see :func:`zoo.execution.worker_process.run`.
         live: draw bars; False if several workers run at once.
-        started: called once the worker runs, for concurrent work; must return immediately.
+        started: called once the worker runs; must return immediately.
     """
     environment = ensure_environment(context)
     if context.resumes:
@@ -114,6 +114,8 @@ def run_worker(
             show(event)
             if watch is not None:
                 watch(event)
+            if context.trackers:
+                context.trackers.watch(event)
 
         def once(path: Path) -> Outcome:
             limits, name = _limits(context), context.settings.launcher.name
@@ -133,8 +135,8 @@ def _refuse_other_versions(environment: store.Environment, imported: dict[str, s
         wanted = locked.get(stacks.normalize_name(name), number).partition("+")[0]
         if number.partition("+")[0] != wanted:
             raise ZooError(
-                f"The environment {environment.folder.name} was changed: {name} {number} was imported, its lock has "
-                f"{wanted}",
+                f"The environment {environment.folder.name} was changed: {name} {number} was imported, but its lock "
+                f"has {wanted}",
                 f"Build it again: python -m zoo env remove {environment.folder.name}",
             )
 
@@ -159,7 +161,7 @@ def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
     wanted = settings.distributed
     if wanted.nodes > 1 and context.settings.launcher.name == "local":
         raise ZooError(
-            f"distributed.nodes={wanted.nodes} needs other machines, and launcher is local",
+            f"distributed.nodes={wanted.nodes} needs other machines, but launcher is local",
             "Add launcher=ssh launcher.hosts=[NAME,...], launcher=slurm or launcher=ray.",
         )
     here = -(-wanted.processes // wanted.nodes)
@@ -217,10 +219,10 @@ def request_of(
     """Return a request with the parts that all jobs share.
 
     Args:
-        model: name of the model and the arguments of its builder.
-        job: the worker's job.
+        model: settings of the model, or its ``name`` and ``args``.
+        job: name of the worker's job.
         weights: ``weights.npz`` to load.
-        arguments: additional arguments of the builder.
+        arguments: additional arguments of the model's builder.
     """
     return Request(
         verb=context.verb,
@@ -230,27 +232,20 @@ def request_of(
         stack=context.choice.stack.requested,
         device=context.choice.device(context.settings.backend.device),
         probes=context.settings.backend.probes,
-        tensorboard=context.settings.tracking.tensorboard,
         model=requested_model(model, context.folder, arguments),
         weights=str(weights) if weights else None,
     )
 
 
 def requested_model(model: Json, folder: Path, arguments: Json | None = None) -> ModelPart:
-    """Return the model part of a request; a user's own model file is copied into the run folder.
-
-    Args:
-        model: settings of a model, or its ``name`` and ``args``.
-        folder: of the run.
-        arguments: additional arguments of the builder.
-    """
+    """Return the model part of a request; copy a user's model file into the run folder. See :func:`request_of`."""
     own = model["args"] if "args" in model else model_arguments(model)
     copied = model_files.place(model, folder) if "file" in model else {}
     return ModelPart(name=model["name"], args=own | (arguments or {}), saved=model.get("saved"), **copied)
 
 
 def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
-    """Raise the worker's error, unless the worker finished or was asked to stop."""
+    """Raise the worker's error, unless the worker finished or the user stopped it."""
     if not outcome.done and not outcome.interrupted:
         error = diagnosis.failure(outcome, context.folder, context.choice.backend.name)
         hints = retry.recovery_hints(context.folder, outcome, context.record)

@@ -16,7 +16,7 @@ from zoo.runs.records import Json
 
 PACKAGE = "ipykernel"
 SPEC = "kernel.json"
-# Keep variables of Jupyter and of the user from the stack; empty values count as unset.
+# Variables of Jupyter and the user that would affect the stack; an empty value counts as unset.
 EMPTIED = ("PYTHONHOME", "TF_USE_LEGACY_KERAS")
 
 
@@ -45,11 +45,11 @@ def folder() -> Path:
 
 
 def install(stack: ProvenStack, name: str | None = None) -> Path:
-    """Register a stack that includes :data:`PACKAGE`, or replace one of the zoo; return the kernelspec's folder."""
+    """Register a stack with :data:`PACKAGE` as a kernel, or replace a kernel of the zoo; return its folder."""
     parts = [part for part in stack.label.split("+") if part != PACKAGE]
     name = name or "-".join(["zoo", *parts])
     if not re.fullmatch(r"[a-z0-9._-]+", name):
-        raise ZooError(f"Jupyter takes no kernel of the name {name!r}", "Use a-z, 0-9 and the characters . _ -")
+        raise ZooError(f"{name!r} is not a valid name of a kernel", "Use a-z, 0-9 and the characters . _ -")
     target = folder() / name
     if target.exists() and name not in {kernel.name for kernel in installed()}:
         raise ZooError(f"{target} was not installed by zoo", "Choose another name: --name NAME")
@@ -79,7 +79,7 @@ def _read(spec: Path) -> Kernel | None:
         there = marker.python_of(Path(own["environment"])).exists()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    state = "ready" if there else "its environment is gone; install it again"
+    state = "ready" if there else "its environment is missing; install it again"
     return Kernel(spec.parent.name, str(own["stack"]), state, spec.parent)
 
 

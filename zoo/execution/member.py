@@ -1,6 +1,6 @@
 """Become a process of a training run on another machine: python -m zoo.execution.member FOLDER RANK THREADS
 
-Builds the environment of the run's stack first if this machine lacks it.
+The environment of the run's stack is built first if it is missing on this machine.
 """
 
 import os
@@ -16,7 +16,7 @@ from zoo.runs.records import RunRecord
 
 
 def main(words: list[str]) -> None:
-    """Replace this process with a worker; ``words`` are the shared run folder, the rank, and the threads."""
+    """Replace this process with a worker; ``words`` are the shared run folder, the rank and the number of threads."""
     folder, rank, threads = Path(words[0]), words[1], int(words[2])
     try:
         record = RunRecord.from_untrusted(folder)

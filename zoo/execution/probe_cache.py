@@ -1,7 +1,7 @@
 """Cache the results of CPU probes, because the same libraries on the same machine give the same results.
 
-A GPU is probed in each run, because its driver can change without a trace in the environment. The device of each run
-is always proven, and ``doctor`` always probes.
+A GPU is probed in each run, because a change of its driver is not visible in the environment. Every run proves its
+device, and ``doctor`` always probes.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from zoo.protocol.events import StartEvent
 from zoo.protocol.part import Json
 from zoo.protocol.request import DevicePart
 
-# Packages whose code, next to the libraries, determines the results.
+# Packages of the zoo whose code affects the results.
 SOURCES = ("worker/probes", "worker/devices", "models/compat")
 
 
@@ -46,26 +46,26 @@ def known(environment: Environment, machine: Machine, device: DevicePart) -> Pro
 
 
 def content(path: Path | None, needed: tuple[str, ...]) -> Json | None:
-    """Return the values of these keys in a cached file, or None if it is missing or damaged."""
+    """Return the values of the ``needed`` keys in a cached file, or None if it is missing or damaged."""
     if path is None or not path.is_file():
         return None
     try:
         stored = json.loads(path.read_bytes())
         return {name: stored[name] for name in needed}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        console.warn(f"{path} is damaged ({error}); it is measured again")
+        console.warn(f"{path} is damaged ({error}); measuring again")
         return None
 
 
 def keep(environment: Environment, machine: Machine, device: DevicePart, probed: Probed) -> None:
-    """Cache a worker's rows if all are correct; a failure to write is only a warning."""
+    """Cache a worker's results if all are correct; warn if they cannot be written."""
     path = _file(environment, machine, device)
     if path and probed.rows and all(row["ok"] for row in probed.rows):
         write(path, dataclasses.asdict(probed))
 
 
 def write(path: Path, stored: Json) -> None:
-    """Cache results; a failure to write is only a warning."""
+    """Cache results; warn if they cannot be written."""
     try:
         write_json(path, stored, parents=True)
     except ZooError as error:
@@ -73,14 +73,14 @@ def write(path: Path, stored: Json) -> None:
 
 
 def _file(environment: Environment, machine: Machine, device: DevicePart) -> Path | None:
-    """Return the path for these rows, or None if another device may be computing."""
+    """Return the path for the probe results of a CPU, or None for other devices."""
     if device.device_kind != "cpu":
         return None
     return place("probes", environment, machine, device, {name: sources_sha256(name) for name in SOURCES})
 
 
 def place(group: str, environment: Environment, machine: Machine, device: DevicePart, more: object) -> Path:
-    """Return the path in a cache group for JSON results that depend on the machine, the stack, the device etc."""
+    """Return the path in a cache group for JSON results that depend on all of the remaining arguments."""
     system = [machines.describe(machine), machine.os_build]
     parts = [
         environment.lock_sha256,

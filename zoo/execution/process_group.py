@@ -1,4 +1,4 @@
-"""The processes of one training run as one: the first reports, and if one fails, all are stopped."""
+"""The processes of a distributed training run as a group: the first reports; if one fails, all are stopped."""
 
 import math
 import queue
@@ -17,7 +17,7 @@ from zoo.protocol.request import DistributedPart
 from zoo.protocol.variables import RANK
 from zoo.runs import event_log
 
-# Time for the remaining processes to report an error after one has failed; after a signal they are killed at once.
+# Time for the remaining processes to report an error after one has failed. After a signal, they are killed at once.
 GRACE_S = 2.0
 POLL_S = 0.1
 # PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
@@ -29,10 +29,10 @@ class Meeting:
     """How the processes of one training run connect.
 
     Attributes:
-        threads: of each process.
-        host: address of the first process's machine for the rest; None means its own host name.
-        port: the first process listens there; None means any free port.
-        join_s: time that they wait for each other.
+        threads: number of threads of each process.
+        host: address of the machine of the first process; None means its host name.
+        port: port of the first process; None means any free port.
+        join_s: time to wait for all processes to connect.
         nodes: number of machines.
     """
 
@@ -49,11 +49,9 @@ class Meeting:
 
 
 class ProcessGroup:
-    """Several processes as one.
+    """Several processes that act as one process, in the order of their ranks.
 
-    Args:
-        processes: by rank.
-        lost: called once with the name and exit status of a process that ended early.
+    ``lost`` is called once, with the name and exit status of a process that failed.
     """
 
     def __init__(self, processes: list[Process], lost: Callable[[str, int], None]) -> None:
@@ -85,7 +83,7 @@ class ProcessGroup:
     def _watch(self) -> None:
         """End all processes after one fails; its status becomes the group's.
 
-        Among several that ended since the last check, a killed one is the cause of the failure of the rest.
+        If several ended since the last check, a killed process is reported, as the cause of the remaining failures.
         """
         running, ends = dict(enumerate(self._processes)), math.inf
         while running:
@@ -101,7 +99,7 @@ class ProcessGroup:
             time.sleep(POLL_S)
 
     def interrupt(self) -> None:
-        """Ask the first to stop after the current step; it notifies the rest."""
+        """Request a stop of the first process after the current step; it notifies the remaining processes."""
         self._processes[0].interrupt()
 
     def kill(self) -> None:
@@ -115,13 +113,13 @@ class ProcessGroup:
         return any(process.is_running() for process in self._processes)
 
     def wait(self) -> int:
-        """Wait for the end of all; return the exit status of the first that failed."""
+        """Wait for the end of all processes; return the exit status of the first that failed, or 0."""
         self._watching.join()
         return self._status
 
 
 class RemoteProcess:
-    """A process on another machine, started by an executor; ``log`` has its output, including errors."""
+    """A process on another machine, started by an executor; ``log`` contains its output and errors."""
 
     stdin: IO[bytes] | None = None
     stdout: IO[bytes] | None = None
@@ -131,14 +129,14 @@ class RemoteProcess:
         self._begin = log.stat().st_size if log.is_file() else 0
 
     def events(self) -> Iterable[bytes]:
-        """Yield the errors that it reported, once it has ended."""
+        """Return the reported events in the log, after the process has ended."""
         while self._job.is_running():
             time.sleep(POLL_S)
         lines = self._log.read_bytes()[self._begin :].splitlines(keepends=True) if self._log.is_file() else []
         return [line for line in lines if event_log.parse(line)]
 
     def interrupt(self) -> None:
-        """Do nothing: the first process stops all."""
+        """Do nothing: the first process stops all processes."""
 
     def kill(self) -> None:
         self._job.interrupt()
@@ -159,7 +157,7 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Starter:
-    """Starts one process through the launcher, or through ``others`` on other machines."""
+    """Starts a process through the launcher, or through ``others`` on another machine."""
 
     launcher: Launcher
     command: list[str]
@@ -182,13 +180,8 @@ class Starter:
 
 
 def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[str, int], None]) -> ProcessGroup:
-    """Start all processes of a training run.
-
-    Args:
-        stdin: give the first one a standard input.
-        lost: see :class:`ProcessGroup`.
-    """
-    for left in starter.cwd.glob(".meeting-*"):  # of an attempt that was aborted
+    """Start all processes of a training run; ``stdin`` gives the first a standard input."""
+    for left in starter.cwd.glob(".meeting-*"):  # left by an aborted attempt
         left.unlink()
     started: list[Process] = []
     try:

@@ -1,4 +1,4 @@
-"""A stack for user code: selected, built, its device proven, with the variables for a process in it."""
+"""A stack for user code: built, with a proven device and the environment variables for a process."""
 
 import hashlib
 import json
@@ -26,11 +26,11 @@ from zoo.protocol.variables import KERAS
 
 @dataclass(frozen=True)
 class ProvenStack:
-    """A stack that is ready.
+    """A stack that is ready to use.
 
     Attributes:
         choice: backend and stack.
-        device: the variables that choose the device.
+        device: the variables that select the device.
         label: the stack's name, with added packages.
     """
 
@@ -40,7 +40,7 @@ class ProvenStack:
     label: str
 
     def variables(self) -> tuple[dict[str, str], list[str]]:
-        """Return the variables for a user's process in this stack, and the names of the user's that are dropped."""
+        """Return the variables for a user's process in this stack, and the names of dropped variables of the user."""
         folder, stack = self.environment.python.parent, self.choice.stack
         place = {
             "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -49,7 +49,7 @@ class ProvenStack:
         return variables.for_script(place | self.own_variables() | {KERAS: stack.keras})
 
     def own_variables(self) -> dict[str, str]:
-        """Return the variables that select this stack in a process, regardless of the user's."""
+        """Return the variables that select this stack in a process, without the user's."""
         stack = self.choice.stack
         fixed = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(models_path()), KERAS: stack.keras}
         return {**stack.env, **self.choice.env, **self.device, **fixed}
@@ -62,7 +62,7 @@ def prepare(backend: str | None, stack: str | None, added: Sequence[Requirement]
         backend: name; None or ``auto`` means the best for this machine.
         stack: name; None means the backend's best.
         added: packages in addition to the stack's.
-        probes: compare small operations with numpy.
+        probes: whether to compare small operations with NumPy.
     """
     here = machine.probe()
     choice = selection.select(backend, here, stack)

@@ -16,13 +16,10 @@ from zoo.runs.records import RunRecord
 def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Callable[[Path], Outcome]) -> Outcome:
     """Run a worker on a request; restart it from its last checkpoint as often as the settings allow.
 
-    Args:
-        folder: the run folder, for the request.
-        record: failed attempts are recorded there.
-        once: runs the request at that path until it ends.
+    ``once`` runs the request at a path until it ends. Failed attempts are added to ``record``.
 
     Returns:
-        The outcome of the last attempt, with the epochs of all of them.
+        The outcome of the last attempt, with the epochs of all attempts.
     """
     path, attempts = folder / "request.json", 0
     minutes = request.train.max_minutes if isinstance(request.train, ImageTrainPart) else None
@@ -36,7 +33,7 @@ def run_with_retries(folder: Path, record: RunRecord, request: Request, once: Ca
         attempts += 1
         what = outcome.error.message if outcome.error else f"the worker was ended ({outcome.returncode})"
         record.attempts = [*record.get("attempts", []), {"failed": what, "at": records.now()}]
-        if minutes and again.train:  # of all attempts together
+        if minutes and again.train:  # the limit applies to all attempts together
             spent = sum(row.epoch_s or 0.0 for row in outcome.epochs)
             again.train = again.train.replace(max_minutes=max(1e-3, minutes - spent / 60))
         request = again
@@ -58,7 +55,7 @@ def _restarted(request: Request, outcome: Outcome, attempts: int) -> Request | N
     died = outcome.returncode < 0 and not outcome.done and not outcome.interrupted
     if not died or not isinstance(request.train, ImageTrainPart) or attempts >= request.train.restarts:
         return None
-    console.warn("The worker died; it is started again from its last checkpoint")
+    console.warn("The worker was killed; restarting it from its last checkpoint")
     return request.replace(resume=True)
 
 

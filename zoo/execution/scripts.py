@@ -16,28 +16,24 @@ from zoo.execution.stderr_copy import StderrCopy, following_size
 from zoo.explain import known_issues
 
 FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-# A terminal sends these to the script as well as to this process.
+# Signals that a terminal sends to the script and to this process.
 OF_TERMINAL = ("SIGINT", "SIGQUIT")
-# Deliberate ends, which need no explanation.
+# Signals that end a script on purpose and need no explanation.
 ON_PURPOSE = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
 MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
-# Packages whose name differs from their module's.
+# Names of packages that differ from the name of their module.
 PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
             "yaml": "pyyaml"}  # fmt: skip
 
 
 def run(stack: ProvenStack, words: Sequence[str]) -> int:
-    """Run the stack's Python with these arguments, on this process's terminal, input and output.
+    """Run the stack's Python with the arguments ``words``, on this process's terminal, input and output.
 
-    Args:
-        words: arguments of ``python``; none opens an interactive prompt.
-
-    Returns:
-        Its exit status, or 128 plus the number of the signal that ended it.
+    Without arguments, Python opens an interactive prompt. Return its exit status, or 128 plus the number of a signal.
     """
     variables, dropped = stack.variables()
     if dropped:
-        console.say(f"Left out or replaced, as they would change the stack: {', '.join(dropped)}")
+        console.say(f"Removed or replaced, because they would change the stack: {', '.join(dropped)}")
     for name, value in unusual_keras_settings().items():
         console.warn(f"keras.json in your home folder sets {name} to {value!r}")
     command = [str(stack.environment.python), *words]
@@ -52,13 +48,13 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
 
 
 def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
-    """Start a process and wait for its end; signals during that time are passed to it."""
+    """Start a process, forward signals to it, and wait for its end."""
     started: list[subprocess.Popen[bytes]] = []
     with _forwarding(started):
         try:
             for lock in uses.handles():
                 os.set_inheritable(lock, True)
-            # Keep files open that our parent opened for the script, such as `<(command)` of a shell.
+            # Keep files open that the parent process opened for the script, such as a shell's `<(command)`.
             process = subprocess.Popen(command, env=variables, stderr=copy.stream if copy else None, close_fds=False)
         except OSError as error:
             raise ZooError(f"Cannot start {command[0]}: {error.strerror}", "`python -m zoo env list`") from error
@@ -87,7 +83,7 @@ def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 
 def _in_foreground() -> bool:
-    """Return True if a terminal sends its signals to this process, and so to the script."""
+    """Return True if a terminal sends its signals to this process, and therefore to the script."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -109,7 +105,7 @@ def _explain(stack: ProvenStack, code: int, end: str) -> None:
         name = signal.Signals(-code).name
         if name in ON_PURPOSE:
             return
-        often = " (often the system, out of memory)" if name == "SIGKILL" else ""
+        often = " (often by the system, out of memory)" if name == "SIGKILL" else ""
         console.say(f"zoo: the script was killed by {name}{often}")
     if code:
         words = _missing(stack, end) or _known(stack, end)
@@ -127,4 +123,4 @@ def _missing(stack: ProvenStack, end: str) -> str:
 
 def _known(stack: ProvenStack, end: str) -> str:
     findings = [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]
-    return f"a known issue, by the end of what the script wrote:\n{known_issues.render(findings)}" if findings else ""
+    return f"known issues in the output of the script:\n{known_issues.render(findings)}" if findings else ""

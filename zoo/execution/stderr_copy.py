@@ -1,6 +1,6 @@
-"""Copy standard error of a process to ours, and keep its end.
+"""Copy the standard error of a process to ours, and keep its last part.
 
-If ours is a terminal, the process gets a pseudo-terminal, so that it draws the same output; if not, a pipe.
+If ours is a terminal, the process gets a pseudo-terminal, so that its output is the same; if not, a pipe.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 
 TAIL_BYTES = 65_536
-# Do not wait longer for children of the process that keep the stream open.
+# Longest wait for children of the process that keep the stream open.
 DRAIN_S = 0.5
 
 
@@ -26,12 +26,11 @@ class StderrCopy:
         self._thread = threading.Thread(target=self._copy, daemon=True)
 
     def start(self) -> None:
-        """Start copying, once the process has its end of the stream."""
+        """Start copying, after the process has inherited the stream."""
         os.close(self.stream)
         self._thread.start()
 
     def finish(self) -> str:
-        """Return the end of the output, after the process has ended."""
         self._thread.join(DRAIN_S)
         return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -41,7 +40,7 @@ class StderrCopy:
                 fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
 
     def _copy(self) -> None:
-        with contextlib.suppress(OSError):  # a pseudo-terminal without a writer, or our reader is gone
+        with contextlib.suppress(OSError):  # no writer is left, or no reader of our standard error
             for part in _parts(self._source):
                 self._tail = (self._tail + part)[-TAIL_BYTES:]
                 while part:

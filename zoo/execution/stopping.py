@@ -1,4 +1,4 @@
-"""Stop a worker's process: in three steps on Ctrl-C and SIGTERM, as configured on a closed terminal."""
+"""Stop a worker's process: in three steps after Ctrl-C or SIGTERM, or as configured after a hangup."""
 
 import contextlib
 import signal
@@ -15,7 +15,10 @@ TERMINATE_GRACE_S = 5.0
 
 
 class Stopper:
-    """Interrupt (and call ``asked``), terminate, kill: a step follows on another request, or after a delay."""
+    """Stop a process in three steps: interrupt (and call ``asked``), terminate, kill.
+
+    The next step follows after another signal or a delay.
+    """
 
     def __init__(self, process: Process, asked: Callable[[], None]) -> None:
         self._process, self._asked = process, asked

@@ -1,4 +1,4 @@
-"""Watch training runs that a launcher executes, and stop them once their outcome is clear."""
+"""Follow training runs that a launcher executes, and stop them when their outcome is clear."""
 
 import time
 from collections.abc import Callable
@@ -10,20 +10,19 @@ from zoo.execution.sweeps import attempts
 from zoo.protocol.events import EpochEvent, StartEvent
 from zoo.runs import event_log
 
-# Called with the epoch, the metric and the seconds so far; returns whether to continue.
+# Takes the epoch, the metric and the seconds so far; returns whether to continue.
 GoesOn = Callable[[int, float, float], bool]
 
 
 @dataclass
 class Training:
-    """A training run that is executed somewhere.
+    """A training run that an executor runs.
 
     Attributes:
         metric: a metric of every epoch.
         target: value of the metric to reach.
-        reached_s: seconds from the start of the worker, with libraries loaded, to the end of the epoch that reached
-            it.
-        is_stopped: it was asked to stop.
+        reached_s: seconds from the worker's start, with libraries loaded, to the end of the epoch with the target.
+        is_stopped: whether a stop was requested.
     """
 
     folder: Path
@@ -38,13 +37,9 @@ class Training:
     _epochs: list[tuple[int, float, float]] = field(default_factory=list)
 
     def follow(self, goes_on: GoesOn) -> bool:
-        """Read new epochs, and ask the run to stop if its outcome is clear.
+        """Read new epochs, and stop the run if its outcome is clear; return True until it has ended.
 
-        Args:
-            goes_on: called for every new epoch, and with epoch 0 and minus infinity if there is none.
-
-        Returns:
-            True until it has ended.
+        ``goes_on`` is called for every new epoch, and with epoch 0 and minus infinity without a new epoch.
         """
         is_running = self.job.is_running()  # checked first: the last line is written before the end
         fresh = self._new_epochs()
@@ -83,14 +78,9 @@ class Training:
 
 
 def begin(executor: Executor, settings: list[str], folder: Path, log: Path, metric: str, target: float) -> Training:
-    """Submit a training run to an executor.
+    """Submit a training run to an executor; ``folder`` must not exist, and ``log`` is for its output.
 
-    Args:
-        settings: in command-line syntax.
-        folder: run folder, which must not exist yet.
-        log: for its output.
-        metric: metric of every epoch.
-        target: value of the metric to reach.
+    ``settings`` are in command-line syntax; see :class:`Training` for ``metric`` and ``target``.
     """
     where = [f"output.root={folder.parent}", f"output.name={folder.name}"]
     job = executor.submit(attempts.of_zoo(folder.name, ["train", *settings, *where], log))

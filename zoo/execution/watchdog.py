@@ -1,4 +1,4 @@
-"""Limits on a worker's process: it inherits the lock, must send events, and may outlive the terminal."""
+"""Limits on a worker's process, and the file of its events."""
 
 import contextlib
 import threading
@@ -10,7 +10,7 @@ from typing import IO
 from zoo.core import console
 from zoo.execution.launchers import Process
 
-# A thread of a busy machine can be delayed this long; more means that the whole process was suspended.
+# On a busy machine, a thread can be delayed this long; a longer delay means that the process was suspended.
 SUSPENDED_S = 5.0
 
 
@@ -31,13 +31,9 @@ class ProcessLimits:
 
 @contextlib.contextmanager
 def watchdog(process: Process, patience_s: float, hung: Callable[[float], None]) -> Iterator[Callable[[], None]]:
-    """Kill a process that gives no sign of life for too long; yield the function to call for each sign.
+    """Kill a process after ``patience_s`` without activity, unless it is 0; yield a function that reports activity.
 
-    Time asleep does not count, and setting the clock has no effect: only the monotonic clock is read.
-
-    Args:
-        patience_s: 0 disables the limit.
-        hung: called with the seconds of silence before the process is killed.
+    ``hung`` is called with the seconds of silence first. The monotonic clock excludes time asleep and clock changes.
     """
     last, over, pause = [time.monotonic()], threading.Event(), min(1.0, patience_s / 10)
 
@@ -46,7 +42,7 @@ def watchdog(process: Process, patience_s: float, hung: Callable[[float], None])
         while not over.wait(pause):
             now = time.monotonic()
             if now - looked > pause + SUSPENDED_S:
-                last[0] = now  # this process itself was suspended: Ctrl-Z, or a frozen container
+                last[0] = now  # this process was suspended: Ctrl-Z, or a frozen container
             looked, silent = now, now - last[0]
             if silent > patience_s:
                 hung(silent)
@@ -65,7 +61,7 @@ def watchdog(process: Process, patience_s: float, hung: Callable[[float], None])
 
 
 class EventFile:
-    """An unbuffered file of events, opened for appending; a full disk is reported once and stops nothing."""
+    """An unbuffered file of events, opened for appending. A full disk causes one warning, but no error."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lost, self._torn = stream, False, False
@@ -76,5 +72,5 @@ class EventFile:
             self._torn = self._stream.write(line) != len(line)
         except OSError as error:
             if not self._lost:
-                console.warn(f"Events are no longer kept in {self._stream.name}: {error.strerror}")
+                console.warn(f"Events are no longer written to {self._stream.name}: {error.strerror}")
             self._lost = True

@@ -25,11 +25,11 @@ class Outcome:
     Attributes:
         start: None if the worker did not start.
         done: None if it did not finish.
-        artifacts: files that it announced.
-        interrupted: the user asked it to stop.
-        silent_s: seconds without an event after which it was killed, or 0.
+        artifacts: files that the worker reported.
+        interrupted: whether the user requested a stop.
+        silent_s: seconds without an event before it was killed, or 0.
         returncode: exit status; negative for a signal.
-        process: name of the process with that exit status.
+        process: name of the process with this exit status.
     """
 
     start: events.StartEvent | None = None
@@ -43,7 +43,7 @@ class Outcome:
     process: str = "The worker"
 
     def lost(self, process: str, status: int) -> None:
-        """Record which process ended early, and its signal as an error if nothing was reported."""
+        """Record the process that failed; if it was killed without a reported error, record the signal as one."""
         self.process, self.returncode = process, status
         if status < 0 and not self.error:
             message = f"{process} was killed by {signal.Signals(-status).name}"
@@ -63,7 +63,7 @@ class Outcome:
             case events.ArtifactEvent():
                 self.artifacts.append(Path(event.path))
             case events.ErrorEvent():
-                self.error = self.error or event  # errors of further processes follow from the first
+                self.error = self.error or event  # later errors are consequences of the first
             case events.DoneEvent():
                 self.done = event
 
@@ -75,7 +75,7 @@ class Feed(Protocol):
     """Gives a worker more work while it runs."""
 
     def begin(self, stdin: IO[bytes]) -> None:
-        """Start feeding ``stdin`` of the started worker, and close it at the end; must return immediately."""
+        """Start to feed ``stdin`` of the worker, and close it at the end; must return immediately."""
 
     def event(self, event: events.Event) -> None:
         """Handle an event of the worker."""
@@ -105,7 +105,7 @@ def run(
         show: called with every event as it arrives.
         feed: communicates with the worker while it runs, if the request needs it.
         started: called once the worker runs; must return immediately.
-        launcher: name of the module that starts the process.
+        launcher: name of the launcher that starts the process.
         meeting: how the processes connect, if several share the request.
         others: starts processes on other machines.
     """
@@ -147,7 +147,7 @@ def _following(
             feed.stop()
 
     folder = request.parent
-    # Unbuffered, so that a line that did not fit on a full disk is not written again on close.
+    # Unbuffered, so that closing the file on a full disk does not write a line again.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
         command, stdin = worker_command(python, request), feed is not None
         process: launchers.Process
@@ -171,7 +171,7 @@ def _kept(lines: Iterable[bytes], file: EventFile, alive: Callable[[], None]) ->
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[events.Event]:
-    """Yield the events of lines; warn about and skip invalid lines, such as a truncated last one."""
+    """Parse lines to events; skip invalid lines, such as a truncated last line, with a warning."""
     for line in lines:
         event = event_log.parse(line)
         if event is not None:

@@ -39,7 +39,6 @@ class WorkerSession:
         return self._wait(BatchEvent)
 
     def finish(self) -> None:
-        """Close the session and wait until the worker has ended."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join()
@@ -56,7 +55,7 @@ class WorkerSession:
             if isinstance(message, BaseException):
                 raise message
             if isinstance(message, Outcome):
-                raise ZooError("The worker ended too early", "Its worker.log says more.")
+                raise ZooError("The worker ended too early", "See its worker.log.")
             if isinstance(message, kind):
                 return message
 

@@ -1,6 +1,6 @@
-"""Explain a log: find known issues in its lines, their causes and remedies.
+"""Explain a log: find known issues in its lines, with their causes and remedies.
 
-The knowledge is data: ``issues/SUBJECT.yaml``. Plain texts are searched for. Regular expressions only see a few
+The issues are in ``issues/SUBJECT.yaml``. They are found by plain text. Regular expressions are only applied to a few
 hundred characters around a match, so the time is linear in the length of the log.
 """
 
@@ -14,7 +14,7 @@ from zoo.core import paths, schema
 from zoo.explain import log_clues
 from zoo.explain.log_text import LogText, printable
 
-# In an entry's sentences, {name} is replaced by that group, and {name,other|else} by the first group with a value.
+# In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 
@@ -24,26 +24,25 @@ class Issue:
     """One entry of ``issues/SUBJECT.yaml``: a problem with Keras on a GPU, and its remedy.
 
     Attributes:
-        backends: affected ones; empty for all.
+        backends: affected backends; empty for all.
         effect: ``fatal``, ``silent-wrong``, ``silent-cpu``, ``slow`` or ``harmless``.
-        source: ``owner/repository#number``, a document, or ``measured``: found by trials of this project on Linux or
-            by reading the published wheels.
-        excerpt: an example of a log, from the first of the backends if there is one.
-        before: ids of issues that must not explain a line that this one explains. A line is explained once, so a
-            special case comes before a more general one.
+        source: ``owner/repository#number``, a document, or ``measured`` (found by this project on Linux or in the
+            published wheels).
+        excerpt: an example of a log, from the first backend if any.
+        before: ids of more general issues. A line is explained once, and this issue takes precedence over them.
         patterns: texts in lower case to search for, ignoring case; one of them must be in the log.
-        context_pattern: a regular expression for the line of a text (400 characters before it, 800 after), if the
-            text is not sufficient. ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
+        context_pattern: a regular expression that must match the line of a text as well (400 characters before it,
+            800 after). ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
             ``{name|alternative}``.
         unless: a regular expression; if it matches the same lines, the issue is excluded.
         details: regular expressions for further groups from the same lines.
         requires: texts of which one must be in the log.
         absent: texts that must not be in the log.
-        replaces: ids of issues that are not reported next to this one.
-        lines: additional lines before and after the match for the expressions.
-        probe: instead of ``patterns``: the worker's check that detects a silent issue.
-        vague: requires that one of these backends is known to have run.
-        general: reported only if no special issue explains the log, and only the first of them.
+        replaces: ids of issues that are not reported together with this one.
+        lines: number of additional lines before and after the match for the expressions.
+        probe: instead of ``patterns``, the worker's check that detects a silent issue.
+        vague: whether one of the backends must be known to have run.
+        general: whether to report the issue only if no special or earlier general issue explains the log.
     """
 
     id: str
@@ -87,12 +86,9 @@ class Finding:
 
 
 def explain(text: str, backend: str | None = None) -> list[Finding]:
-    """Find the known issues in a log.
+    """Return a finding for each known issue in a log, sorted by line.
 
-    ``backend`` ran, if known: issues of other backends are excluded, except for ``cpu``, which runs any stack.
-
-    Returns:
-        One finding per issue, by line.
+    Issues of backends other than ``backend``, if known, are excluded. With ``cpu``, which runs any stack, none are.
     """
     log = LogText(text)
     claimed: dict[int, list[Issue]] = {}
@@ -107,7 +103,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
 
 
 def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
-    """Drop findings that a special issue explains better, and all general ones except the first."""
+    """Drop findings that a special issue explains better, and all general findings except the first."""
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
     general = [issue.id for issue in matched if issue.general and issue.id not in replaced]
@@ -137,7 +133,7 @@ def _lines(finding: Finding) -> list[str]:
 
 @functools.cache
 def issues() -> tuple[Issue, ...]:
-    """Return all known issues in search order, general ones last."""
+    """Return all known issues in search order, general issues last."""
     path = paths.PACKAGE / "explain" / "issues"
     rows = [row for file in sorted(path.glob("*.yaml")) for row in schema.read_yaml(file)]
     schema.refuse("folder", path, [why for row in rows for why in schema.violations(row, Issue, f"{row.get('id')}.")])
@@ -145,7 +141,7 @@ def issues() -> tuple[Issue, ...]:
 
 
 def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
-    """Sort issues by their ``before``, general ones last; raise CycleError if one comes before itself."""
+    """Sort issues by their ``before``, general issues last; raise CycleError for a cycle."""
     by_id = {issue.id: issue for issue in unordered}
     order: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter(dict.fromkeys(by_id, ()))
     for issue in unordered:

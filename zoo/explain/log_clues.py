@@ -1,4 +1,4 @@
-"""Clues in a log without a known issue: the decisive line, its frame and its family of errors."""
+"""Clues in a log without a known issue: the error line, its stack frame and its kind of error."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Clues:
-    """The last line that looks like an error, the frame before it, and its probable family."""
+    """The last line that looks like an error, the stack frame before it, and its probable family."""
 
     line: str = ""
     number: int = 0
@@ -39,7 +39,7 @@ class Clues:
 
 
 def find(text: str) -> Clues:
-    """Search the end of a log for the decisive line."""
+    """Search the end of a log for the last line that looks like an error."""
     data = LogText(text).data.decode("utf-8", errors="replace")
     lines = [line[:WIDTH] for line in data.split("\n")]
     for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
@@ -50,11 +50,11 @@ def find(text: str) -> Clues:
 
 def render(text: str) -> str:
     clues = find(text)
-    lines = ["Nothing in this log is a known issue."]
+    lines = ["This log contains no known issue."]
     if clues.family:
-        lines.append(f"It seems to belong to: {clues.family.name}")
+        lines.append(f"Probable kind of error: {clues.family.name}")
     if clues.line:
-        lines.append(f"The last line that matters, {clues.number}: {clues.line}")
+        lines.append(f"The last line that looks like an error, {clues.number}: {clues.line}")
     if clues.frame:
         lines.append(f"  after: {clues.frame}")
     return "\n".join([*lines, f"What to do next: {clues.family.next if clues.family else SILENT}", REPORT])

@@ -1,6 +1,7 @@
-"""A searchable log: without escapes, and with searches in linear time.
+"""A searchable log without escape sequences, with searches in linear time.
 
-A pattern is searched for only if all its words occur in the log, so hundreds of patterns cost little more than one.
+A pattern is searched for only if all its words occur in the log, so hundreds of patterns take little more time than
+one.
 """
 
 import functools
@@ -8,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 BEFORE, AFTER = 400, 800
-# Of thousands of matches, the first and last ones suffice.
+# Only the first and last matches of thousands are needed.
 PLACES = 200
 SHORT = 10_000
 LINE, LONGEST = 300, 4000
@@ -25,7 +26,7 @@ REPLACED = (
 
 
 class LogText:
-    """A log as bytes, and the same in lower case: on bytes, ``lower`` keeps all positions."""
+    """A log as bytes, and in lower case; ``lower`` keeps all positions of bytes."""
 
     def __init__(self, text: str) -> None:
         self.data = _clean(text.encode("utf-8", errors="replace"))
@@ -39,12 +40,12 @@ class LogText:
         return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut) and wanted in self.low
 
     def present(self, patterns: Iterable[str]) -> set[str]:
-        """Return the patterns that occur; a short log is searched as text, which is faster than its words."""
+        """Return the patterns that occur; a short log is searched as text, which is faster than by words."""
         short = self.low.decode("latin-1") if len(self.low) < SHORT else ""
         return {pattern for pattern in patterns if (pattern in short if short else self.has(pattern))}
 
     def places(self, pattern: str) -> Iterator[int]:
-        """Yield the positions of a pattern; if there are very many, only the first and the last ones."""
+        """Yield the positions of a pattern; if there are many, only the first and last :data:`PLACES`."""
         wanted, first = pattern.lower().encode(), -1
         for _ in range(PLACES):
             first = self.low.find(wanted, first + 1)
@@ -68,7 +69,7 @@ class LogText:
         return _decoded(b"\n".join(before) + b"\n".join(after))
 
     def line_start(self, place: int) -> int:
-        """Return the start of the line of a position, or a nearby one in a very long line."""
+        """Return the start of the line of a position, or a position nearby in a very long line."""
         return max(self.data.rfind(b"\n", max(0, place - LONGEST), place) + 1, place - LONGEST)
 
     def line(self, start: int, place: int) -> str:
@@ -103,7 +104,7 @@ def _words(low: bytes) -> set[bytes]:
 
 @functools.cache
 def _pattern_words(pattern: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
-    """Return the words of a pattern, and those at its ends, which may be parts of longer words in a log."""
+    """Return the words of a pattern, and the words at its ends, which may be parts of longer words in a log."""
     words = list(WORD.finditer(pattern))
     cut = tuple(word.group() for word in words if word.start() == 0 or word.end() == len(pattern))
     return frozenset(word.group() for word in words if word.group() not in cut), cut

@@ -1,12 +1,12 @@
-"""Model builders, one file per model, the same code on every Keras from 2.1 (TensorFlow 1.8) to the current one.
+"""Model builders, one file per model. The same code runs on every Keras from 2.1 (TensorFlow 1.8) to the current one.
 
 Each file has ``build(compat, ...)``, which returns an uncompiled Keras model, and ``preprocess``, which converts
 stored inputs to model inputs. ``compat`` is always the package ``zoo.models.compat``, which hides the differences
 between Keras versions. Invalid arguments raise ``ValueError`` with the value received.
 
-``MobileNet`` and ``MobileNetV2`` replace those of ``keras.applications`` in your own Keras, ``TransformerEncoder``
-replaces the one of ``torch.nn``, and ``load_weights`` fills them from a file. Keras is imported only when one of
-them is called.
+In your own code, ``MobileNet`` and ``MobileNetV2`` replace the networks of ``keras.applications``, and
+``TransformerEncoder`` replaces the class of ``torch.nn``. ``load_weights`` loads their weights from a file. These
+functions import Keras only when they are called.
 """
 
 import importlib

@@ -1,11 +1,11 @@
-"""Fit a weight for each feature of texts, by logistic regression on features of fixed log-count ratios."""
+"""Fit a gain for each text feature by logistic regression on fixed log-count ratios."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-# Inverse strength of the penalty: with two classes, a quarter of scikit-learn's C. Neither half nor twice is better.
+# Inverse strength of the penalty, a quarter of scikit-learn's C with two classes. Half and twice are not better.
 STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # Largest number of features times (classes - 1); texts beyond that are left out. It takes 1.5 GB and half a minute.
@@ -15,12 +15,8 @@ GROUPS = 4
 
 
 def compact(batch):
-    """Return the features of some texts concatenated, int32, and the number of features of each text.
-
-    Args:
-        batch: (n, width) integers, 0 for none, from :func:`zoo.models.text_features.features`.
-    """
-    # Each text begins with padding, which has no effect, so that none is empty.
+    """Return concatenated int32 features and their number for each text of (n, width) integers, 0 for none."""
+    # Add padding, which has no effect, before each text, so that no text is empty.
     batch = np.concatenate([np.zeros((len(batch), 1), batch.dtype), batch], axis=1)
     chosen = batch != 0
     chosen[:, 0] = True
@@ -28,9 +24,9 @@ def compact(batch):
 
 
 def gains(texts, ratios, labels, parts=None):
-    """Return the gain of each feature that separates the classes best.
+    """Return the gains of all features with which they separate the classes best.
 
-    The logits of a text are the sum of ratio times gain over its features, and over the ``parts`` of its tokens.
+    The logits of a text are the sum of ratio times gain over its features and over the ``parts`` of its tokens.
     L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) minimizes the mean cross-entropy plus a
     penalty. The penalty is half the sum of squared gains, divided by ``STRENGTH`` times the number of texts.
 
@@ -51,9 +47,9 @@ def gains(texts, ratios, labels, parts=None):
 
 
 def _groups(texts):
-    """Join batches to a few groups: (features, start of each text, features of each text, slice of all texts).
+    """Join batches to groups: (features, start of each text, size of each text, slice of all texts).
 
-    Their number does not depend on the machine, so that sums are the same on every machine.
+    The number of groups does not depend on the machine, so that sums are the same on every machine.
     """
     groups, before = [], 0
     for some in np.array_split(np.arange(len(texts)), min(GROUPS, len(texts))):
@@ -66,8 +62,8 @@ def _groups(texts):
 
 
 def _loss(groups, ratios, labels, parts, pool):
-    """Return the function of the gains to minimize; it returns its value and its gradient."""
-    # One column less gives the same probabilities: the logits of the last class are 0.
+    """Return the loss as a function of the gains, which returns its value and its gradient."""
+    # Fix the logits of the last class at 0, which does not change the probabilities.
     ratios = ratios[:, :-1] - ratios[:, -1:]
     texts = len(labels)
     penalty, chosen = 1 / (STRENGTH * texts), np.eye(ratios.shape[1] + 1)[labels]
@@ -84,7 +80,7 @@ def _loss(groups, ratios, labels, parts, pool):
         return sums if parts is None else np.concatenate([sums, parts.sum_by_part(sums[: parts.words])])
 
     def sums_by_text(weights):
-        own = of_features(weights).astype(np.float32)  # half as much to gather from
+        own = of_features(weights).astype(np.float32)  # half the memory traffic
         return np.concatenate(list(pool.map(lambda group: np.add.reduceat(own.take(group[0]), group[1]), groups)))
 
     def sums_by_feature(values):
@@ -116,7 +112,7 @@ def _loss(groups, ratios, labels, parts, pool):
 
 def _minimum(function, x):
     value, gradient = function(x)
-    moves = []  # the last steps: distance, and change of the gradient
+    moves = []  # the last steps, as (change of x, change of the gradient)
     for _ in range(MOST_ITERATIONS):
         direction = -_newton_step(gradient, moves)
         slope, length = gradient.dot(direction), 1.0
@@ -137,7 +133,7 @@ def _minimum(function, x):
 
 
 def _newton_step(gradient, moves):
-    """Multiply the gradient with the inverse Hessian as estimated from the last steps."""
+    """Multiply the gradient by the inverse Hessian, estimated from the last steps."""
     step, shares = gradient.copy(), []
     for moved, changed in reversed(moves):
         shares.append(moved.dot(step) / moved.dot(changed))

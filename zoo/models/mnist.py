@@ -10,12 +10,7 @@ from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
 def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
     """Build conv 32, pool, conv 64, pool, dropout, dense softmax.
 
-    Args:
-        input_shape: (height, width, channels) of one image.
-        dropout: share of features dropped before the last layer, 0 <= dropout < 1.
-
-    Returns:
-        A model from (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
+    The model maps images (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
     """
     layers = compat.keras.layers
     return compat.keras.models.Sequential(

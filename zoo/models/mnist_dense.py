@@ -8,15 +8,9 @@ from zoo.models.preprocessing import to_unit as preprocess  # noqa: F401
 
 
 def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
-    """Build flatten, dense relu, dropout, dense softmax.
+    """Build flatten, dense relu with ``units``, dropout of hidden units, dense softmax.
 
-    Args:
-        input_shape: (height, width, channels) of one image.
-        units: width of the hidden layer.
-        dropout: share of hidden units dropped in training, 0 <= dropout < 1.
-
-    Returns:
-        A model from (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
+    The model maps images (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
     """
     layers = compat.keras.layers
     return compat.keras.models.Sequential(

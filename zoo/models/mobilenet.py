@@ -43,8 +43,8 @@ def build(
         depth_multiplier: number of depthwise outputs for each channel.
         dropout: share of features dropped before the last layer, 0 <= dropout < 1.
         input_size: height and width of the images in pixels; None accepts any size.
-        activation: after every normalization: relu6, as published, or relu, used by some other trained networks.
-        bn_momentum: share of the moving averages of batch normalization that a training step keeps.
+        activation: relu6, as published, or relu, which some other trained networks use.
+        bn_momentum: momentum of the moving averages of batch normalization.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -69,13 +69,13 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
     classifier_activation="softmax",
     name=None,
 ):
-    """Build MobileNet; every argument means the same as in ``keras.applications.MobileNet``.
+    """Build MobileNet; the arguments are the same as in ``keras.applications.MobileNet``.
 
     Args:
         input_shape: shape of one image, at least 32 by 32; None means 224 by 224, or any size without a top.
         alpha: width multiplier of the filters in every layer.
         depth_multiplier: number of depthwise outputs for each channel.
-        dropout: share of features dropped before the last layer.
+        dropout: dropout rate before the last layer.
         include_top: whether the model ends in class probabilities; without a top it ends in feature maps.
         weights: ``"imagenet"``, a file that this Keras can load, or None for random numbers.
         input_tensor: Keras tensor to use as the input.
@@ -85,9 +85,6 @@ def MobileNet(  # noqa: N802  (the name of the function it replaces)
 
     Returns:
         An uncompiled model; its input is RGB in -1..1.
-
-    Raises:
-        ValueError: an argument is invalid.
     """
     from zoo.models import compat
 

@@ -7,7 +7,7 @@ those of keras.applications, so that its weights fit.
 from zoo.models.layers import mobilenet_blocks as blocks
 from zoo.models.preprocessing import to_symmetric as preprocess  # noqa: F401
 
-# Rows of Table 2: expansion, channels out, number of blocks, stride of the first of them.
+# Rows of Table 2: expansion, output channels, number of blocks, stride of the first block.
 STAGES = (
     (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
 )  # fmt: skip
@@ -30,7 +30,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224, bn_
         input_shape: (height, width, channels) of one image, at least 32x32; None means input_size and RGB.
         alpha: width multiplier of the filters, which are rounded to multiples of eight.
         input_size: height and width of the images in pixels; None accepts any size.
-        bn_momentum: share of the moving averages of batch normalization that a training step keeps.
+        bn_momentum: momentum of the moving averages of batch normalization.
 
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
@@ -53,18 +53,10 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
     classifier_activation="softmax",
     name=None,
 ):
-    """Build MobileNetV2; every argument means the same as in ``keras.applications.MobileNetV2``.
+    """Build MobileNetV2; the arguments are the same as in ``keras.applications.MobileNetV2``.
 
-    Args:
-        alpha: width multiplier of the filters, which are rounded to multiples of eight.
-        input_shape, include_top, weights, input_tensor, pooling, classes, classifier_activation, name: see
-            :func:`zoo.models.mobilenet.MobileNet`.
-
-    Returns:
-        An uncompiled model; its input is RGB in -1..1.
-
-    Raises:
-        ValueError: an argument is invalid.
+    ``alpha`` is the width multiplier of the filters, which are rounded to multiples of eight. See
+    :func:`zoo.models.mobilenet.MobileNet` for the remaining arguments and the result.
     """
     from zoo.models import compat
 
@@ -112,7 +104,7 @@ def _trunk(compat, x, alpha, classes, momentum=MOMENTUM):
 
 
 def rounded(filters):
-    """Round to a multiple of eight, at least eight, and at most a tenth below the number."""
+    """Round to a multiple of eight that is at least eight and at most 10 % below the number."""
     nearest = max(8, int(filters + 4) // 8 * 8)
     return nearest if nearest >= 0.9 * filters else nearest + 8
 
@@ -137,7 +129,7 @@ def _bottleneck(compat, x, number, channels, filters, expansion, stride, momentu
 
 
 def _padding(compat, x):
-    """Return the padding before a 3x3 convolution of stride 2: an even size needs zeros on the far side only."""
+    """Return the padding for a 3x3 convolution of stride 2; even sizes are padded only at the end."""
     shape = compat.static_shape(x)
     sizes = shape[2:] if blocks.channel_axis(compat) == 1 else shape[1:3]
     return tuple((1 if size is not None and size % 2 else 0, 1) for size in sizes)

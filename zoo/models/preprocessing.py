@@ -31,7 +31,7 @@ def to_tokens(tokens):
 def caffe_layer(compat, x):
     """Apply the preprocessing of networks trained in Caffe: RGB to BGR, minus the means of ImageNet.
 
-    A fixed 1x1 convolution does it: every Keras can differentiate it, save it and place it on its device.
+    Uses a fixed 1x1 convolution, which every Keras can differentiate, save and run on its device.
 
     Returns:
         The tensor, and ``{layer: [kernel, bias]}`` to set once the model is built.

@@ -1,4 +1,4 @@
-"""Fill models from weights files, in any Keras. Pickle is never read."""
+"""Load weights from files into models of any Keras. Pickle is never read."""
 
 import os
 import re
@@ -8,29 +8,28 @@ import numpy as np
 
 
 def load_weights(model, path):
-    """Fill a model from a file.
+    """Load weights from a file into a model.
 
     Args:
         model: a model of this package, or any Keras model whose layers and weights have the names in the file.
-        path: ``.npz``, which every stack of the zoo writes and reads; Keras itself loads any other file.
+        path: ``.npz``, which every stack of the zoo writes and reads, or a file that Keras itself can load.
 
     Raises:
-        ValueError: the file is damaged or unreadable, or weights are missing, surplus, of the wrong shape or not
-            finite; the message names ten.
+        ValueError: the file cannot be read, or weights are missing, surplus, of the wrong shape or not finite.
     """
     path = os.path.expanduser(str(path))
     if path.endswith(".npz"):
         load(model, path)
     elif path.endswith((".safetensors", ".pt", ".pth", ".bin")):
         raise ValueError(
-            "%s holds weights of PyTorch: `python -m zoo weights convert IN.safetensors OUT.npz` converts them" % path
+            "%s contains PyTorch weights. Convert: `python -m zoo weights convert IN.safetensors OUT.npz`" % path
         )
     else:
         model.load_weights(path)
 
 
 def load(model, path):
-    """Fill a model from ``weights.npz``; raise ValueError as :func:`load_weights` does."""
+    """Load ``weights.npz`` into a model; raise ValueError as :func:`load_weights` does."""
     from zoo.models import compat
 
     wanted = compat.named_weights(model)
@@ -40,16 +39,27 @@ def load(model, path):
 
 
 def renamed(arrays, wanted):
-    """Rename arrays to the wanted names if only the spelling of a Keras version differs.
+    """Rename arrays to the wanted names if they differ only by the conventions of Keras versions.
 
-    Layers without a name are numbered from 0 or from 1, and ``expanded_conv/depthwise/BatchNorm`` of MobileNetV3 in
-    Keras 2 is ``expanded_conv_depthwise_bn`` in Keras 3.
+    Unnamed layers are numbered from 0 or from 1. ``expanded_conv/depthwise/BatchNorm`` of MobileNetV3 in Keras 2 is
+    ``expanded_conv_depthwise_bn`` in Keras 3. Files of Keras 3 number the weights of a layer.
     """
+    layers = {}
+    for name in wanted:
+        layers.setdefault(name.rpartition("/")[0], []).append(name)
+    arrays = {_named(name, layers): value for name, value in arrays.items()}
     for keyed in (_numbered_from_0, _in_one_spelling):
         there, here = keyed(arrays), keyed(wanted)
         if set(arrays) != set(wanted) and there.keys() == here.keys() and len(there) == len(arrays):
             return {here[key]: arrays[name] for key, name in there.items()}
     return arrays
+
+
+def _named(name, layers):
+    """Return the name in the model of a numbered weight, such as ``att/0``."""
+    layer, _, number = name.rpartition("/")
+    own = layers.get(layer, [])
+    return own[int(number)] if number.isdecimal() and name not in own and int(number) < len(own) else name
 
 
 def _numbered_from_0(names):
@@ -77,9 +87,9 @@ def read(path):
 
 
 def fitting(arrays, wanted, problems):
-    """Return the arrays, by name, in the order of ``wanted``, pairs of name and shape.
+    """Return the arrays in the order of ``wanted``, pairs of name and shape.
 
-    ValueError names ten problems of each kind, including those that the caller found already.
+    Raise ValueError with up to ten problems of each kind, including the caller's ``problems``.
     """
     missing = ["missing " + name for name, _ in wanted if name not in arrays]
     misshapen = [
@@ -99,6 +109,6 @@ def fitting(arrays, wanted, problems):
 
 
 def listed(entries, separator=", ", most=10):
-    """Join the first entries of a list, and append the number of the rest."""
+    """Join the first entries of a list, and append the number of remaining ones."""
     shown = separator.join(entries[:most])
     return "%s and %d more" % (shown, len(entries) - most) if len(entries) > most else shown

@@ -1,4 +1,4 @@
-"""Features of texts: tokens, hashed combinations of tokens, and how much more common each one is in a class."""
+"""Features of texts (tokens and hashed combinations of tokens) and their log-count ratios in each class."""
 
 import operator
 
@@ -6,30 +6,27 @@ import numpy as np
 
 # A bucket times STEP stays below 2 to the 24th: OpenVINO and PlaidML compute integers as float32.
 MOST_BUCKETS, STEP, STEPS = 1 << 20, 15, 4
-# Kinds of features: tokens and pairs of them; with stems, three more.
+# Number of kinds of features: tokens and pairs of tokens; with stems, three more.
 KINDS, KINDS_WITH_STEMS = 2, 5
 # Texts whose features are sorted and counted together.
 TOGETHER = 1000
 
 
 def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
-    """Return the buckets of pairs of neighboring tokens and, with stems, of three kinds of combinations of stems.
+    """Return the hash buckets of pairs of neighboring tokens and, with stems, of combinations of stems.
 
-    These are pairs of neighboring stems, pairs of stems with one between them, and three in a row.
+    The combinations are pairs of neighboring stems, pairs with one stem between them, and three stems in a row.
 
     Args:
         tokens: (n, length) int32, an array or a tensor.
-        keep: (n, length): 1 where a token counts, 0 where it is padding.
+        keep: (n, length): 1 for tokens, 0 for padding.
         stems: (n, length) int32 numbers of the tokens' stems, below ``vocabulary``; None for only pairs of tokens.
-        count: number of buckets.
-        modulo: computes remainders of such tensors.
+        count: number of buckets; raise ValueError if it is out of range.
+        modulo: function that computes remainders of such arrays or tensors.
 
     Returns:
-        For each kind of combination its buckets, (n, fewer than length), below ``count``, and 1 where all of its
-        tokens count, 0 elsewhere.
-
-    Raises:
-        ValueError: ``count`` is out of range.
+        For each kind of combination, its buckets below ``count``, (n, less than length), and a mask: 1 for
+        combinations without padding, 0 elsewhere.
     """
     if not 1 <= count <= MOST_BUCKETS:
         raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
@@ -54,7 +51,7 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
 
 
 def features(rows, stems, vocabulary, count):
-    """Return the features of some texts: their tokens, and their combinations, numbered after the vocabulary.
+    """Return the features of texts: their tokens, and combinations of tokens, numbered after the vocabulary.
 
     Args:
         rows: (n, length) int32 tokens, 0 for padding.
@@ -62,7 +59,7 @@ def features(rows, stems, vocabulary, count):
         count: number of buckets.
 
     Returns:
-        (n, features) integers; 0 where a token of the feature is padding.
+        (n, features) integers; 0 for features that contain padding.
     """
     keep = rows != 0
     modulo = operator.mod if count & (count - 1) else _of_power  # a tenth of the time
@@ -76,14 +73,11 @@ def _of_power(numbers, power):
 
 
 def counts(batches, total, classes):
-    """Count the texts of each class that contain each feature.
+    """Count the texts of each class that contain each feature: (total, classes) float64, 0 for padding.
 
     Args:
         batches: pairs of features, from :func:`features`, and (n,) integer classes.
-        total: number of possible features: the vocabulary, and the buckets.
-
-    Returns:
-        (total, classes) float64; 0 for padding.
+        total: number of possible features: tokens of the vocabulary plus buckets.
     """
     texts = np.zeros((total, classes))
     for numbers, labels in batches:
@@ -94,17 +88,12 @@ def counts(batches, total, classes):
 
 
 def log_count_ratios(texts):
-    """Return how much more common each feature is in each class's texts than in all other texts.
+    """Return the log-count ratios: how much more common each feature is in a class than in all other classes.
 
-    See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of the ratio
-    of the shares of texts that have the feature, each count raised by one. Here, each class is compared with all
-    remaining ones.
-
-    Args:
-        texts: (features, classes), from :func:`counts`.
-
-    Returns:
-        (features, classes) float32; 0 for a feature that no text has.
+    See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
+    the feature's share of all counts in the class, divided by its share in all other classes. All counts are raised
+    by one. ``texts`` is the result of :func:`counts`, (features, classes). The result has the same shape in float32,
+    and is 0 for a feature that no text has.
     """
     raised = texts + 1
     others = raised.sum(axis=1, keepdims=True) - raised
@@ -114,7 +103,7 @@ def log_count_ratios(texts):
 
 
 def _texts_with(numbers, total):
-    """Return (total,) number of texts, rows of features, that have each feature at least once."""
+    """Return the number of texts (rows) that contain each feature: (total,)."""
     numbers = np.sort(numbers, axis=1)
     first = np.ones(numbers.shape, bool)
     first[:, 1:] = numbers[:, 1:] != numbers[:, :-1]

@@ -4,14 +4,14 @@ import numpy as np
 
 STEM = 4
 SHORTEST, LONGEST = 3, 6
-# Letters of a word that are used: a text without spaces may be one word.
+# Largest number of letters used of a word, because a text without spaces may be one word.
 MOST_LETTERS = 50
 
 
 def stems(words):
-    """Return the number of each word's stem, its first four letters: (words,) int32.
+    """Return the number of the stem (the first four letters) of each word: (words,) int32.
 
-    Words with the same stem have the number of the first of them. A word without letters has its own number.
+    It is the number of the first word with that stem. An empty word has its own number.
     """
     numbers = {}
     return np.array(
@@ -20,10 +20,10 @@ def stems(words):
 
 
 class Parts:
-    """The runs of three to six letters in words with marked ends, as in Bojanowski et al. 2017.
+    """Character n-grams of three to six letters in words with marked ends, as in Bojanowski et al. 2017.
 
-    https://aclanthology.org/Q17-1010, section 3.2. Each run counts as often as it occurs in a word. Only the first
-    fifty letters of a word are used. An empty word has no parts.
+    https://aclanthology.org/Q17-1010, section 3.2. An n-gram counts as often as it occurs in a word. Only the first
+    fifty letters of a word are used. An empty word has no n-grams.
 
     Attributes:
         count: number of different parts.

@@ -513,7 +513,6 @@ class Request(Part):
     run_id: str = ""
     probes: bool = False
     probed: Optional[List[Json]] = None
-    tensorboard: bool = False
     resume: bool = False
     distributed: Optional[DistributedPart] = None
     model: Optional[ModelPart] = None

@@ -1,4 +1,4 @@
-"""Draw bars as inline SVG: the parts of a whole, or single values for comparison."""
+"""Draw bar charts as inline SVG: the parts of a whole, or single values for comparison."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ Part = tuple[str, float]
 
 
 def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) -> Html:
-    """Draw one bar per row, divided into its parts, all on one scale.
+    """Draw a bar per row, divided into its parts, on a common scale.
 
     Args:
         rows: name and parts of each bar; parts that are not positive are omitted.
-        caption: screen readers read the parts after it.
-        unit: of the parts, such as ``s``.
+        caption: followed by the parts for screen readers.
+        unit: unit of the parts, such as ``s``.
     """
     kept = [(name, [(part, value) for part, value in parts if value > 0]) for name, parts in rows]
     longest = max((sum(value for _, value in parts) for _, parts in kept), default=0.0)
@@ -52,7 +52,7 @@ def _legend(parts: Sequence[str]) -> Html:
 
 
 def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
-    """Draw one bar per value from zero; values from publications look different."""
+    """Draw a bar per value from zero; values from publications look different."""
     kept = [(name, value, apart) for name, value, apart in rows if value > 0]
     if not kept:
         return Html("")

@@ -1,4 +1,4 @@
-"""Draw charts as inline SVG, in the colors of the page; series also differ by dashes and markers."""
+"""Draw line charts as inline SVG, in the colors of the page; series also differ in dashes and markers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from zoo.reports.units import short
 
 WIDTH, HEIGHT = 440, 280
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 12, 44
-DIGIT = 8.0  # no digit of the page's fonts is wider
+DIGIT = 8.0  # largest width of a digit in the page's fonts
 MARKED = 48
 COLOURS = 8
 Point = tuple[float, float]
@@ -58,9 +58,8 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
     """Draw a line chart with legend and caption; return nothing if no point can be drawn.
 
     Args:
-        series: colors repeat after eight, dashes and markers after four.
-        caption: read by screen readers.
-        marks: points and positions to mark.
+        series: colors repeat after eight series, dashes and markers after four.
+        caption: also read by screen readers.
     """
     drawable = [Series(each.name, _drawable(each.points, x, y), each.apart) for each in series]
     kept = {number: each for number, each in enumerate(drawable) if each.points}
@@ -104,7 +103,6 @@ def _spoken(series: Sequence[Series]) -> str:
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
-    """Return the points that the axes can show, reduced to a few hundred."""
     kept = [point for point in points if (point[0] > 0 or not x.log) and (point[1] > 0 or not y.log)]
     step = max(1, len(kept) // 400)
     return [*kept[::step], *([kept[-1]] if step > 1 else [])]
@@ -115,7 +113,7 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     if axis.log:
         low, high = low / 1.15, high * 1.15
         ticks = _decades(low, high)
-        if len(ticks) < 3 and high - low > 1e-300:  # below that, its parts are not distinct numbers
+        if len(ticks) < 3 and high - low > 1e-300:  # for a smaller range, the ticks would not be distinct
             ticks = _steps(low, high, axis.whole, parts=7)
         return _Scale(axis, low, high, start, length, ticks)
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
@@ -216,7 +214,7 @@ def _mark(mark: Mark, across: _Scale, up: _Scale) -> Html:
         return tag("g", upright, tag("text", mark.words, x=beside, y=TOP + 12, text_anchor=side, class_="said"))
     y = up(mark.y)
     ring = tag("circle", tag("title", mark.words), cx=x, cy=y, r=7, class_="ring")
-    # On the side with more room; a loss curve falls towards its best epoch, an accuracy curve rises.
+    # On the side with more space: a loss curve falls towards its best epoch, an accuracy curve rises.
     words = tag("text", mark.words, x=min(x, WIDTH - 40), y=y + 22 if y < HEIGHT / 2 else y - 14,
                 text_anchor="middle", class_="said")  # fmt: skip
     return tag("g", ring, words)

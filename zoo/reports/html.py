@@ -81,7 +81,7 @@ def pairs(rows: Iterable[tuple[str, Child]]) -> Html:
 
 
 def folded(summary: str, *children: Child) -> Html:
-    """Return content that opens on a click; printing shows all of it."""
+    """Return content that opens on a click; it is printed in full."""
     return tag("details", tag("summary", summary), *children)
 
 

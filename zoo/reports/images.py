@@ -1,4 +1,4 @@
-"""Embed checked images of the run folder in the page."""
+"""Check images in a run folder and embed them in the page."""
 
 import base64
 import io
@@ -16,7 +16,7 @@ from zoo.runs import untrusted
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 MOST_BYTES = 8_000_000
-# Larger images are reduced, to keep the page small enough for mail.
+# Larger images are reduced, so that the page is small enough for e-mail.
 KEPT_BYTES, KEPT_SIDE = 1_500_000, 1_600
 MOST_FRAMES = 400
 THUMBNAIL = 64
@@ -24,7 +24,7 @@ THUMBNAIL = 64
 
 @dataclass(frozen=True)
 class EmbeddedImage:
-    """An image as a data URL, with a note on changes."""
+    """An image as a data URL, with a note if it was reduced."""
 
     address: str
     width: int
@@ -39,7 +39,7 @@ def read(path: Path) -> EmbeddedImage:
             kind, (width, height) = str(image.format), image.size
             frames = int(getattr(image, "n_frames", 1))
     except Exception as error:  # damaged bytes raise nearly any exception
-        raise decode.UnreadableError("it is damaged or in no format that a page can show") from error
+        raise decode.UnreadableError("it is damaged, or its format cannot be shown in a page") from error
     if width * height * min(frames, MOST_FRAMES) > decode.MOST_PIXELS or frames > MOST_FRAMES:
         raise decode.UnreadableError(f"it has {width:,} x {height:,} pixels and {frames:,} frames: too many")
     small = path.stat().st_size <= KEPT_BYTES and max(width, height) <= KEPT_SIDE
@@ -69,7 +69,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
     """Return an image with ``words`` as caption and alternative text, or the reason why it cannot be shown."""
     path = untrusted.own_file(folder, name, MOST_BYTES)
     if path is None:
-        return tag("p", f"{name}: not shown, it is not a regular file of this folder or is too large.")
+        return tag("p", f"{name}: not shown, it is not a regular file in this folder or is too large.")
     try:
         picture = read(path)
     except (decode.UnreadableError, OSError) as error:
@@ -80,7 +80,7 @@ def shown(folder: Path, name: str, words: str) -> Html:
 
 
 def thumbnails(folder: Path, name: str, most: int) -> list[Html]:
-    """Return thumbnails of the first pixel arrays, (n, height, width, 1 or 3) uint8, or none on any problem."""
+    """Return thumbnails of the first images in a file, (n, height, width, 1 or 3) uint8, or none if it is invalid."""
     path = untrusted.own_file(folder, name, 8_000_000_000)
     array = _mapped(path) if path else None
     if array is None:
@@ -99,6 +99,6 @@ def _mapped(path: Path) -> "NDArray[Any] | None":
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, MemoryError, RecursionError, TypeError):
-        return None  # a third party's file may declare anything; the page does not need thumbnails
+        return None  # a third party's file may be invalid; thumbnails are optional
     fits = isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.ndim == 4
     return array if fits and array.shape[3] in (1, 3) and 0 < max(array.shape[1:3]) <= 4096 else None

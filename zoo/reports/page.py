@@ -1,4 +1,4 @@
-"""Compose the page about one run, or a comparison of several: one file, without scripts, usable offline."""
+"""Compose the page about a run, or a comparison of runs: a single file without scripts, usable offline."""
 
 import base64
 import hashlib
@@ -169,4 +169,4 @@ def _subtitle(run: ReportedRun) -> Html:
 
 def _footer() -> Html:
     return tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"),
-               ". This page is one file: nothing is loaded from elsewhere, and no script runs."))  # fmt: skip
+               ". This page is a single file without scripts and external resources."))  # fmt: skip

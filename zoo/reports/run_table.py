@@ -1,4 +1,4 @@
-"""Summarize all runs for a table, and write pages about some of them."""
+"""Summarize runs in a table, and write pages about runs."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ PAGE = "report.html"
 
 @dataclasses.dataclass(frozen=True)
 class RunSummary:
-    """A run in one row; unknown values are empty or None. The ``exit`` of a damaged folder is ``damaged``."""
+    """A row of the table; unknown values are empty or None. The ``exit`` of a damaged folder is ``damaged``."""
 
     run: str
     started: str
@@ -42,19 +42,19 @@ KEYS = [part.name for part in dataclasses.fields(RunSummary)]
 
 
 def write(runs: list[str], root: str | None, output: str | None) -> Path:
-    """Write the page about one run or several.
+    """Write the page about one or several runs.
 
     Args:
-        runs: folders, names of folders under the root, or ``last``, also after ``run=``; empty means ``last``.
+        runs: folders, names of folders under the root, or ``last``, optionally after ``run=``; empty means ``last``.
         root: the folder of all run folders; None means the default.
-        output: None means ``report.html`` in the folder of the run, or in the root for several.
+        output: None means ``report.html`` in the folder of the run, or in the root for several runs.
     """
     base = root_folder(root)
     named = [_folder(name.removeprefix("run="), base) for name in runs or ["last"]]
     folders = [run for folder in named for run in _runs_of(folder)]
     usual = (named[0] if len(named) == 1 else base) / PAGE
     path = user_path(output) if output else usual
-    files.check_writable(path, "Choose a place you can write: --output FILE")
+    files.check_writable(path, "Choose a writable place: --output FILE")
     page = search.page(named[0]) if len(named) == 1 and search.is_search(named[0]) else report_page.page(folders)
     path = path.absolute()
     _write(path, page)
@@ -72,7 +72,6 @@ def _runs_of(folder: Path) -> list[Path]:
 
 
 def root_folder(root: str | None) -> Path:
-    """Return the folder of all run folders; None means the default."""
     return user_path(root or Output().root)
 
 
@@ -81,7 +80,7 @@ def _folder(name: str, root: Path) -> Path:
 
 
 def _newest(root: Path) -> Path:
-    """Return the newest run with results, named if newer ones have none; or the newest run if none has any."""
+    """Return the newest run with results (print it if newer runs have none), or the newest run without."""
     newest = None
     for folder in run_folder.newest_first(run_folder.run_folders(root)):
         row = _summary(folder, folder.name)
@@ -120,7 +119,7 @@ def summaries(root: Path, folders: list[Path]) -> list[RunSummary]:
 def _summary(folder: Path, name: str) -> RunSummary:
     try:
         record = read_record(folder)
-    except ZooError:  # a damaged folder must not hide the rest; its own report has the error
+    except ZooError:  # a damaged folder must not hide other runs; its own report shows the error
         return RunSummary(name, "", exit="damaged")
     metric = next((name for name in HEADLINES if record.number("metrics", name) is not None), "")
     return RunSummary(
@@ -132,7 +131,7 @@ def _summary(folder: Path, name: str) -> RunSummary:
 
 
 def ordered(rows: list[RunSummary], key: str, backwards: bool) -> list[RunSummary]:
-    """Sort rows by one key; rows without it come last in both directions."""
+    """Sort rows by a key; rows without a value come last in both directions."""
     if key not in KEYS:
         raise unknown("key to sort by", key, KEYS)
     known = [row for row in rows if getattr(row, key) not in (None, "")]

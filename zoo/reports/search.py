@@ -33,7 +33,7 @@ def page(folder: Path) -> str:
 
 def _winner(winner: Untrusted) -> Html:
     if not isinstance(winner.value, dict):
-        return tag("p", "There is no winner yet: no trial has reached the target from every new seed.")
+        return tag("p", "There is no winner yet: no trial has reached the target with every new seed.")
     values: list[list[Child]] = [[name, value.text()] for name, value in winner.items("values")]
     times: list[list[Child]] = [
         [name, ", ".join(each.text() or "not reached" for each in row.rows())]
@@ -48,14 +48,14 @@ def _winner(winner: Untrusted) -> Html:
     ]  # fmt: skip
     return join([
         table("Settings of the winner", ["Setting", "Value"], values),
-        table("Seconds to the target from new seeds", ["Who", "Seconds"], times),
+        table("Seconds to the target with new seeds", ["Who", "Seconds"], times),
         table("Evidence", ["What", "Value"], facts),
     ])  # fmt: skip
 
 
 def _importances(result: Untrusted) -> Html | None:
     rows: list[list[Child]] = [[name, short(share.number())] for name, share in result.items("importances")]
-    words = "Share of each setting in how far trials were from the target after epoch 2 (fANOVA)"
+    words = "Importance of each setting for the distance to the target after epoch 2 (fANOVA)"
     return table(words, ["Setting", "Share"], rows, [1]) if rows else None
 
 

@@ -6,7 +6,7 @@ _BYTES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
 def short(value: float | None) -> str:
-    """Format with four significant digits; whole numbers completely; None as an empty text."""
+    """Format a number with four significant digits; integers are complete, None is an empty text."""
     if value is None:
         return ""
     if value == int(value) and abs(value) < 1e12:
@@ -55,7 +55,7 @@ def label(name: str) -> str:
 
 
 def heading(name: str) -> str:
-    """Return the heading of a column with its unit: ``Epoch, s``; sizes have their unit in every cell."""
+    """Return the heading of a column with its unit, such as ``Epoch, s``; sizes have their unit in every cell."""
     unit = next((unit for unit in ("ms", "s") if name.endswith(f"_{unit}") and not name.endswith("per_s")), "")
     words = f"{name.removesuffix('_' + unit).replace('_', ' ')}, {unit}" if unit else label(name)
     return capitalized(words)

@@ -17,8 +17,9 @@ from zoo.runs import folder as run_folder
 from zoo.runs import mlflow_tracking, resume
 from zoo.runs.records import RunRecord
 from zoo.runs.result import Run
+from zoo.runs.tracking import Trackers
 
-# Covariant, so that functions which read any task's context can take RunContext[Settings].
+# Covariant, so that functions for all tasks can take RunContext[Settings].
 S = TypeVar("S", bound=Settings, covariant=True)
 
 
@@ -29,13 +30,14 @@ class RunContext(Generic[S]):
     Attributes:
         composed: the settings of the task, with their origins.
         choice: backend and stack.
-        reference: the published run to repeat, if named.
+        reference: the reference in ``reference=``, if any.
         folder: the run folder, once the run has started.
         record: the content of ``run.json`` so far.
         resumes: the folder of the run to resume.
-        previous: the record of that run.
+        previous: the record of the run to resume.
         lock: open file of the run folder's lock.
-        calibration: the points timed before the run, and the settings taken.
+        calibration: the timings before the run, and the selected settings.
+        trackers: TensorBoard and MLflow, once the run has started.
     """
 
     command: Command[S]
@@ -49,6 +51,7 @@ class RunContext(Generic[S]):
     previous: RunRecord = field(default_factory=RunRecord)
     lock: int | None = None
     calibration: dict[str, Any] | None = None
+    trackers: Trackers | None = None
 
     @property
     def settings(self) -> S:
@@ -60,18 +63,18 @@ class RunContext(Generic[S]):
         return self.composed.overrides
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> None:
-        """Apply settings on top of the run's; see :meth:`zoo.config.compose.Composed.overlay`."""
+        """Apply settings on top of the run's settings; see :meth:`zoo.config.compose.Composed.overlay`."""
         self.composed = self.composed.overlay(layer, settings)
 
     def refuse_needless(self, why: str, *keys: str) -> None:
-        """Raise an error if a user's setting has no effect for a reason that the settings do not show."""
+        """Raise an error if the user set one of these keys, which have no effect for the reason ``why``."""
         given = [key for key in keys if self.composed.set_by.get(key) == USER]
         if given:
             raise ZooError(f"{listed(given)} {'has' if len(given) == 1 else 'have'} no effect {why}",
                            f"Remove {listed([f'{key}=' for key in given])}.")  # fmt: skip
 
     def refuse_without_validation(self, validated: int, items: str) -> None:
-        """Raise an error if the user set something that validation determines, but there are no validation items."""
+        """Raise an error for settings of the user that need validation items, if there are none."""
         if not validated:
             self.refuse_needless(f"without {items} for validation", "trainer.best_by", "trainer.patience")
 
@@ -85,7 +88,7 @@ class RunContext(Generic[S]):
 
 
 def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
-    """Compose the settings of a command and select backend and stack, without building anything."""
+    """Compose the settings of a command, and select backend and stack, without building an environment."""
     here = machine.probe()
     resumes = resume.folder_of(overrides) if resume.requested(overrides) else None
     reference = references.chosen(overrides)
@@ -128,7 +131,7 @@ def resolve(
 def composed_text(command: Command[Any], overrides: Overrides) -> str:
     """Return the settings of a command as YAML.
 
-    Defaults that select the backend of a predicting command may print a note, and are omitted.
+    Commands that predict omit the defaults of ``add_defaults``, which may print messages.
     """
     quiet = command if command.verb == "train" else replace(command, add_defaults=None)
     return compose.composed_text(command, _complete(quiet, overrides, machine.probe())[0])
@@ -137,7 +140,7 @@ def composed_text(command: Command[Any], overrides: Overrides) -> str:
 def _complete(
     command: Command[Any], overrides: Overrides, here: machine.Machine, reference: references.Reference | None = None
 ) -> tuple[Overrides, selection.Selection | None]:
-    """Add the settings of the machine and a reference, and the backend, which Hydra needs to find the recipe."""
+    """Add the settings of the machine and a reference, and the backend, which determines the recipe."""
     if command.add_defaults:
         overrides = command.add_defaults(overrides, here)
     overrides = references.expand(overrides, reference)

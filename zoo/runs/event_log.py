@@ -11,7 +11,7 @@ LONGEST = 1 << 20
 
 
 def parse(line: bytes) -> Event | None:
-    """Return one event, or None for an invalid line: truncated, damaged or too long."""
+    """Return the event in a line, or None if the line is truncated, damaged or too long."""
     try:
         return event_of(json.loads(line)) if len(line) <= LONGEST else None
     except (ValueError, RecursionError):
@@ -30,7 +30,7 @@ def read(path: Path) -> Iterator[Event]:
 
 
 def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
-    """Return the epochs of a run, each as last trained; a full disk may have lost the epochs in ``heard``."""
+    """Return the last result of each epoch of a run; add epochs in ``heard``, which a full disk may have lost."""
     rows: dict[int, EpochEvent] = {}
     for event in (*read(path), *heard):
         _enter(rows, event)
@@ -46,7 +46,7 @@ def _enter(rows: dict[int, EpochEvent], event: Event) -> None:
 
 
 class LastEpoch:
-    """The last epoch in a growing file (``events.jsonl``), of which only additions are read."""
+    """The last epoch in a growing ``events.jsonl``; only new lines are read."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read, self._rows = path, 0, dict[int, EpochEvent]()

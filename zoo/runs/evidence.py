@@ -1,9 +1,9 @@
 """Read and write the evidence that recipes work: ``recipes/MODEL/BACKEND.validated.json``, and published figures.
 
-A file is a list of rows. Each is one training run, with one of three grades that are never mixed:
+A file is a list of rows. Each row is a training run with one of three grades:
 
-- ``measured``: the zoo ran it on that platform and device;
-- ``stand-in``: the zoo ran it on a build that stands in for the GPU build of the same Keras generation;
+- ``measured``: the zoo ran it on this platform and device.
+- ``stand-in``: the zoo ran it on a build that replaces the GPU build of the same Keras generation.
 - ``reported``: a named source reports it.
 """
 
@@ -30,7 +30,7 @@ SUFFIX = ".validated.json"
 
 @dataclasses.dataclass
 class Device:
-    """The device: the framework's name, ``cpu`` or ``gpu``, the operation that proved it, the GPU's name."""
+    """The device: its name in the framework, its kind, the operation that proved it, and the name of the GPU."""
 
     name: str
     device_kind: str
@@ -51,22 +51,22 @@ class Data:
 
 @dataclasses.dataclass
 class EvidenceRow:
-    """A row; every key without a default is present, and null if unknown.
+    """A row; every key without a default is required, and null if unknown.
 
     Attributes:
-        machine: in one line.
-        hardware: from :func:`zoo.environments.machine.hardware`; for own rows.
+        machine: description in one line.
+        hardware: from :func:`zoo.environments.machine.hardware`; empty for reported rows.
         metric: name of ``value``, such as ``test_accuracy``.
-        expected: promise of the recipe; null if none applies to such a run.
-        direction: whether ``value`` must be ``at_least`` (default) or ``at_most`` the expected one.
-        seconds: by phase.
-        commit: of the zoo, with ``-dirty`` for changed files, or its version.
-        command: to repeat it, without paths of one machine.
+        expected: expected value of the recipe; null if it does not apply to the run.
+        direction: whether ``value`` must be ``at_least`` (default) or ``at_most`` the expected value.
+        seconds: seconds by phase.
+        commit: commit of the zoo, with ``-dirty`` for changed files, or its version.
+        command: command to repeat the run, without paths of one machine.
         source: address or publication of a reported figure.
         changed: settings that differ from the recipe.
-        differences: of a user's own environment from the lock.
-        recipe_sha256: of everything that the recipe computes on the data.
-        probes: outcome of each numeric probe.
+        differences: differences of a user's environment from the lock.
+        recipe_sha256: checksum of everything that affects the result of the recipe on the data.
+        probes: result of each numeric probe.
     """
 
     grade: str
@@ -102,12 +102,12 @@ _MACHINE_PATH = re.compile(
 
 
 def file(model: str, backend: str) -> Path:
-    """Return the file with a recipe's rows, which may not exist."""
+    """Return the path of the file with a recipe's rows; it may not exist."""
     return paths.RECIPES / model / f"{backend}{SUFFIX}"
 
 
 def own_file(model: str, backend: str) -> Path:
-    """Return the file with the user's own rows for a recipe, which may not exist."""
+    """Return the path of the file with the user's own rows for a recipe; it may not exist."""
     return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 
@@ -122,12 +122,12 @@ def _inside(folder: Path) -> str:
 
 
 def read(model: str, backend: str) -> list[Row]:
-    """Read the rows of a recipe, best grade first, or none."""
+    """Return the rows of a recipe, best grade first, or an empty list."""
     return read_file(file(model, backend))
 
 
 def read_file(path: Path) -> list[Row]:
-    """Do the same as :func:`read`, for any file."""
+    """Return the rows of a file, best grade first, or an empty list."""
     if not path.is_file():
         return []
     try:
@@ -135,13 +135,13 @@ def read_file(path: Path) -> list[Row]:
     except (OSError, ValueError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Restore the file, or remove it.") from error
     if not isinstance(rows, list):
-        raise ZooError(f"{path} must hold a list of rows, not {type(rows).__name__}", "Restore the file.")
+        raise ZooError(f"{path} must contain a list of rows, not {type(rows).__name__}", "Restore the file.")
     refuse_wrong_rows(path, rows, problems)
     return rows
 
 
 def add(path: Path, row: Row) -> list[Row]:
-    """Add a row to a file atomically, replacing one with the same :func:`key`; return all rows."""
+    """Add a row to a file atomically, or replace the row with the same :func:`key`; return all rows."""
     wrong = problems(row)
     if wrong:
         raise ZooError(f"Invalid evidence:\n{bulleted(wrong)}", "Nothing was written.")
@@ -189,7 +189,7 @@ def _reported_problems(row: Row) -> Iterator[str]:
     if row["value"] is None and not row["seconds"] and not row.get("note"):
         yield "a reported row needs a value, seconds, or a note that says what was reported"
     if row["commit"] or row["command"]:
-        yield "a reported row has neither commit nor command: the zoo did not run it"
+        yield "a reported row must not have a commit or command: the zoo did not run it"
 
 
 def _own_problems(row: Row) -> Iterator[str]:
@@ -200,7 +200,7 @@ def _own_problems(row: Row) -> Iterator[str]:
     if row["value"] is None:
         yield f"a {grade} row needs value"
     if not row["device"].get("proof"):
-        yield f"a {grade} row needs device.proof: what was run to find out where"
+        yield f"a {grade} row needs device.proof: the operation that proved the device"
     if not row["data"].get("sha256"):
         yield f"a {grade} row needs data.sha256"
     if row["preset"] != "full" and row["expected"] is not None:
@@ -261,7 +261,7 @@ def figure(row: Row) -> str:
 
 def words(row: Row) -> str:
     data, stack = row["data"]["name"], row["stack"]
-    short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: shows only that it trains)"
+    short = "" if row["preset"] in ("full", None) else f" (preset {row['preset']}: only shows that it trains)"
     changed = f", with {' '.join(row['changed'])}" if row.get("changed") else ""
     return f"{row['grade']}{short}: {figure(row)} on {data}, {stack} on {row['platform']}, {place(row)}{changed}"
 

@@ -1,4 +1,4 @@
-"""Run folders: create one, check one before writing into it again, find the latest."""
+"""Create, check and find run folders."""
 
 import contextlib
 import datetime
@@ -16,7 +16,7 @@ SWEEP = "sweep.json"
 
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
-    """Create a new run folder: ``name``, or the time and words, with a number added if it exists."""
+    """Create a new run folder, called ``name``, or the time and ``words``, with a number if it exists."""
     _check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
@@ -32,10 +32,10 @@ def _check_name(root: Path, name: str | None) -> None:
         return
     if not name.strip(" .") or Path(name).name != name:
         raise ZooError(
-            f"output.name must be the plain name of a folder, got {name!r}", "Set output.root for its place."
+            f"output.name must be a plain folder name, got {name!r}", "Set its parent folder with output.root."
         )
     if (root / name).exists():
-        raise ZooError(f"The run folder {root / name} is there already", "Choose another output.name, or remove it.")
+        raise ZooError(f"The run folder {root / name} already exists", "Choose another output.name, or remove it.")
 
 
 def check_new(root: Path, name: str | None) -> None:
@@ -54,13 +54,13 @@ def check_root(root: Path) -> None:
 
 def _root_error(root: Path, error: OSError) -> ZooError:
     return ZooError(
-        f"Cannot make a run folder in {root.absolute()}: {error.strerror or error}",
-        "Choose a place you can write: output.root=FOLDER",
+        f"Cannot create a run folder in {root.absolute()}: {error.strerror or error}",
+        "Choose a writable folder: output.root=FOLDER",
     )
 
 
 def first_free(root: Path, base: str) -> Path:
-    """Create and return a folder ``base``, with a number added if it exists; raise OSError on failure."""
+    """Create and return the folder ``base``, with a number if it exists; raise OSError on failure."""
     for number in range(1, 1000):
         folder = root / (base if number == 1 else f"{base}_{number}")
         try:
@@ -72,14 +72,14 @@ def first_free(root: Path, base: str) -> Path:
 
 
 def refuse_traps(folder: Path) -> None:
-    """Raise an error if a folder to write into contains anything but files and folders.
+    """Raise an error if a folder to write into contains links or special files.
 
-    A third party's link could lead to any file of the user, and a pipe could block forever.
+    A link from a third party could point to any file of the user, and a pipe could block forever.
     """
     for path in folder.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             what = "a link, through which another file would be changed" if path.is_symlink() else "not a file"
-            raise ZooError(f"{path} is {what}", "Replace it by a copy of the file, or remove it.")
+            raise ZooError(f"{path} is {what}", "Replace it with a copy of the file, or remove it.")
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -89,7 +89,7 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def find(name: str, root: Path) -> Path:
-    """Return a run's folder, given its path or, as `runs list` prints it, its name under a root."""
+    """Return the folder of a run, from its path or its name under a root, as printed by `runs list`."""
     given, inside = user_path(name), user_path(root) / name
     return (inside if not given.is_dir() and inside.is_dir() else given).resolve()
 
@@ -97,14 +97,12 @@ def find(name: str, root: Path) -> Path:
 def latest(root: Path, verb: str, trained: bool = True, key: str = "run=") -> Path:
     """Return the newest run folder of a verb under a root.
 
-    Args:
-        trained: only of runs with weights.
-        key: what the user names a run with.
+    ``trained`` requires weights. ``key`` is the setting that names a run, for the error.
     """
     for path in newest_first(run_folders(user_path(root).resolve())):
         try:
             record = records.read(path)
-        except ZooError:  # skip a damaged record; naming its folder still reports the problem
+        except ZooError:  # skip a damaged record; it is reported if the user names its folder
             continue
         if record.get("verb") == verb and ((path / "weights.npz").is_file() or not trained):
             return path
@@ -113,16 +111,15 @@ def latest(root: Path, verb: str, trained: bool = True, key: str = "run=") -> Pa
 
 
 def newest_first(folders: Iterable[Path]) -> list[Path]:
-    """Sort run folders by start and name, newest first."""
     return sorted(folders, key=lambda folder: (begun_ns(folder), folder), reverse=True)
 
 
 def begun_ns(folder: Path) -> int:
     """Return the start of a run by the clock of the file system, in nanoseconds since 1970, for sorting.
 
-    This is the time of its ``config.yaml``, which resuming does not change, or of ``run.json``. The record's own time
-    depends on time zones and on its author. A file from an archive can have any time, so it counts as no later than
-    its arrival on this disk. A copy without the original times counts as started then.
+    It is the time of ``config.yaml``, which resuming does not change, or of ``run.json``. The time in the record is
+    not used, because it depends on time zones and may come from a third party. A file from an archive can have any
+    modification time, so the result is limited by the time of its last status change.
     """
     for name in ("config.yaml", records.RECORD):
         with contextlib.suppress(OSError):

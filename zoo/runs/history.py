@@ -9,7 +9,7 @@ from zoo.runs.context import RunContext
 
 
 class History:
-    """Follows a training run and draws its curves once."""
+    """The epochs of a training run, for its table and curves."""
 
     def __init__(self, context: RunContext[Settings]) -> None:
         self._context = context
@@ -17,18 +17,18 @@ class History:
         self._drawn: list[EpochEvent] = []
 
     def watch(self, event: Event) -> None:
-        """Record an event; draw after the last epoch, while the worker evaluates and saves."""
+        """Record an event; after the last epoch, draw while the worker evaluates and saves."""
         if isinstance(event, ResumeEvent):  # later epochs are trained again
             self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event.epoch}
         elif isinstance(event, EpochEvent):
             self._epochs[event.epoch] = event
             if event.epoch == event.epochs:
-                # An error must not end the worker; it occurs again in `finish`, which raises it.
+                # An error must not end the worker; `finish` tries again and raises it.
                 with contextlib.suppress(Exception):
                     self._draw(list(self._epochs.values()))
 
     def finish(self, epochs: list[EpochEvent]) -> None:
-        """Write and draw the epochs of a training run, unless this is done; raise OSError on failure."""
+        """Write and draw the epochs of a training run, if not done yet; raise OSError on failure."""
         if epochs and epochs != self._drawn:
             self._draw(epochs)
 

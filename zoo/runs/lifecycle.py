@@ -1,4 +1,4 @@
-"""The start and the end of a run: its folder, its lock, and a complete record in any case."""
+"""The start and the end of a run: its folder, its lock and its record, which is always completed."""
 
 import contextlib
 import dataclasses
@@ -15,11 +15,12 @@ from zoo.core.errors import StorageError, ZooError
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
-from zoo.runs import mlflow_tracking, records, resume
+from zoo.runs import records, resume
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json, RunRecord
+from zoo.runs.tracking import Trackers
 
-ROOM = "Make room there, or choose another place: output.root=FOLDER"
+ROOM = "Free some space, or choose another folder: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
@@ -63,7 +64,7 @@ def _check_folder(context: RunContext[Settings]) -> None:
     resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
     run_folder.check_root(folder)
     if run_lock.is_held(folder):
-        run_lock.release(run_lock.take(folder, _command(context)))  # raises, unless just released
+        run_lock.release(run_lock.take(folder, _command(context)))  # raises an error, unless it was just released
 
 
 def _command(context: RunContext[Settings]) -> list[str]:
@@ -93,17 +94,17 @@ def _reopen(context: RunContext[Settings], folder: Path) -> None:
 
 
 def set_data(context: RunContext[Settings], data: Json) -> None:
-    """Record the data of a training run; call it before writing anything that depends on the data."""
+    """Record the data of a training run; call this before writing files that depend on the data."""
     if context.resumes:
         resume.refuse_other_data(context.previous, data)
     context.record.data = data
 
 
 def version() -> str:
-    """Return the version of the package; ``unknown`` in a checkout that is not installed."""
+    """Return the version of the package, or ``unknown`` in a checkout that is not installed."""
     try:
         return metadata.version("keras-gpu-zoo")
-    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+    except metadata.PackageNotFoundError:
         return "unknown"
 
 
@@ -121,8 +122,10 @@ def _stack_record(context: RunContext[Settings]) -> Json:
 
 @contextlib.contextmanager
 def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
-    """Leave a complete ``run.json`` in the folder, whatever happens in the block."""
+    """Complete ``run.json`` at the end of the block, also after an error."""
     started = time.monotonic()
+    trackers = Trackers(context.settings.tracking, context.folder, context.record, context.composed.text)
+    context.trackers = trackers
     try:
         yield
     except BaseException as error:
@@ -135,8 +138,7 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         context.record.finished = records.now()
         context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
         _close_record(context)
-        if context.settings.tracking.mlflow:
-            mlflow_tracking.report_run(context.settings.tracking.mlflow, context.folder, context.record)
+        trackers.finish(context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
 
@@ -170,7 +172,7 @@ def _close_record(context: RunContext[Settings]) -> None:
         context.record.artifacts = _artifacts(context.folder)
         context.record.write(context.folder)
     except (OSError, ZooError) as error:  # only a warning: the error that stopped the run is raised
-        console.warn(f"{path} could not be brought up to date: {error}")
+        console.warn(f"{path} could not be updated: {error}")
 
 
 def _artifacts(folder: Path) -> list[Json]:

@@ -16,13 +16,9 @@ PATIENCE_S = 20.0
 
 
 def take(folder: Path, command: list[str]) -> int:
-    """Lock a run folder; wait a little if only an orphaned worker holds the lock.
+    """Lock a run folder; wait if only an orphaned worker holds the lock. Other processes show ``command``.
 
-    Args:
-        command: shown to other processes that want to write there.
-
-    Returns:
-        An open file; the lock is held while it, or a copy in another process, is open.
+    Return an open file; the lock is held while it, or a copy in another process, is open.
     """
     try:
         handle = file_locks.open_file(folder / NAME)
@@ -56,7 +52,7 @@ def _locked(handle: int, folder: Path) -> bool:
 
 
 def is_held(folder: Path) -> bool:
-    """Return True if a process is writing into a run folder; change nothing there."""
+    """Return True if a process is writing into a run folder; do not change the folder."""
     try:
         handle = file_locks.open_file(folder / NAME, os.O_RDONLY)
     except OSError:

@@ -1,26 +1,35 @@
-"""Report a run to MLflow: settings, metrics by epoch and the files of the run. Only this module uses MLflow."""
+"""Report a run to MLflow as it proceeds: settings, metrics by epoch, files, model. Only this module uses MLflow."""
 
 import math
 import os
+import tempfile
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from zoo.config.overrides import leaves
-from zoo.core import console, paths
+from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.runs import records, tables
+from zoo.protocol.events import EpochEvent, Event
+from zoo.runs import event_files, tables
 from zoo.runs.records import Json, RunRecord
 
 STATUS = {"completed": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
 # MLflow's limits on the length of a parameter, and on the number of parameters per call.
 MOST_LETTERS, MOST_AT_ONCE = 500, 100
+# Without these, a server that does not answer stops the display of a run for minutes.
+_LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+_MODEL, _RUN_ID = "model.keras", "zoo_run_id"
 
 
 def check(uri: str) -> None:
     """Check before a run that it can be reported.
 
     Args:
-        uri: of a store, such as ``file:mlruns``, ``sqlite:///mlflow.db`` or the address of a server.
+        uri: of a store, such as ``sqlite:///mlflow.db``, ``file:mlruns`` or the address of a server.
     """
     client = _client(uri)
     try:
@@ -40,6 +49,8 @@ def _client(uri: str) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # send data only where the user requests it
     if uri.startswith("file:") or ":" not in uri:  # discouraged since MLflow 3.7, but requested
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+    for name, value in _LIMITS.items():
+        os.environ.setdefault(name, value)
     try:
         from mlflow.tracking import MlflowClient
     except ImportError as error:
@@ -52,37 +63,86 @@ def _client(uri: str) -> Any:
         raise _unusable(uri, error) from error
 
 
-def report_run(uri: str, folder: Path, record: RunRecord) -> None:
-    """Report an ended run; a failure is only a warning and does not change the run."""
-    try:
-        number = _log(_client(uri), folder, record)
-    except Exception as error:
-        reason = error.message if isinstance(error, ZooError) else f"{type(error).__name__}: {error}"
-        console.warn(f"The run was not reported to MLflow: {reason[:400]}")
-        return
-    console.say(f"Reported to MLflow at {uri}: run {number}")
+class MlflowRun:
+    """A run in MLflow. A resumed run continues its own; what could not be sent during training is sent at the end."""
+
+    def __init__(self, uri: str, folder: Path, record: RunRecord) -> None:
+        self._client, self._folder = _client(uri), folder
+        self._steps = set[int]()
+        name, run_id = f"zoo {record.model}", record.get("run_id", folder.name)
+        known = self._client.get_experiment_by_name(name)
+        experiment = known.experiment_id if known else self._client.create_experiment(name)
+        earlier = self._client.search_runs([experiment], f"tags.{_RUN_ID} = '{run_id}'", max_results=1)
+        if earlier:
+            self._number = str(earlier[0].info.run_id)
+            self._client.update_run(self._number, status="RUNNING")
+            self._steps = {row.step for row in self._client.get_metric_history(self._number, "epoch_s")}
+            return
+        begun = int(1000 * datetime.fromisoformat(record.started).timestamp())
+        tags = {_RUN_ID: run_id, **tags_of(record)}
+        self._number = str(self._client.create_run(experiment, begun, tags, folder.name).info.run_id)
+        params = self._entities("Param", parameters(record.config).items())
+        for begin in range(0, len(params), MOST_AT_ONCE):
+            self._client.log_batch(self._number, params=params[begin : begin + MOST_AT_ONCE])
+
+    @property
+    def place(self) -> str:
+        return f"run {self._number}"
+
+    def watch(self, event: Event) -> None:
+        if isinstance(event, EpochEvent):
+            self._log(event_files.figures_of(event), event.epoch)
+            self._steps.add(event.epoch)
+
+    def finish(self, record: RunRecord) -> None:
+        rows = tables.read_history(self._folder)
+        for row in rows:
+            if (step := int(row["epoch"])) not in self._steps:
+                self._log({name: value for name, value in row.items() if name != "epoch"}, step)
+        self._log(final_figures(record), max((int(row["epoch"]) for row in rows), default=0))
+        for name, value in tags_of(record).items():
+            self._client.set_tag(self._number, name, value)
+        for path in sorted(path for path in self._folder.iterdir() if path.is_file() and path.name[0] != "."):
+            if path.name != _MODEL:
+                self._client.log_artifact(self._number, str(path))
+        self._log_model(record)
+        self._client.set_terminated(self._number, STATUS.get(record.exit, "FAILED"))
+
+    def _log(self, figures: dict[str, float], step: int) -> None:
+        now = int(1000 * time.time())
+        finite = ((name, value, now, step) for name, value in figures.items() if math.isfinite(value))
+        self._client.log_batch(self._number, metrics=self._entities("Metric", finite))
+
+    @staticmethod
+    def _entities(kind: str, rows: Any) -> list[Any]:
+        from mlflow import entities
+
+        return [getattr(entities, kind)(*row) for row in rows]
+
+    def _log_model(self, record: RunRecord) -> None:
+        """Log the model as ``mlflow.keras`` does, which loads it by ``mlflow.keras.load_model("runs:/ID/model")``."""
+        path, versions = self._folder / _MODEL, record.get("versions", {})
+        if not path.is_file():
+            return
+        python = versions.get("python", "")
+        keras = {"data": "data", "keras_version": versions["keras"], "save_exported_model": False}
+        flavor = {"loader_module": "mlflow.keras", "python_version": python, "env": {"virtualenv": "python_env.yaml"}}
+        about = {"run_id": self._number, "artifact_path": "model",
+                 "flavors": {"keras": keras, "python_function": flavor}}  # fmt: skip
+        needed = ["mlflow", *(f"{name}=={number}" for name, number in versions.items() if name != "python")]
+        environment = {"python": python, "dependencies": ["-r requirements.txt"]}
+        with tempfile.TemporaryDirectory() as scratch:
+            data = Path(scratch) / "data"
+            data.mkdir()
+            (data / _MODEL).symlink_to(path.absolute())
+            (data / "keras_module.txt").write_text("keras", encoding="utf-8")
+            (data.parent / "requirements.txt").write_text("\n".join(needed), encoding="utf-8")
+            (data.parent / "python_env.yaml").write_text(yaml.safe_dump(environment), encoding="utf-8")
+            (data.parent / "MLmodel").write_text(yaml.safe_dump(about), encoding="utf-8")
+            self._client.log_artifacts(self._number, scratch, "model")
 
 
-def _log(client: Any, folder: Path, record: RunRecord) -> str:
-    from mlflow import entities
-
-    name = f"zoo {record.model}"
-    known = client.get_experiment_by_name(name)
-    experiment = known.experiment_id if known else client.create_experiment(name)
-    number = str(client.create_run(experiment, tags=tags(record), run_name=folder.name).info.run_id)
-    params = [entities.Param(key, value) for key, value in parameters(record.config).items()]
-    metrics = [entities.Metric(key, value, at, step) for key, value, at, step in figures(folder, record)]
-    for begin in range(0, len(params), MOST_AT_ONCE):
-        client.log_batch(number, params=params[begin : begin + MOST_AT_ONCE])
-    for begin in range(0, len(metrics), MOST_AT_ONCE):
-        client.log_batch(number, metrics=metrics[begin : begin + MOST_AT_ONCE])
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        client.log_artifact(number, str(path))
-    client.set_terminated(number, STATUS.get(record.exit, "FAILED"))
-    return number
-
-
-def tags(record: RunRecord) -> dict[str, str]:
+def tags_of(record: RunRecord) -> dict[str, str]:
     device = record.get("device") or {}
     values = {"backend": record.backend, "stack": record.stack["name"], "device": device.get("name"),
              "zoo_version": record.zoo_version, "git_commit": record.git_commit}  # fmt: skip
@@ -95,17 +155,12 @@ def parameters(config: Json) -> dict[str, str]:
     return {key: str(value)[:MOST_LETTERS] for key, value in leaves(config)}
 
 
-def figures(folder: Path, record: RunRecord) -> list[tuple[str, float, int, int]]:
-    """Return (name, value, milliseconds since 1970, step) of every epoch, and of the final metrics."""
-    finished = int(1000 * (folder / records.RECORD).stat().st_mtime)
-    points = [(name, value, finished, int(row["epoch"])) for row in tables.read_history(folder)
-             for name, value in row.items() if name != "epoch"]  # fmt: skip
-    last = int(points[-1][3]) if points else 0
+def final_figures(record: RunRecord) -> dict[str, float]:
+    """Return the final metrics, and the seconds of each phase."""
     final = {f"final_{name}": value for name, value in (record.get("metrics") or {}).items()}
     final |= {f"phase_{name}": value for name, value in record.get("phases", {}).items()}
-    points += [(name, float(value), finished, last) for name, value in final.items() if _is_number(value)]
-    return [each for each in points if math.isfinite(each[1])]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return {
+        name: float(value)
+        for name, value in final.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }

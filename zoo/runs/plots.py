@@ -1,6 +1,8 @@
 """Plots of a run. Only this module draws plots."""
 
+import importlib.util
 import io
+import os
 import threading
 import warnings
 from itertools import pairwise
@@ -10,23 +12,23 @@ from typing import Any
 from zoo.core import console
 from zoo.core.arrays import NDArray, np
 
-# With more classes, numbers in the cells of a confusion matrix are illegible.
+# Largest number of classes for which the numbers in a confusion matrix are legible.
 MOST_NUMBERS = 20
 MOST_NAMES = 60
-# Two threads that import matplotlib at once see partially loaded modules.
+# Two threads that import matplotlib at the same time see partially loaded modules.
 _LOADING = threading.Lock()
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
 
 
 def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
-    """Plot loss and accuracy by epoch, training and validation, with the kept epoch marked, as PNG."""
+    """Plot training and validation loss and accuracy by epoch, with the kept epoch marked, as PNG."""
     epochs = [int(row["epoch"]) for row in history]
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
     from matplotlib.ticker import MaxNLocator
 
     panels = figure.subplots(1, 2)
     for axes, (_, name, label) in zip(panels, PANELS, strict=True):
-        # Training metrics are means over an epoch, so they lag half an epoch behind those of validation.
+        # Training metrics are means over an epoch, so they lag half an epoch behind the validation metrics.
         axes.plot(epochs, [row[name] for row in history], "o-", ms=4, color="tab:blue", label="training (epoch mean)")
         # A language model's accuracy counts tokens.
         judged = next((key for key in (f"val_{name}", f"val_token_{name}") if key in history[0]), None)
@@ -56,7 +58,7 @@ def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 def _plain_numbers(axes: Any) -> None:
-    """Label a logarithmic axis ``0.5`` and ``2``, also between powers of ten if there are few."""
+    """Label a logarithmic axis with plain numbers such as ``0.5``, also between powers of ten if there are few."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     low, high = axes.get_ylim()
@@ -98,16 +100,15 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
     figure.suptitle(_shown(title, 200))
     with warnings.catch_warnings():
-        # Letters that the font lacks in class names are drawn as boxes.
+        # Characters of class names that are missing from the font are drawn as boxes.
         warnings.filterwarnings("ignore", "Glyph")
         figure.savefig(path, dpi=120)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
-    """Plot the losses of style transfer by step, with a line at each growth of the image, as PNG.
+    """Plot the losses of style transfer by step, with a line at each change of the image size, as PNG.
 
-    Args:
-        history: ``losses.csv`` with the columns step, height, width, loss, style, content and roughness.
+    ``history`` is ``losses.csv`` with the columns step, height, width, loss, style, content and roughness.
     """
     import csv
 
@@ -134,8 +135,8 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
     """Plot a search: seconds of every trial, the best so far, and the importance of each setting, as PNG.
 
     Args:
-        points: number, seconds and state of each trial; one without seconds is a mark at the lower edge.
-        shares: importance by setting; if empty, that panel is omitted.
+        points: number, seconds and state of each trial; trials without seconds are marks at the lower edge.
+        shares: importance by setting; if empty, its panel is omitted.
     """
     figure = _figure(11 if shares else 7, 4)
     panels = figure.subplots(1, 2 if shares else 1, squeeze=False, width_ratios=[3, 2] if shares else None)[0]
@@ -167,17 +168,20 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
 
 
 def _shown(text: str, most: int = 24) -> str:
-    """Return text that matplotlib prints unchanged: not too long, and without ``$``, which starts a formula."""
+    """Return text for matplotlib: truncated, and with ``$``, which starts a formula, escaped."""
     whole = console.escape_controls(text.encode("utf-8", "replace").decode("utf-8"), keep="").replace("$", r"\$")
     return whole if len(whole) <= most else whole[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _figure(width: float, height: float, **margins: float) -> Any:
-    """Return an empty figure of a size in inches, without a window system and without the slow pyplot.
+    """Return an empty figure of a size in inches, without a window system and without pyplot, which loads slowly.
 
-    Args:
-        margins: shares of the figure; without any, a second drawing determines them, which takes twice as long.
+    ``margins`` are shares of the figure; without them, matplotlib draws twice to determine them.
     """
+    # A notebook names its own backend, which may not be installed here. Figures are only saved, so any will do.
+    shown = os.environ.get("MPLBACKEND", "").partition("module://")[2].partition(".")[0]
+    if shown and importlib.util.find_spec(shown) is None:
+        del os.environ["MPLBACKEND"]
     with _LOADING:
         from matplotlib.backends import backend_agg  # noqa: F401  (loaded when a figure is saved)
         from matplotlib.figure import Figure
@@ -189,7 +193,7 @@ def _figure(width: float, height: float, **margins: float) -> Any:
 
 
 def make_ready() -> None:
-    """Start loading matplotlib and its fonts in a thread, so that nothing waits for it later.
+    """Load matplotlib and its fonts in a thread, so that later plots do not wait for it.
 
     Not a daemon thread: Python aborts if it unloads modules while such a thread is in their C++ code.
     """

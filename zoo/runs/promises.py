@@ -13,11 +13,10 @@ from zoo.runs.records import Json, RunRecord
 
 
 def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
-    """Compare the results of a finished training run with the recipe's promise, if it applies.
+    """Return fields of ``run.json`` that compare the results of a training run with the recipe's promise.
 
-    Returns:
-        Fields of ``run.json``: ``expected`` has each bound with its verdict; ``expected_not_applicable`` the bounds
-        and why there is no verdict. Empty without a promise, or if the run did not finish.
+    ``expected`` has each bound with its verdict; ``expected_not_applicable`` has the bounds and why there is no
+    verdict. The result is empty without a promise, or if the run did not finish.
     """
     if not any(settings.expect.values()) or record.exit != "completed":
         return {}
@@ -32,7 +31,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
 
 
 def not_applicable(record: Json) -> str:
-    """Return why the promise does not apply to a run, in one sentence; empty if it applies or there is none."""
+    """Return why the recipe's promise does not apply to a run, or an empty text if it applies or is missing."""
     row = record.get("expected_not_applicable")
     if not row:
         return ""
@@ -42,7 +41,7 @@ def not_applicable(record: Json) -> str:
 
 
 def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
-    """Return settings that differ from the recipe and affect the results: ``trainer.epochs=1 (recipe: 4)``."""
+    """Return the settings that differ from the recipe and affect the results: ``trainer.epochs=1 (recipe: 4)``."""
     rows = differences(command, dataclasses.asdict(settings), "model", "backend", "data")
     trainer = settings.trainer
     proven = ranges.of(command, settings.model["name"], settings.data.name, settings.backend.name)
@@ -55,9 +54,7 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
 def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
     """Return name, value and the recipe's value of each setting that affects the results and differs.
 
-    Args:
-        config: all settings of a training run.
-        groups: selected for the recipe as in the training run.
+    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``.
     """
     chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
     composed = compose.compose(command, Overrides.of(chosen))
@@ -79,4 +76,4 @@ def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list
         return [f"data={name} (promised for: {', '.join(key for key, row in settings.expect.items() if row)})"]
     sha256 = settings.expect[name].get("sha256")
     same = sha256 in (None, record.data["sha256"])
-    return [] if same else ["data.root holds other data than the promise was made for"]
+    return [] if same else ["the data in data.root differ from the data of the promise"]

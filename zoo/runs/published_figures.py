@@ -16,7 +16,7 @@ class Figure:
     """A row of ``recipes/reported.yaml``.
 
     Attributes:
-        about: the models, or benchmarks without a model such as ``matmul``, that it can be compared with.
+        about: comparable models, or benchmarks without a model, such as ``matmul``.
     """
 
     what: str
@@ -38,7 +38,7 @@ def read() -> list[evidence.Row]:
     content = checks.read_yaml(path)
     figures = content.get("figures") if isinstance(content, dict) else None
     if not isinstance(figures, list):
-        raise ZooError(f"{path} must hold a list called figures", "Correct the file.")
+        raise ZooError(f"{path} must contain a list called figures", "Correct the file.")
     evidence.refuse_wrong_rows(path, figures, _figure_problems)
     return figures
 

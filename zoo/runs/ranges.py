@@ -1,4 +1,4 @@
-"""The range in which a recipe was measured to reach its target: batch sizes, their learning rates, precisions."""
+"""The batch sizes, learning rates and precisions with which a recipe was measured to reach its target."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
 from zoo.environments import backends
 
-# Scaling of the learning rate with the batch size: the exponent of its ratio to the recipe's.
+# Scaling of the learning rate: exponent of the ratio of the batch size to the recipe's.
 RULES = {"linear": 1.0, "sqrt": 0.5, "fixed": 0.0}
 BATCH, RATE, PRECISION = "trainer.batch_size", "trainer.learning_rate", "trainer.precision"
 SETTINGS = (BATCH, RATE, PRECISION)
@@ -22,8 +22,8 @@ class Range:
     """The range in which a recipe reaches its target on a data set.
 
     Attributes:
-        batch_size: smallest and largest.
-        learning_rate: one of :data:`RULES`.
+        batch_size: smallest and largest batch size.
+        learning_rate: rule for the learning rate, a key of :data:`RULES`.
         precisions: trusted values of ``trainer.precision`` on the backend.
         target: promised metrics, such as ``{"test_accuracy": 0.99}``.
         usual: the recipe's own batch size and learning rate.
@@ -40,7 +40,6 @@ class Range:
         return {BATCH: batch_size, RATE: self.rate(batch_size), PRECISION: precision}
 
     def rate(self, batch_size: int) -> float:
-        """Return the learning rate for a batch size, to four digits."""
         size, rate = self.usual
         return float(f"{rate * (batch_size / size) ** RULES[self.learning_rate]:.4g}")
 
@@ -56,11 +55,9 @@ class Range:
 
 
 def of(command: Command[Any], model: str, data: str, backend: str) -> Range | None:
-    """Return the range of a recipe on a data set, or None if nothing was measured.
+    """Return the range of a recipe on a data set, or None without measurements.
 
-    Args:
-        command: ``train`` of the model's task.
-        model: of the zoo, such as ``transformer/lm``.
+    ``command`` is ``train`` of the model's task.
     """
     row = config_files.recipe_range(model, backend, data)
     if not row:

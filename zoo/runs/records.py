@@ -1,6 +1,6 @@
-"""The record of a run, ``run.json``: written during the run, read without trust.
+"""The record of a run, ``run.json``, which is checked when it is read.
 
-It exists from the start (``"exit": "running"``) and is replaced atomically.
+It is written at the start (``"exit": "running"``) and replaced atomically.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from zoo.runs import lock
 
 RECORD = "run.json"
 FORMAT = 1
-# No record is a tenth as long.
+# More than ten times the size of any record.
 MOST_BYTES = 64 << 20
 KILLED = "killed"
 EXITS = ("running", "completed", "interrupted", "failed")
@@ -38,26 +38,26 @@ class RunRecord:
 
     Attributes:
         format: version of this format.
-        exit: ``running``, ``completed``, ``interrupted`` or ``failed``; ``killed`` is read if no process writes into
-            the folder of a running run.
-        run_id: unique; stored in the run's checkpoints.
+        exit: ``running``, ``completed``, ``interrupted`` or ``failed``; a running run without a process that writes
+            into its folder is read as ``killed``.
+        run_id: unique id, also stored in the run's checkpoints.
         set_by: origin of each value that differs from the default: ``user``, ``recipe``, ``machine``, ...
-        device_kind: of the backend, ``cpu`` or ``gpu``.
-        reasons: for the selection of backend and stack.
+        device_kind: kind of the backend's device, ``cpu`` or ``gpu``.
+        reasons: reasons for the selection of backend and stack.
         stack: name, framework, lock and Python of the stack.
         phases: seconds by phase.
-        other: fields of another version of this program, kept unchanged.
-        device: the device and the proof that it computed, from the worker.
-        probes: rows of the numeric probes; ``probes_from`` is the date of cached ones.
+        other: unknown fields, such as those of a newer version, kept unchanged.
+        device: the device and its proof, from the worker.
+        probes: rows of the numeric probes; ``probes_from`` is the date of cached rows.
         stopped: the limit that stopped the run early.
         adjusted: settings changed during the run, such as the batch size.
         attempts: failed workers that were replaced.
         interruptions: earlier exits of a resumed run.
         data: name, sizes and checksum of the data.
         calibration: points that were timed before training, and the selected settings.
-        weights: the weights that training started from, or that predicted.
-        expected: bounds that the recipe promises, with verdicts.
-        side_files: further files of a style transfer.
+        weights: the initial weights of training, or the weights used for predictions.
+        expected: bounds of the recipe's promise, with verdicts.
+        side_files: additional files of a style transfer.
         places: participants of a benchmark.
         exports: a row per format of an export; ``compared_with`` names its reference.
     """
@@ -122,7 +122,6 @@ class RunRecord:
     places: list[Json] = field(init=False)
 
     def to_json(self) -> Json:
-        """Return the fields that are set, by their names in ``run.json``."""
         return {**self.other, **{name: value for name, value in vars(self).items() if name != "other"}}
 
     @classmethod
@@ -137,7 +136,7 @@ class RunRecord:
         return cls.from_json(read(folder))
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Set fields by name; unknown ones are kept unchanged in ``other``."""
+        """Set fields by name; unknown fields are kept unchanged in ``other``."""
         for name, value in fields.items():
             if name in FIELDS:
                 setattr(self, name, value)
@@ -170,7 +169,7 @@ def _no_record(path: Path) -> ZooError:
 
 
 def as_written(folder: Path) -> Json:
-    """Read a run folder's record, in which only ``exit`` is checked."""
+    """Read a run folder's record, and check only ``exit``."""
     path = folder / RECORD
     if not folder.is_dir():
         usual = folder.parent / Output().root / folder.name
@@ -188,7 +187,7 @@ def as_written(folder: Path) -> Json:
     if not isinstance(record, dict) or record.get("exit") not in EXITS:
         raise _no_record(path)
     if record["exit"] == "running" and not lock.is_held(folder):
-        record["exit"] = KILLED  # it had no time to write its exit
+        record["exit"] = KILLED  # its host was killed before it could write its exit
     return record
 
 
@@ -222,7 +221,7 @@ def _is_sound(record: Json) -> bool:
 
 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
-    """Raise an error if a record, possibly from a third party, lacks dotted keys or types in ``needed``."""
+    """Raise an error if a record, possibly from a third party, lacks a dotted key in ``needed`` or its type."""
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
     if not wrong:
         return
@@ -233,11 +232,11 @@ def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
     if state == "running":
         raise ZooError(f"{missing}: the run has not ended yet", "Wait for its end, or give another run.")
     command = resume_command(folder, record.get("config"))
-    raise ZooError(f"{missing}: the run was cut off ({state})", f"Resume it: {command}")
+    raise ZooError(f"{missing}: the run was interrupted ({state})", f"Resume it: {command}")
 
 
 def resume_command(folder: Path, config: object) -> str:
-    """Return the command that resumes a run with such settings; a model file must be named again."""
+    """Return the command that resumes a run with these settings; it includes the model file, if any."""
     model = config.get("model") if isinstance(config, dict) else None
     file = model.get("file") if isinstance(model, dict) else None
     words = [f"resume={folder}", *([f"model={file}"] if file else [])]
@@ -253,7 +252,7 @@ def _within(record: Any, key: str) -> Any:
 def git_commit() -> str | None:
     """Return the commit of the checkout, with ``-dirty`` if it has changes; None outside a checkout.
 
-    Evidence in ``recipes/`` is ignored: it does not affect results, and validations write it one by one.
+    Changes of evidence in ``recipes/`` are ignored, because it does not affect results and validations write it.
     """
     if not (paths.ROOT / ".git").exists() or shutil.which("git") is None:
         return None
@@ -271,5 +270,4 @@ def _git(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def now() -> str:
-    """Return the time with its zone, to the second."""
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")

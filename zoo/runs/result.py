@@ -12,9 +12,9 @@ from zoo.runs import folder as run_folder
 from zoo.runs import records, tables
 from zoo.runs.records import Json
 
-# The main metric of a run: the first that it has; those of the training data are last.
+# The main metric of a run is the first that it has; metrics of the training data are last.
 HEADLINES = ("test_accuracy", "val_accuracy", "test_loss", "val_loss", "accuracy", "loss", "items_per_s")
-# Columns of predictions.csv with probabilities: of the best classes, or of every class.
+# Columns of predictions.csv that contain numbers.
 _PROBABILITY = re.compile(r"(probability|number)(_\d+)?$|p_")
 
 
@@ -48,14 +48,11 @@ class Run:
 
     @property
     def predictions(self) -> list[dict[str, Any]]:
-        """Return rows of ``predictions.csv``: input, class, its probability, and those of all or the next classes.
-
-        Probabilities are numbers, all other values are text.
-        """
+        """Return the rows of ``predictions.csv``; probabilities are numbers, all other values are text."""
         return list(self.each_prediction())
 
     def each_prediction(self) -> Iterator[dict[str, Any]]:
-        """Yield the same rows one by one."""
+        """Yield the rows of :attr:`predictions` one by one."""
         path = self.folder / "predictions.csv"
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as source:
@@ -90,6 +87,6 @@ def open_run(folder: Path) -> Run:
 
 
 def named(name: str, root: str | None) -> Run:
-    """Open the run that ``run=`` names: a folder, or ``last``, the newest under ``root`` (None: the default)."""
+    """Open the run in ``run=``: a folder, or ``last``, the newest run under ``root`` (None: the default)."""
     place = Path(root or Output().root)
     return open_run(run_folder.latest(place, "train") if name == "last" else run_folder.find(name, place))

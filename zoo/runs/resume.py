@@ -1,4 +1,4 @@
-"""Resume an interrupted run: with its own command, in its own folder, with its interruptions recorded."""
+"""Resume an interrupted run in its folder with its own command, and record the interruption."""
 
 import copy
 import dataclasses
@@ -19,10 +19,10 @@ from zoo.runs import lock, records
 from zoo.runs.records import Json, RunRecord
 
 KEY = RESUME
-# Start the run that output.name names, or resume it: for commands that are repeated.
+# Start the run in output.name, or resume it if it exists, for commands that are repeated.
 AUTO = "auto"
 PRECISION = "trainer.precision"
-# Keys that name and describe a model; its checksum and arguments are compared instead.
+# Keys that are not compared, because the checksum and arguments of the model are compared.
 NAMED = ("model.file", "model.about")
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
@@ -32,7 +32,7 @@ def requested(overrides: Overrides) -> str | None:
 
 
 def folder_of(overrides: Overrides) -> Path:
-    """Return the folder of the run that ``resume=`` names: a path, or ``last``."""
+    """Return the folder of the run in ``resume=``: a path, or ``last``."""
     named = requested(overrides)
     assert named is not None  # noqa: S101  (checked by the caller)
     root = Path(overrides.get("output.root") or Output().root)
@@ -40,7 +40,7 @@ def folder_of(overrides: Overrides) -> Path:
 
 
 def settle(overrides: Overrides) -> Overrides:
-    """Replace ``resume=auto`` by ``resume=FOLDER`` if the run exists, else remove it."""
+    """Replace ``resume=auto`` with ``resume=FOLDER`` if the run exists, or remove it."""
     if requested(overrides) != AUTO:
         return overrides
     folder = named_folder(overrides)
@@ -53,12 +53,12 @@ def settle(overrides: Overrides) -> Overrides:
 def named_folder(overrides: Overrides) -> Path:
     root, name = overrides.get("output.root") or Output().root, overrides.get("output.name")
     if name is None:
-        raise ZooError(f"{KEY}={AUTO} needs to know which run is meant", "Add output.name=NAME.")
+        raise ZooError(f"{KEY}={AUTO} needs the name of a run", "Add output.name=NAME.")
     return (user_path(root) / name).absolute()
 
 
 def _remove_beginnings(folder: Path) -> None:
-    """Remove a run folder whose host was killed before writing a record; do not change any other folder."""
+    """Remove a run folder whose host was killed before it wrote a record; do not change other folders."""
     left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
     begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
     if left is None or not left <= begun or lock.is_held(folder):
@@ -69,16 +69,16 @@ def _remove_beginnings(folder: Path) -> None:
 
 
 def expand(overrides: Overrides) -> Overrides:
-    """Return the overrides that started the run, with new ones applied on top, and ``resume=FOLDER``."""
+    """Return the overrides that started the run, with the new overrides and ``resume=FOLDER`` on top."""
     folder = folder_of(overrides)
     run_folder.refuse_traps(folder)
     content = records.read(folder)
     if content.get("verb") != "train":
-        raise ZooError(f"{folder} is not a training, so it cannot be resumed", "Give a folder that `train` created.")
+        raise ZooError(f"{folder} is not a training run and cannot be resumed", "Give a folder that `train` created.")
     records.require(folder, content, NEEDED)
     record = RunRecord.from_json(content)
     if record.exit == "completed" and not record.get("stopped") and not _more_epochs(record, overrides):
-        more = "More epochs than it had: add trainer.epochs=NUMBER." if _epochs(record) else "Train anew."
+        more = "To train more epochs, add trainer.epochs=NUMBER." if _epochs(record) else "Start a new run."
         raise ZooError(f"{folder} is complete: nothing to resume", more)
     given = overrides.get("model")
     model_files.require_same(record.config.get("model"), given, folder, f"train {shlex.quote(f'{KEY}={folder}')}")
@@ -92,7 +92,7 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)
-        console.warn(f"Not taken from the run's record: {shown}. Repeat them if you need them")
+        console.warn(f"Ignored settings in the run's record: {shown}. Repeat them if you need them")
         first = first.without(*(entry.key for entry in outward))
     if not (given.is_given("stack") or given.is_given("backend")):
         first = first.with_(KEY, {"stack": record.stack["name"]})
@@ -101,14 +101,14 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
 
 
 def _adjusted(record: RunRecord) -> Json:
-    """Return the changes made when the run was resumed before: numbers, and the location of the data."""
+    """Return the changes from earlier resumptions of the run: numbers, and the location of the data."""
     given, places = record.get("adjusted", {}), declared.literal_keys()
     kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
     return {key: given[key] for key, kind in kinds.items() if isinstance(given.get(key), kind)}
 
 
 def _of_recipe(record: RunRecord) -> Json:
-    """Return a run's settings that came from its recipe, which may have changed since."""
+    """Return a run's settings from its recipe, which may have changed since."""
     content, model = dict(leaves(record.config)), record.config.get("model")
     name = str(model.get("name")) if isinstance(model, dict) else ""
     recorded = {key: content[key] for key in sorted(config_files.recipe_keys(name)) if key in content}
@@ -118,7 +118,7 @@ def _of_recipe(record: RunRecord) -> Json:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if a value of a record, possibly from a third party, is a number, a word or None."""
+    """Return True if a value of a record, which may come from a third party, is a number, a word or None."""
     word = isinstance(value, str) and re.fullmatch(r"\w{1,40}", value, re.ASCII)
     return value is None or isinstance(value, bool | int | float) or bool(word)
 
@@ -126,10 +126,10 @@ def _is_plain(value: Any) -> bool:
 def reaches_out(entry: Override) -> bool:
     """Return True if an override runs a program, writes outside of the run folder or contacts an address.
 
-    The folder may come from a third party, so only the user may set these.
+    Such overrides are not taken from the record, because the folder may come from a third party.
     """
     key, value = entry.key.strip(" +~"), str(entry.value)
-    if key == references.KEY:  # a file could set any of them
+    if key == references.KEY:  # a file could contain such settings
         return value not in references.names()
     if key == "model":  # a file would be executed
         return value not in config_files.options("model") and not model_files.is_application(value)
@@ -150,7 +150,7 @@ def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
 
 
 def _epochs(record: RunRecord) -> int | None:
-    """Return the planned number of epochs; None if the run is not measured in epochs."""
+    """Return the planned number of epochs, or None for a run without epochs."""
     trainer = record.config.get("trainer")
     epochs = trainer.get("epochs") if isinstance(trainer, dict) else None
     adjusted = record.get("adjusted", {}).get("trainer.epochs")
@@ -160,7 +160,7 @@ def _epochs(record: RunRecord) -> int | None:
 
 
 def adjustments(settings: Settings, record: RunRecord) -> Json:
-    """Return the settings that change now and are kept when the run is resumed again."""
+    """Return the settings that change with this resumption and are kept for later ones."""
     before = dict(leaves(record.config)) | record.get("adjusted", {})
     now = dict(leaves(dataclasses.asdict(settings)))
     known = [key for key in declared.adjustable_keys() if key in before and key in now]
@@ -184,9 +184,9 @@ def _text(value: Any) -> str:
 
 
 def reopened(previous: RunRecord) -> RunRecord:
-    """Return the record of a resumed run: running again, with the interruption added.
+    """Return the record of a resumed run, which is running again, with the interruption added.
 
-    The exit of a run whose host could not record one is ``killed``.
+    If the host did not record an exit, the exit in the interruption is ``killed``.
     """
     record = copy.deepcopy(previous)
     interruption = {
@@ -203,6 +203,6 @@ def refuse_other_data(previous: RunRecord, data: Json) -> None:
     was, is_now = previous.get("data", {}).get("sha256"), data.get("sha256")
     if was and is_now and was != is_now:
         raise ZooError(
-            f"The data differ from those that the run began with: sha256 was {was}, is {is_now}",
-            "Restore the files, give their place with data.root=PATH, or start a new run.",
+            f"The data differ from the data of the run: its sha256 was {was}, now it is {is_now}",
+            "Restore the files, give their location with data.root=PATH, or start a new run.",
         )

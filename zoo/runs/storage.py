@@ -13,12 +13,12 @@ from zoo.runs import lock, records
 
 @dataclass(frozen=True)
 class StoredItem:
-    """One run folder or one part of the cache.
+    """A run folder, or a part of the cache.
 
     Attributes:
-        name: to remove it by.
-        about: what it is, and its state.
-        started: of a run; empty for the cache.
+        name: name in commands that remove it.
+        about: description and state.
+        started: start of a run; empty for the cache.
     """
 
     name: str
@@ -29,7 +29,6 @@ class StoredItem:
 
 
 def runs(chosen: list[Path]) -> list[StoredItem]:
-    """Describe run folders and sweeps, including damaged ones."""
     return [_run(folder) for folder in chosen]
 
 
@@ -66,7 +65,7 @@ def remove_runs(root: Path, names: list[str]) -> list[Path]:
 
 
 def cache() -> list[StoredItem]:
-    """Return all parts of the cache except environments, which have their own verb."""
+    """Return all parts of the cache except environments, which have their own command."""
     root = paths.cache_dir()
     items = []
     for group in sorted(path for path in _inside(root) if path.is_dir() and path.name != "envs"):
@@ -82,7 +81,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def remove_cached(names: list[str] | None) -> list[Path]:
-    """Delete parts of the cache by name, or all except the environments; they are recreated when needed."""
+    """Delete parts of the cache by name, or (None) all except environments; they are recreated when needed."""
     present = {row.name: row.folder for row in cache()}
     for name in names or []:
         if name not in present:

@@ -1,7 +1,7 @@
-"""The journal of a search, kept by Optuna in a folder that all machines share.
+"""The journal of a search, written by Optuna in a folder that all machines share.
 
-A single process asks for trials and reports their ends, so that none is lost or drawn twice. A trial that is running
-in the journal while no process holds the folder's lock was left by a killed process. It is continued with its values.
+A single process draws trials and reports their ends, so that trials are not lost or repeated. A running trial without
+a process that holds the folder's lock was left by a killed process; it continues with the same values.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ JOURNAL = "journal.log"
 NAME = "zoo"
 # Number of trials drawn at random before the sampler learns.
 RANDOM_TRIALS = 5
-# ASHA (Li et al. 2020): of the trials that reach epoch 2, 6, 18, ..., the best third continues.
+# ASHA (Li et al. 2020): at epochs 2, 6, 18, ..., the best third of the trials continues.
 FIRST_RUNG, REDUCTION = 2, 3
 LEAST_TRIALS = 8
 
@@ -29,9 +29,9 @@ class Trial:
     """A trial in the journal.
 
     Attributes:
-        number: from 0.
+        number: counted from 0.
         state: ``running``, ``complete``, ``pruned`` or ``failed``.
-        seconds: to the target; None if it was not reached.
+        seconds: seconds to the target; None if it was not reached.
     """
 
     number: int
@@ -72,16 +72,16 @@ class Study:
     """A journal in a folder.
 
     Args:
-        question: what the trials have in common; another question's journal is rejected.
-        seed: of the sampler.
-        jobs: number of trials at a time.
+        question: the settings that all trials share; a journal with other settings is rejected.
+        seed: seed of the sampler.
+        jobs: number of simultaneous trials.
     """
 
     def __init__(self, folder: Path, question: dict[str, Any], seed: int, jobs: int) -> None:
         self._optuna = optuna = load_optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
-        with warnings.catch_warnings(action="ignore"):  # of features that Optuna calls experimental
+        with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
             storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
             self._study = optuna.create_study(
                 study_name=NAME, storage=storage, load_if_exists=True, direction="minimize",
@@ -89,9 +89,11 @@ class Study:
             )  # fmt: skip
             before = self._study.user_attrs.get("question")
             if before is not None and before != question:
-                raise ZooError(f"{folder} holds a search of other settings: {before}", "Name another: study=FOLDER")
+                raise ZooError(
+                    f"{folder} contains a search with other settings: {before}", "Name another folder: study=FOLDER"
+                )
             self._study.set_user_attr("question", question)
-            # A changed seed, so that a resumed search does not repeat its draws.
+            # The seed depends on the number of trials, so that a resumed search does not repeat its draws.
             self._study.sampler = optuna.samplers.TPESampler(
                 seed=seed + len(self._study.trials), n_startup_trials=RANDOM_TRIALS, constant_liar=jobs > 1
             )
@@ -115,7 +117,7 @@ class Study:
         states = (self._optuna.trial.TrialState.RUNNING, self._optuna.trial.TrialState.WAITING)
         rows = self._study.get_trials(deepcopy=False, states=states)
         trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
-        # A process killed while drawing may have left out values.
+        # A process that was killed while drawing may not have recorded all values.
         return [
             Open(each, {name: _suggest(each, name, row) for name, row in space.values.items()}) for each in trials
         ]
@@ -129,10 +131,10 @@ class Study:
             self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
 
     def importances(self) -> dict[str, float]:
-        """Return how much of the trials' distance from the target at the first rung each setting explains.
+        """Return the importance of each setting for the distance to the target at the first rung.
 
-        Unlike seconds, the distance is known for nearly every trial, including pruned ones. The method is fANOVA
-        (Hutter et al. 2014). Empty with fewer than eight such trials, or without differences.
+        Unlike seconds, the distance is known for nearly every trial, including pruned trials. The method is fANOVA
+        (Hutter et al. 2014). The result is empty with fewer than eight trials, or without differences.
         """
         rows = [each for each in self._study.get_trials(deepcopy=False) if FIRST_RUNG in each.intermediate_values]
         if len(rows) < LEAST_TRIALS:

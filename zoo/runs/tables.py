@@ -12,7 +12,7 @@ from zoo.runs.records import Json
 
 
 def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) -> None:
-    """Write one row per epoch as CSV, with the columns that the task declares and that have values."""
+    """Write a row per epoch as CSV, with the columns that the task declares and that have values."""
     rows = [epoch.to_json() for epoch in epochs]
     columns = ["epoch", "stage", *figures, "learning_rate", "epoch_s", "items_per_s", "peak_memory_bytes", "best"]
     present = [name for name in columns if any(name in row for row in rows)]
@@ -23,7 +23,7 @@ def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) 
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:
-    """Read ``history.csv`` as numbers; an empty list without a complete epoch."""
+    """Read ``history.csv`` as numbers; return an empty list if it is missing."""
     path = folder / "history.csv"
     if not path.is_file():
         return []
@@ -40,12 +40,7 @@ def _number(text: str) -> float:
 
 
 def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[Json]:
-    """Yield the most likely class of each row of probabilities: ``input``, ``class`` and ``probability``.
-
-    Args:
-        names: n inputs.
-        probabilities: (n, classes) float32.
-    """
+    """Yield ``input``, most likely ``class`` and its ``probability`` for each row of (n, classes) float32."""
     for name, values in zip(names, probabilities, strict=True):
         best = int(values.argmax())
         yield {"input": name, "class": classes[best], "probability": float(values[best])}
@@ -58,12 +53,9 @@ def write_predictions(
     probabilities: Any,
     more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write ``predictions.csv``: input, class, probability, other columns, then the probability of every class.
+    """Write ``predictions.csv``: input, class, probability, the columns in ``more``, the probability of every class.
 
-    Args:
-        names: n inputs.
-        probabilities: (n, classes) float32.
-        more: other columns by name, n cells each.
+    ``probabilities`` is (n, classes) float32; ``names`` and each column in ``more`` have n entries.
     """
     more = more or {}
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:

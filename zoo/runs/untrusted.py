@@ -1,4 +1,4 @@
-"""Read run folders without trusting them: they may come from third parties or be incomplete."""
+"""Read run folders that may come from third parties or be incomplete."""
 
 import csv
 import itertools
@@ -21,7 +21,7 @@ MOST_FILE_BYTES = 16_000_000
 
 
 class Untrusted:
-    """A value from JSON; it is empty if it is missing or has the wrong type."""
+    """A value from JSON; a missing value or a value of the wrong type reads as empty."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -57,7 +57,6 @@ class Untrusted:
 
 
 def finite(value: Any) -> float | None:
-    """Return a finite number up to 1e30, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e30 and math.isfinite(value) else None
@@ -71,7 +70,7 @@ def number_in(text: str | None) -> float | None:
 
 
 def cut(text: str, most: int = MOST_TEXT) -> str:
-    """Shorten a text to ``most`` characters, and add the number of omitted ones."""
+    """Shorten a text to ``most`` characters, and add the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 
 
@@ -80,9 +79,9 @@ def read_record(folder: Path) -> Untrusted:
     try:
         size = path.stat().st_size if path.is_file() else 0
     except OSError:
-        size = 0  # reading it reports the problem
+        size = 0  # the problem is reported below
     if size > MOST_RECORD_BYTES:
-        raise ZooError(f"{path} has {size:,} bytes: that is not the record of a run", "Name another run.")
+        raise ZooError(f"{path} has {size:,} bytes and is not the record of a run", "Give another run.")
     return Untrusted(records.as_written(folder))
 
 
@@ -91,21 +90,21 @@ def read_json(folder: Path, name: str) -> Untrusted:
     try:
         return Untrusted(json.loads((path or folder / name).read_text(encoding="utf-8")) if path else None)
     except (OSError, ValueError, RecursionError) as error:
-        raise ZooError(f"{folder / name} cannot be read: {error}", "Name another folder.") from error
+        raise ZooError(f"{folder / name} cannot be read: {error}", "Give another folder.") from error
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
-    """Return the path of a regular file in the folder of at most ``most`` bytes, or None; links do not count."""
+    """Return the path of a regular file (not a link) of at most ``most`` bytes in a folder, or None."""
     path = folder / name
     try:
         status = path.lstat()
-    except (OSError, ValueError):  # ValueError: a name with a NUL in it
+    except (OSError, ValueError):  # ValueError: the name contains NUL
         return None
     return path if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
 
 
 def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]]:
-    """Return the first rows of a CSV file, or none if it is missing or damaged."""
+    """Return the first rows of a CSV file, or an empty list if it is missing or damaged."""
     path = own_file(folder, name)
     if path is None:
         return []

@@ -1,4 +1,4 @@
-"""The routes of the server and their answers."""
+"""The routes of the server and their responses."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Application:
-    """State that the routes share; the engines of the models are connected."""
+    """State that the routes share. The engines of the models must already be connected."""
 
     def __init__(self, models: dict[str, Served], decoders: Decoders, metrics: Metrics) -> None:
         self._models, self._decoders, self._metrics = models, decoders, metrics
@@ -34,7 +34,7 @@ class Application:
         self._others = self._routed()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; the most frequent one bypasses the router. Errors are left to the guard."""
+        """Respond to a request; ``:predict`` bypasses the router for speed. The guard handles errors."""
         name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         if name is None:
             await self._others({**scope, "app": self}, receive, send)
@@ -54,7 +54,7 @@ class Application:
             Route("/v1/models/{name}:predict", self._predict, methods=["POST"]),
             Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
         ]
-        # NAME:predict comes before NAME, which would match it too.
+        # NAME:predict must come before NAME, which also matches it.
         routes.sort(key=lambda route: ":" not in route.path.partition("}")[2])
         return Router(routes)
 
@@ -62,7 +62,7 @@ class Application:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _: Request) -> Response:
-        """Report whether every model answers; a server that is shutting down accepts no new requests."""
+        """Report whether every model is ready; a server that is shutting down is not."""
         ready = not self.draining and all(each.engine.is_ready for each in self._models.values())
         return JSONResponse({"ready": ready}, 200 if ready else 503, headers={} if ready else {"retry-after": "1"})
 
@@ -82,7 +82,7 @@ class Application:
     def _asked(self, request: Request) -> Served:
         name = request.path_params["name"]
         if name not in self._models:
-            raise RequestError(404, f"There is no model {name[:100]!r}; there are {', '.join(self._models)}")
+            raise RequestError(404, f"Unknown model {name[:100]!r}; available: {', '.join(self._models)}")
         return self._models[name]
 
     async def _predict(self, request: Request) -> Response:
@@ -104,7 +104,7 @@ class Application:
     async def _generate(self, request: Request) -> Response:
         model = self._asked(request)
         pieces = await model.generate(request)
-        first = await anext(pieces, "")  # errors until then set the status
+        first = await anext(pieces, "")  # an error before the first piece sets the status
         self._metrics.requests.labels(model.model.name, 200).inc()
         return StreamingResponse(_events(first, pieces), media_type="text/event-stream")
 

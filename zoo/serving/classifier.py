@@ -18,12 +18,7 @@ MOST_NAMED = 5
 
 
 class Classifier(Batched):
-    """A classifier of items of one shape; its other arguments are those of :class:`zoo.serving.served.Served`.
-
-    Args:
-        top: number of classes in an answer; 0 means five at most.
-        precision: of the worker's computation.
-    """
+    """A classifier of items of one shape; ``top`` is the number of classes in a prediction, 0 for at most five."""
 
     parameters: ClassVar[Json] = {"probabilities": {"type": "boolean"}}
 
@@ -43,7 +38,7 @@ class Classifier(Batched):
         return encoded({"predictions": predictions})
 
     def _named(self, row: "NDArray[Any]", every: bool) -> Json:
-        best = row.argpartition(-self.top)[-self.top :]  # four times as fast as sorting a thousand
+        best = row.argpartition(-self.top)[-self.top :]  # four times as fast as sorting 1,000 classes
         best = best[row[best].argsort()[::-1]]
         pairs = zip(best.tolist(), row[best].tolist(), strict=True)
         top = [{"class": self.classes[place], "probability": round(value, 6)} for place, value in pairs]

@@ -1,6 +1,6 @@
-"""Limited processes that decode and encode images for the server, restarted after a crash.
+"""Processes that decode and encode images for the server, with limited memory (except on macOS).
 
-They are started by path and exchange a line of JSON and the bytes it announces, in both directions.
+Each message, in both directions, is a line of JSON with a number of bytes, followed by these bytes.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from zoo.serving.errors import RequestError
 
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import decoders; decoders.child(sys.argv[2])"
 SECONDS = 20.0
-# Address space of a process: several times the largest image with all its copies.
+# Limit of the address space of a process, several times the largest image with all its copies.
 MOST_BYTES = 3 << 30
 QUALITY = 92
 
 
 class Decoders:
-    """A few processes, each of which works on one image at a time.
+    """Several processes, each of which processes one image at a time.
 
     Args:
-        count: of processes.
-        most_pixels: of an image, before it is reduced.
-        folder: for the current image of each process.
+        count: number of processes.
+        most_pixels: largest number of pixels of an image before it is resized.
+        folder: folder for the current image of each process.
     """
 
     def __init__(self, count: int, most_pixels: int, folder: Path) -> None:
@@ -42,13 +42,9 @@ class Decoders:
             self._idle.put_nowait(process)
 
     async def decode(self, picture: bytes, how: Json) -> "Bytes":
-        """Return the pixels of an image file, uint8 (height, width, channels).
+        """Return the pixels of an image file, uint8 (height, width, channels), or raise RequestError.
 
-        Args:
-            how: ``op``, one of those below, and its settings.
-
-        Raises:
-            RequestError: it cannot be decoded.
+        ``how`` has ``op``, a key of :data:`OPERATIONS`, and its settings.
         """
         answer, pixels = await self._ask({"most_pixels": self._most_pixels, **how}, picture)
         return np.frombuffer(pixels, np.uint8).reshape(answer["shape"])
@@ -66,10 +62,10 @@ class Decoders:
             answer, more = await asyncio.wait_for(process.ask(question, content), SECONDS)
         except (TimeoutError, OSError, EOFError) as error:
             await process.end()
-            words = f"it took longer than {SECONDS:g} s" if isinstance(error, TimeoutError) else "it broke down"
+            words = f"it took longer than {SECONDS:g} s" if isinstance(error, TimeoutError) else "it crashed"
             raise RequestError(422, f"The image cannot be used: the decoder failed ({words})") from None
         except asyncio.CancelledError:
-            await process.end()  # part of an answer may be pending
+            await process.end()  # part of a response may be pending
             raise
         finally:
             self._idle.put_nowait(process)
@@ -79,18 +75,16 @@ class Decoders:
 
 
 class _Process:
-    """A process, started on first use and again after it ended; ``path`` is the file with its current image."""
+    """A process, started on first use and restarted after its end; ``path`` is the file for its current image."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._running: asyncio.subprocess.Process | None = None
 
     async def ask(self, question: Json, content: bytes) -> tuple[Json, bytes]:
-        """Send a request; return the answer.
+        """Send a request and return the response.
 
-        Raises:
-            OSError: the process ended before it received the whole request.
-            EOFError: the process ended while answering.
+        Raise OSError or EOFError if the process ended before it received the request or sent the whole response.
         """
         self._running = self._running or await _started(self._path)
         source, sink = self._running.stdout, self._running.stdin
@@ -102,7 +96,7 @@ class _Process:
         return answer, await source.readexactly(answer["bytes"])
 
     async def end(self) -> None:
-        """Kill it; the next request starts another process."""
+        """Kill the process; the next request starts a new one."""
         running, self._running = self._running, None
         if running is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -117,11 +111,11 @@ async def _started(path: Path) -> asyncio.subprocess.Process:
     )  # fmt: skip
 
 
-# -- in such a process
+# -- code of these processes
 
 
 def child(path: str) -> None:
-    """Answer requests until the server closes standard input; ``path`` is the file with the current image."""
+    """Process requests until the server closes standard input; ``path`` is the file for the current image."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(ImportError, ValueError, OSError):  # not supported on macOS
         import resource
@@ -169,7 +163,7 @@ def _grey(question: Json, path: Path) -> Any:
 
 
 def _whole(question: Json, path: Path) -> Any:
-    """Return an image with the same proportions, whose longer side is at most ``side``."""
+    """Return the image, reduced if its longer side exceeds ``side``."""
     from zoo.data.images import decode
 
     decode.MOST_PIXELS = question["most_pixels"]

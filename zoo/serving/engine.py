@@ -20,7 +20,7 @@ from zoo.serving.slots import Slots
 
 LONGEST_PAUSE_S = 30.0
 FINISH_S = 5.0
-# Smaller batches leave cores idle; larger ones are shared evenly between both slots.
+# Smaller batches leave cores idle; more items are divided evenly between both slots.
 LEAST_SHARED = 8
 
 
@@ -32,7 +32,7 @@ class _Batch:
 
 @dataclass
 class Life:
-    """An engine's worker: its process, or the reason why there is none."""
+    """State of an engine's worker: its process, or the reason why it is not running."""
 
     process: WorkerProcess | None = None
     ready: bool = False
@@ -72,7 +72,7 @@ class Supervisor:
         self._pump()
 
     async def stop(self) -> None:
-        """End the worker after its current work."""
+        """Stop the worker after its current batch."""
         self._closing = True
         for task in self._life.tasks:
             task.cancel()
@@ -91,13 +91,13 @@ class Supervisor:
         was_ready, self._life.ready = self._life.ready, False
         self.metrics.ready.labels(self.model.name).set(0)
         self._life.reason = process.why()
-        self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({process.why()}); send it again"))
+        self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({process.why()}); try again"))
         if was_ready and not self._closing:
-            notices.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is started again")
+            notices.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is restarted")
             self._life.tasks = {asyncio.get_running_loop().create_task(self._restart())}
 
     async def _restart(self) -> None:
-        """Start the worker, with increasing pauses, until it succeeds."""
+        """Try to start the worker until it succeeds, with increasing pauses."""
         while not self._closing:
             self.metrics.restarts.labels(self.model.name).inc()
             try:
@@ -126,7 +126,7 @@ class Supervisor:
 
 
 class Engine(Supervisor):
-    """Answers items in batches; ``slots`` are shared between host and worker."""
+    """Processes items in batches; host and worker share ``slots``."""
 
     def __init__(
         self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics, slots: Slots
@@ -142,22 +142,21 @@ class Engine(Supervisor):
         metrics.waiting.labels(model.name).set_function(lambda: len(self._waiting))
 
     async def ask(self, items: list[Any]) -> list[Any]:
-        """Return the model's answers to all items.
+        """Return the model's outputs for all items.
 
-        Raises:
-            RequestError: too many items wait, the worker was lost, the model rejected an item, or it took too long.
+        Raise RequestError if the queue is full, the worker is lost, the model rejects an item, or it takes too long.
         """
         if not self.is_ready and self._life.failures:
             raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")
         room = self._slots.most_waiting(self.limits.max_queue)
         if len(items) > room:
-            raise RequestError(413, f"{len(items)} items in one request; {self.model.name} takes {room} at most")
+            raise RequestError(413, f"The request has {len(items)} items; {self.model.name} accepts at most {room}")
         if len(self._waiting) + len(items) > room:
-            raise busy(f"{len(self._waiting)} items wait for {self.model.name} already, and {room} may")
+            raise busy(f"The queue of {self.model.name} is full: {len(self._waiting)} items wait, of at most {room}")
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in items]
         self._waiting.extend(zip(items, futures, strict=True))
-        words = f"There was no answer within {self.limits.timeout_s:g} s"
+        words = f"No response within {self.limits.timeout_s:g} s"
         timer = loop.call_later(self.limits.timeout_s, _fail, futures, RequestError(504, words, retry_after=1))
         self._pump()
         try:
@@ -180,8 +179,8 @@ class Engine(Supervisor):
     def _next_size(self) -> int:
         """Return the size of the next batch; 0 means wait for more items.
 
-        During a batch, the next one is sent when it is half as large, because a smaller one takes nearly as long. The
-        waiting items are then shared evenly, so that neither the worker nor the host waits.
+        During a batch, the next one is sent when it is half as large, because a smaller one takes nearly as long.
+        Items are divided evenly between the batches, so that neither worker nor host is idle.
         """
         waiting, running = len(self._waiting), sum(len(batch.futures) for batch in self._running.values())
         most = min(self._slots.batch, waiting, max(LEAST_SHARED, (waiting + running + 1) // 2))

@@ -1,13 +1,13 @@
-"""Errors of requests; each becomes an answer with an HTTP status."""
+"""Errors of requests; each becomes a response with an HTTP status."""
 
 
 class RequestError(Exception):
-    """A request that the model cannot answer.
+    """A request that fails.
 
     Args:
-        status: of HTTP.
+        status: HTTP status.
         message: what is wrong, with the value received.
-        retry_after: seconds after which to send it again; None means never.
+        retry_after: seconds until the client should retry; None means never.
     """
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Limit who may send requests, from where, and how much, before a request is read."""
+"""Check the token, host name, origin and size of a request before it is read."""
 
 import asyncio
 import functools
@@ -16,10 +16,9 @@ from zoo.config.schemas.serving import LOOPBACK, ServeConfig
 from zoo.serving.errors import RequestError, busy
 from zoo.serving.metrics import Metrics
 
-# For monitoring; without information on the models.
+# Paths for monitoring, without a token: they contain no information about the models.
 OPEN = ("/healthz", "/readyz")
-# The page has no secrets; its requests need the token.
-# Path -> file and its type: the same for everyone.
+# Path -> file and content type. Pages need no token, but their requests do.
 PAGE = {"/": ("page.html", "text/html"), "/page.css": ("page.css", "text/css"),
         "/page.js": ("page.js", "text/javascript"), "/docs": ("docs.html", "text/html"),
         "/docs.js": ("docs.js", "text/javascript")}  # fmt: skip
@@ -42,8 +41,8 @@ class Guard:
     """Rejects requests before the application, counts body bytes, and reports every error to the client.
 
     Args:
-        app: answers requests.
-        token: required of requests, or None.
+        app: application that processes accepted requests.
+        token: token that requests must have, or None.
         names: host names that browsers may use, without ports.
     """
 
@@ -62,7 +61,7 @@ class Guard:
             return
         body = _Body(receive, self._limits, self._reserve)
         answer = _Answer(send)
-        # The first of several headers with one name wins.
+        # Use the first of several headers with the same name.
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         try:
             self._check(scope, headers)
@@ -73,9 +72,9 @@ class Guard:
         except HTTPException as error:
             await answer.refuse(RequestError(error.status_code, error.detail), body.is_read, error.headers)
         except ClientDisconnect:
-            pass  # no client is left to answer
+            pass  # the client has disconnected
         except Exception as error:
-            words = f"This is a bug in zoo ({type(error).__name__}); the log of the server says more"
+            words = f"This is a bug in zoo ({type(error).__name__}); see the log of the server"
             await answer.refuse(RequestError(500, words), body.is_read)
             raise
         finally:
@@ -83,14 +82,14 @@ class Guard:
 
     def _reserve(self, size: int) -> None:
         if self._pending + size > self._limits.max_pending_mb * 1e6:
-            raise busy("There is no room for the body of another request now")
+            raise busy("Too many request bodies are in memory")
         self._pending += size
 
     def _check(self, scope: Scope, headers: dict[bytes, str]) -> None:
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             asked = ", ".join(hosts)[:200]
-            raise RequestError(421, f"{asked!r} is not a name of this server: hosts=NAME,NAME adds names")
+            raise RequestError(421, f"Unknown host name {asked!r}. Start the server with hosts=NAME to allow it")
         origin = headers.get(b"origin")
         if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
             raise RequestError(403, "Pages of other servers may not use this one")
@@ -103,7 +102,7 @@ class Guard:
                 raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
 
     def _looks_own(self, host: str) -> bool:
-        """Return True if a Host header names this server, to block DNS rebinding by other sites' pages."""
+        """Return whether a Host header names this server, which blocks DNS rebinding by other sites."""
         try:
             parts = urlsplit(f"//{host}")
             name = parts.hostname or ""
@@ -129,7 +128,7 @@ def names_of(limits: ServeConfig) -> list[str]:
 
 
 class _Body:
-    """The body of a request, whose bytes are counted on arrival."""
+    """The body of a request; its bytes are counted as they arrive."""
 
     def __init__(self, receive: Receive, limits: ServeConfig, reserve: Callable[[int], None]) -> None:
         self._receive, self._reserve = receive, reserve
@@ -140,7 +139,7 @@ class _Body:
         return self._read < 0
 
     def announced(self, length: str | None) -> None:
-        """Count the length in the header."""
+        """Count the bytes that the header announces."""
         if length is not None and length.isdecimal():
             self._take(int(length))
 
@@ -151,7 +150,7 @@ class _Body:
             async with asyncio.timeout(BODY_S):
                 message = await self._receive()
         except TimeoutError:
-            raise RequestError(408, f"The body did not come within {BODY_S:g} s") from None
+            raise RequestError(408, f"The body did not arrive within {BODY_S:g} s") from None
         self._read += len(message.get("body", b""))
         if self._read > self.size:
             self._take(self._read - self.size)
@@ -177,11 +176,9 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, error: RequestError, is_read: bool, more: Mapping[str, str] | None = None) -> None:
-        """Send an error, unless an answer has begun.
+        """Send an error with ``more`` headers, unless a response has begun.
 
-        Args:
-            is_read: whether the whole request was read; if not, the connection may have to close.
-            more: headers.
+        If the request was not read completely (``is_read``), the connection may have to close.
         """
         if self._begun:
             return

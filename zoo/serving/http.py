@@ -1,4 +1,4 @@
-"""HTTP through uvicorn, with limits on headers, and less work per request."""
+"""HTTP by uvicorn, with limits on headers and less overhead per request."""
 
 import asyncio
 import contextlib
@@ -10,23 +10,22 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_S = 20.0
 MOST_HEADER_BYTES = 65_536
-# Connections without a whole request; a further one replaces the oldest of them.
+# Largest number of connections without a complete request; a new one replaces the oldest.
 MOST_IDLE = 512
-# Bytes of a body to collect before waking the application; a usual image then arrives in one piece.
+# Bytes of a body to collect before the application is notified, so that a typical image arrives in one piece.
 PIECE = 1 << 18
 
 
 class Server(uvicorn.Server):
-    """Uvicorn's server, with signals handled by ours."""
+    """Uvicorn's server without its signal handlers, which the zoo replaces."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do nothing."""
         yield
 
 
 class _Joined:
-    """A transport that joins all writes of one turn of the event loop: headers with their body."""
+    """A transport that joins all writes in one iteration of the event loop, such as headers and body."""
 
     def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
@@ -51,10 +50,10 @@ class _Joined:
 
 
 class Protocol(HttpToolsProtocol):
-    """Uvicorn's HTTP, with limits on headers."""
+    """Uvicorn's HTTP protocol, with limits on headers."""
 
     _header_bytes = 0
-    _idle: "dict[Protocol, asyncio.TimerHandle]" = {}  # noqa: RUF012  (shared, in the order of their begin)
+    _idle: "dict[Protocol, asyncio.TimerHandle]" = {}  # noqa: RUF012  (shared, oldest first)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
@@ -91,7 +90,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Collect a body; one that arrives in one piece is passed on without a copy."""
+        """Collect a body, without copying one that arrives in one piece."""
         cycle: Any = self.cycle
         if cycle.response_complete:
             return

@@ -1,4 +1,4 @@
-"""Convert the bodies of requests, in all accepted forms, to inputs of models."""
+"""Parse the bodies of requests, in all accepted formats."""
 
 import base64
 import binascii
@@ -17,25 +17,21 @@ from zoo.serving.errors import RequestError
 MOST_INSTANCES = 128
 RAW = "application/octet-stream"
 MULTIPART = "multipart/form-data"
-# The type that `curl -d` declares for any body, also in the JSON examples of TensorFlow Serving.
+# The type that `curl -d` declares for any body, as in the JSON examples of TensorFlow Serving.
 CURL = "application/x-www-form-urlencoded"
 
 
 class Asked:
-    """The instances and parameters of a request, unparsed."""
+    """The instances and parameters of a request, before conversion to arrays."""
 
     def __init__(self, instances: list[Any], parameters: Json, names: list[str] | None = None) -> None:
         self.instances, self.parameters, self.names = instances, parameters, names
 
 
 async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
-    """Read the body of a request.
+    """Read the body of a request; raise RequestError for an unknown type or a malformed, empty or too large body.
 
-    Args:
-        pixels: makes instances of a body of raw pixels.
-
-    Raises:
-        RequestError: its type is unknown, or it is malformed, empty or too large.
+    ``pixels`` splits a body of raw pixels into instances.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == MULTIPART:
@@ -48,9 +44,9 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
         asked = of_json(await request.body())
     else:
         kinds = f"application/json, {MULTIPART}, image/*, {RAW}"
-        raise RequestError(415, f"The type of the body is {kind[:100]!r}; known are {kinds}")
+        raise RequestError(415, f"Unsupported content type {kind[:100]!r}; supported: {kinds}")
     if not 1 <= len(asked.instances) <= MOST_INSTANCES:
-        raise RequestError(400, f"A request has 1 to {MOST_INSTANCES} instances, this one {len(asked.instances)}")
+        raise RequestError(400, f"A request must have 1 to {MOST_INSTANCES} instances, got {len(asked.instances)}")
     return asked
 
 
@@ -70,9 +66,9 @@ def of_json(body: bytes) -> Asked:
     content = parsed(body)
     instances, parameters = content.get("instances"), content.get("parameters", {})
     if not isinstance(instances, list):
-        raise RequestError(400, '`instances` is missing, or no list: {"instances": [...]}')
+        raise RequestError(400, '`instances` is missing or not a list: {"instances": [...]}')
     if not isinstance(parameters, dict):
-        raise RequestError(400, f"`parameters` is an object, not {kind_of(parameters)}")
+        raise RequestError(400, f"`parameters` must be an object, not {kind_of(parameters)}")
     return Asked(instances, parameters)
 
 
@@ -86,24 +82,24 @@ async def _of_form(request: Request) -> Asked:
         raise RequestError(400, f"The form is malformed: {error.message}") from None
     except RequestError:
         raise
-    except Exception as error:  # starlette converts some of the parser's errors
+    except Exception as error:  # starlette converts only some of the parser's errors
         raise RequestError(400, f"The form is malformed: {str(error)[:200] or type(error).__name__}") from None
 
 
 def text_of(instance: Any, key: str, most: int) -> str:
-    """Return an instance's text, a string or ``key`` of an object; raise RequestError if invalid or too long."""
+    """Return the text of an instance, a string or ``key`` of an object; raise RequestError if it is invalid."""
     text = instance.get(key) if isinstance(instance, dict) else instance
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str):
-        raise RequestError(400, f'An instance is a text or {{"{key}": TEXT}}, not {kind_of(instance)}')
+        raise RequestError(400, f'An instance must be a text or {{"{key}": TEXT}}, not {kind_of(instance)}')
     if len(text) > most:
         raise RequestError(413, f"The text has {len(text):,} characters, more than {most:,}")
     return text
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of an image, ``{"b64": ...}``, also in an object, or plain Base64, else raise RequestError."""
+    """Return the bytes of an image from bytes, Base64, ``{"b64": ...}`` or an object that contains only this."""
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} must be an image, not {kind_of(instance)}")
     value: Any = instance
@@ -121,20 +117,20 @@ def bytes_of(name: str, instance: Any) -> bytes:
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number of JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
+    """Return an integer from JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         value = int(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RequestError(400, f"{name} is a whole number from {low} to {high}, got {str(value)[:40]}")
+        raise RequestError(400, f"{name} must be a whole number from {low} to {high}, got {str(value)[:40]}")
     return value
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number of JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
+    """Return a number from JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
         value = float(value)  # a form field
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise RequestError(400, f"{name} is a number from {low:g} to {high:g}, got {str(value)[:40]}")
+        raise RequestError(400, f"{name} must be a number from {low:g} to {high:g}, got {str(value)[:40]}")
     return value
 
 

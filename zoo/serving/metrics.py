@@ -16,16 +16,16 @@ class Metrics:
             "zoo_requests", "Requests by model and status", ["model", "status"], registry=self._all
         )
         self.seconds = Histogram(
-            "zoo_request_seconds", "From the first byte to the answer", model, buckets=SECONDS, registry=self._all
+            "zoo_request_seconds", "Seconds from request to response", model, buckets=SECONDS, registry=self._all
         )
         self.computing = Histogram(
-            "zoo_batch_seconds", "A batch in the worker", model, buckets=SECONDS, registry=self._all
+            "zoo_batch_seconds", "Seconds of a batch in the worker", model, buckets=SECONDS, registry=self._all
         )
         self.sizes = Histogram("zoo_batch_items", "Items in a batch", model, buckets=SIZES, registry=self._all)
         self.waiting = Gauge("zoo_waiting_items", "Items that wait for a worker", model, registry=self._all)
-        self.ready = Gauge("zoo_worker_ready", "1 where the worker is ready", model, registry=self._all)
+        self.ready = Gauge("zoo_worker_ready", "1 if the worker is ready", model, registry=self._all)
         self.memory = Gauge("zoo_worker_memory_bytes", "Memory of the worker", model, registry=self._all)
-        self.restarts = Counter("zoo_worker_restarts", "Workers started again", model, registry=self._all)
+        self.restarts = Counter("zoo_worker_restarts", "Restarts of the worker", model, registry=self._all)
         self.pending = Gauge("zoo_pending_bytes", "Bytes of bodies in memory", registry=self._all)
 
     def text(self) -> bytes:

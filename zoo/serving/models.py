@@ -1,4 +1,4 @@
-"""The start request of a served model's worker, and what it reported."""
+"""A served model: the request that starts its worker, and what the worker reports."""
 
 from dataclasses import dataclass, field
 
@@ -10,13 +10,13 @@ from zoo.runs.records import Json
 
 @dataclass
 class Model:
-    """One model of the server.
+    """A model that the server serves.
 
     Attributes:
-        name: in addresses.
-        context: settings, backend and stack; its folder is the worker's.
-        request: starts the worker.
-        proof: device and versions that the worker proved; empty before its start.
+        name: name in URLs.
+        context: settings, backend and stack; its folder is the worker's folder.
+        request: request that starts the worker.
+        proof: device and versions that the worker reports; empty before it starts.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of the server: its models, their inputs and answers."""
+"""The OpenAPI 3.1 description of the server: its models, their inputs and responses."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ FILES: Json = IMAGES | {
 
 
 def describe(models: dict[str, Json]) -> Json:
-    """Return the description of a server from model -> suffix of its address -> operation."""
+    """Return the description of a server; ``models`` maps each model to its operations by URL suffix."""
     operations: Json = {
         "/healthz": _get("Report that the server runs", {"status": {"type": "string"}}),
         "/readyz": _get("Report whether every model is ready", {"ready": {"type": "boolean"}}),
@@ -44,7 +44,7 @@ def describe(models: dict[str, Json]) -> Json:
 def _operation(summary: str, content: Json) -> Json:
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     wrong = {status: {"description": words, "content": error} for status, words in STATUSES.items()}
-    return {"summary": summary, "responses": {"200": {"description": "the answer", "content": content}, **wrong}}
+    return {"summary": summary, "responses": {"200": {"description": "the response", "content": content}, **wrong}}
 
 
 def object_of(properties: Json) -> Json:
@@ -56,19 +56,19 @@ def _get(summary: str, properties: Json) -> Json:
 
 
 def predict(summary: str, bodies: Json, answers: Json) -> Json:
-    """Return the operation ``:predict`` with accepted ``bodies`` and answers other than JSON by content type."""
+    """Return the operation ``:predict``, with ``bodies`` and ``answers`` other than JSON by content type."""
     answer: Json = {"type": "array", "items": {"type": "object"}, "minItems": 1}
     content = {"application/json": {"schema": object_of({"predictions": answer})}, **answers}
     return {**_operation(summary, content), "requestBody": {"required": True, "content": bodies}}
 
 
 def stream(summary: str, bodies: Json) -> Json:
-    """Return an operation that answers with server-sent events; arguments are those of :func:`predict`."""
+    """Return an operation that responds with server-sent events; arguments are those of :func:`predict`."""
     return {**_operation(summary, {"text/event-stream": {}}), "requestBody": {"required": True, "content": bodies}}
 
 
 def instances(instance: Json, parameters: Json) -> Json:
-    """Return the body ``{"instances": [...], "parameters": {...}}`` by its type."""
+    """Return the body ``{"instances": [...], "parameters": {...}}`` by content type."""
     properties = {
         "instances": {"type": "array", "minItems": 1, "maxItems": MOST_INSTANCES, "items": instance},
         "parameters": {"type": "object", "properties": parameters},

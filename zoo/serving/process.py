@@ -24,7 +24,7 @@ class WorkerProcess:
 
     Args:
         take: called in the event loop with every event after ``ready``.
-        ended: called in the event loop after its end.
+        ended: called in the event loop after the process ended.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class WorkerProcess:
             self._process.kill()
 
     async def finish(self, seconds: float) -> None:
-        """Close its standard input and wait for its end; kill it after ``seconds``."""
+        """Close the worker's standard input and wait until it ends; kill it after ``seconds``."""
         if self._process is None:
             return
         if self._process.stdin is not None:
@@ -85,7 +85,7 @@ class WorkerProcess:
         deadline = self._loop.time() + seconds
         while self._process.is_running() and self._loop.time() < deadline:
             await asyncio.sleep(0.02)
-        self.kill("it was asked to end and did not")
+        self.kill("it did not end when requested")
 
     def why(self) -> str:
         if self.reason:
@@ -93,10 +93,10 @@ class WorkerProcess:
         if self.outcome.error:
             return self.outcome.error.message.partition("\n")[0][:300]
         code = self.outcome.returncode
-        return f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
+        return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit status {code}"
 
     def _closed(self) -> None:
-        """Wait for its end in a thread, because it may take a while after closing its output."""
+        """Wait in a thread until the process ends, which may be long after it closed its output."""
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
@@ -123,7 +123,7 @@ class WorkerProcess:
 
 
 class _Lines(asyncio.Protocol):
-    """Parses a worker's lines into events in the event loop, because a thread would wait for the interpreter."""
+    """Parses a worker's lines into events in the event loop, because a thread would wait for the GIL."""
 
     def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
         self._take, self._closed, self._rest = take, closed, b""

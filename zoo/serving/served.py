@@ -31,23 +31,23 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 class Served(abc.ABC):
-    """One model of the server; a kind opens it like ``infer``.
+    """A model that the server serves. Each kind of model has a subclass.
 
     Args:
-        name: in addresses.
+        name: name in URLs.
         place: folder of its worker.
-        model: the network, in the form of requests.
-        weights: its file; None if the network includes them.
-        shape: of the slots, whose number comes first.
-        precision: of the worker's computation.
+        model: the ``model`` of a request.
+        weights: file with the weights; None if the model contains them.
+        shape: shape of the slots, beginning with their number.
+        precision: floating-point format of the worker's computation.
 
     Attributes:
-        task: of the models of this kind.
+        task: task of the models of this kind.
         summary: what ``:predict`` does.
         instance: schema of an instance.
         parameters: schemas of the parameters.
-        bodies: accepted content other than JSON by type.
-        answers: answers other than JSON by type.
+        bodies: accepted bodies other than JSON, by content type.
+        answers: responses other than JSON, by content type.
         engine: keeps the worker running; set by :meth:`connect`.
     """
 
@@ -83,15 +83,15 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     async def predict(self, request: Request, decoders: Decoders) -> Response:
-        """Answer a request to ``:predict``, or raise RequestError."""
+        """Respond to a request to ``:predict``, or raise RequestError."""
 
     async def generate(self, request: Request) -> AsyncIterator[str]:
-        """Return the pieces of a generated text; raise RequestError for kinds that generate none."""
-        raise RequestError(400, f"{self.model.name} writes no text; use :predict")
+        """Return the pieces of a generated text; raise RequestError for kinds that do not generate text."""
+        raise RequestError(400, f"{self.model.name} does not generate text; use :predict")
 
     def pixels(self, body: bytes) -> list[Any]:
         """Return the instances in a body of raw pixels; raise RequestError if unsupported or of the wrong size."""
-        raise RequestError(415, f"{self.model.name} does not take {inputs.RAW}")
+        raise RequestError(415, f"{self.model.name} does not accept {inputs.RAW}")
 
     def description(self) -> Json:
         model = self.model
@@ -104,7 +104,7 @@ class Served(abc.ABC):
 
 
 class Batched(Served):
-    """A model whose worker answers items in batches, through slots."""
+    """A model whose worker processes items in batches, through slots."""
 
     engine: Engine
 
@@ -119,20 +119,15 @@ class Batched(Served):
 
     @abc.abstractmethod
     def slots(self) -> Slots:
-        """Create the files that it shares with its worker."""
+        """Create the files that are shared with the worker."""
 
     @abc.abstractmethod
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> Any:
-        """Return an instance as the array that the model takes; raise RequestError if it is invalid."""
+        """Return an instance as an input array of the model; raise RequestError if it is invalid."""
 
     @abc.abstractmethod
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
-        """Return the answer to a request.
-
-        Args:
-            rows: output of the model for each instance.
-            accepted: types that the client accepts.
-        """
+        """Return the response for ``rows``, the outputs for all instances; ``accepted`` is the Accept header."""
 
 
 def encoded(content: Json) -> Response:

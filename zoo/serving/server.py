@@ -35,7 +35,7 @@ GRACE_S = 30
 
 
 def run(words: list[str]) -> int:
-    """Serve until asked to stop; return the exit status. ``words`` are the command-line arguments."""
+    """Serve until a signal arrives; return the exit status. ``words`` are the command-line arguments."""
     limits, groups = serving.take_apart(words)
     paths.make_cache()
     _allow_connections()
@@ -79,7 +79,7 @@ def _loaded(groups: list[Overrides], folder: Path, limits: ServeConfig) -> list[
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """Create a folder for requests, logs and slots; it is kept if a worker could not be started."""
+    """Create a folder for requests, logs and slots. It is removed at the end, except after a ZooError."""
     folder = tempfile.mkdtemp(prefix="zoo-serve-")
     try:
         yield folder
@@ -94,7 +94,7 @@ def _folder() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
-    """Bind the address before the work of starting models."""
+    """Bind the address before models are started, which takes longer."""
     family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -186,7 +186,7 @@ class _Server:
 
 
 def _spare_garbage_collection() -> None:
-    """Collect garbage rarely, and never among the objects from the start, because this took a tenth of the time."""
+    """Collect garbage rarely, and exclude the objects that exist now: collection took a tenth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -1,4 +1,4 @@
-"""Files that host and worker both map, for the host's items and the worker's answers."""
+"""Files that host and worker map into memory, for the host's items and the worker's outputs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from zoo.core.arrays import NDArray, np
 from zoo.protocol.part import Json
 from zoo.protocol.request import ServePart
 
-# Limit of images waiting to be restyled: each takes megabytes and about a second.
+# Largest number of images that wait to be restyled: each takes megabytes and about a second.
 MOST_RESTYLED = 16
 
 
@@ -20,19 +20,14 @@ class Slots(Protocol):
         """Write items; return the command for the worker."""
 
     def take(self, slot: int) -> Iterator[Any]:
-        """Yield the answers to the last items of a slot, in order."""
+        """Yield the outputs for the last items of a slot, in order."""
 
     def most_waiting(self, limit: int) -> int:
-        """Return the number of items that may wait."""
+        """Return the largest number of items that may wait."""
 
 
 class RowSlots:
-    """Items of one shape, several per slot; an answer is a row of probabilities, float32 (classes,).
-
-    Args:
-        serve: the part of the request with the paths of both files, their ``shape`` and the number of ``classes``.
-        kind: data type of an item.
-    """
+    """Items of one shape and data type ``kind``, several per slot; outputs are probabilities, float32 (classes,)."""
 
     def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
         shape = tuple(serve.shape)
@@ -55,7 +50,7 @@ class RowSlots:
 
 
 class PictureSlots:
-    """One image of any size per slot; the answer is an image of that size."""
+    """One image of any size per slot; the output is an image of the same size."""
 
     batch = 1
 

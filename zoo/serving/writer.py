@@ -1,4 +1,4 @@
-"""Texts that a language model continues, several at a time, streamed in pieces."""
+"""Generate texts with a language model, several at a time, streamed in pieces."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,16 +24,12 @@ class Writer(Supervisor):
     async def write(self, settings: dict[str, Any]) -> AsyncIterator[str]:
         """Yield the generated text in pieces; leaving the loop early stops the generation.
 
-        Args:
-            settings: ``tokens``, ``length``, ``temperature``, ``top_k`` and ``seed``.
-
-        Raises:
-            RequestError: too many texts are being generated, or the worker was lost.
+        Raise RequestError if too many texts are being generated, or the worker is lost.
         """
         if not self.is_ready:
             raise unavailable(f"The worker of {self.model.name} is not ready: {self.reason}")
         if len(self._streams) >= self.limits.max_streams:
-            raise busy(f"{self.model.name} writes {len(self._streams)} texts already")
+            raise busy(f"{self.model.name} is already generating {len(self._streams)} texts")
         self._number += 1
         number, pieces = self._number, asyncio.Queue[Any]()
         self._streams[number] = pieces
@@ -59,7 +55,7 @@ class Writer(Supervisor):
         self._timer = loop.call_later(self.limits.hang_s, self._hung) if self._streams else None
 
     def _hung(self) -> None:
-        self._kill(f"it wrote nothing within {self.limits.hang_s:g} s")
+        self._kill(f"it generated nothing within {self.limits.hang_s:g} s")
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         stream = self._streams.get(event.slot) if event.slot is not None else None
@@ -71,7 +67,7 @@ class Writer(Supervisor):
         self._watch()
 
     def _pump(self) -> None:
-        """Do nothing: a text that cannot start now is rejected."""
+        """Do nothing: a text that cannot start at once is rejected."""
 
     def _fail_running(self, error: RequestError) -> None:
         for stream in self._streams.values():
@@ -80,4 +76,4 @@ class Writer(Supervisor):
         self._watch()
 
     def _fail_waiting(self, error: RequestError) -> None:
-        """Do nothing: no text waits."""
+        """Do nothing: texts never wait."""

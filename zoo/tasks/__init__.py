@@ -1,1 +1,1 @@
-"""The commands that make runs: one package per medium, one module per task and verb, and benchmarks."""
+"""Commands that create runs: one package per kind of data, one module per task and verb, and benchmarks."""

@@ -12,14 +12,14 @@ from zoo.config.tasks import Command, Task
 from zoo.core.errors import ZooError, unknown
 from zoo.runs import result
 
-# The benchmark without `bench=` and `model=`.
+# The benchmark to run without `bench=` and `model=`.
 DEFAULT_BENCHMARK = "encode"
 _DECLARATION = re.compile(r'^TASK = Task\(\s*"(\w+)"', re.MULTILINE)
 
 
 @functools.cache
 def modules() -> dict[str, str]:
-    """Return name -> module of every task, read from the sources: importing all of them would be slow."""
+    """Return the module of each task by name. It searches the sources, because importing all modules is slow."""
     folder = Path(__file__).parent
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/*.py"))}
     declared = {path: _DECLARATION.search(text) for path, text in texts.items()}

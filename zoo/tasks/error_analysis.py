@@ -20,9 +20,9 @@ class Items:
     """The evaluated items.
 
     Attributes:
-        class_names: by label.
-        names: returns the names of items, from their part and their indices in it.
-        texts: returns their texts in the same way; None if they are not texts.
+        class_names: names of the classes, by label.
+        names: function that returns the names of items, given their part and their indices in it.
+        texts: function that returns the texts of items; None if they are not texts.
         known: for each test item, whether it was also used for training; None if unknown.
     """
 
@@ -44,7 +44,7 @@ def read(folder: Path) -> "tuple[str, Arrays] | None":
 def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays") -> Json:
     """Write ``confusion.csv`` and ``.png``, ``classes.csv`` and ``mistakes.csv``; return the fields for ``run.json``.
 
-    ``predictions`` of the evaluated ``part`` are from :func:`read`; ``title`` is the image's.
+    :func:`read` returns ``part`` and ``predictions``; ``title`` is the title of ``confusion.png``.
     """
     names = items.class_names
     matrix = _matrix(predictions, len(names))
@@ -96,7 +96,7 @@ def macro(rows: list[Json]) -> Json:
 
 
 def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
-    """Return items, precision, recall and F1 of a class; a quotient with divisor 0 is 0."""
+    """Return items, precision, recall and F1 of a class; undefined values are 0."""
     right, items, taken = int(matrix[label, label]), int(matrix[label].sum()), int(matrix[:, label].sum())
     return {
         "items": items,

@@ -1,4 +1,4 @@
-"""Write image files and texts of many kinds, on which the README of an export is checked."""
+"""Create image files and texts of many kinds, to check the program in the README of an export."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from zoo.core.arrays import Bytes, Image, np
 
 COUNT = 20
 Change = Callable[["Image.Image"], "Image.Image"]
-# Mode or change, enlargement, suffix and options of each file.
+# Mode or change, scale factor, suffix and options of each file.
 _PLAIN: dict[str, Any] = {}
 _KINDS: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
     ("RGB", 1, ".png", _PLAIN), ("RGB", 2.37, ".png", _PLAIN), ("L", 1, ".png", _PLAIN), ("L", 3.41, ".png", _PLAIN),
@@ -56,7 +56,7 @@ def _changed(image: "Image.Image", kind: str) -> "Image.Image":
 
 
 def texts(given: Sequence[str]) -> list[str]:
-    """Return 20 texts: the given ones, some in another form."""
+    """Return 20 texts: the given ones, most of them in another form, such as uppercase or HTML."""
     forms: tuple[Callable[[str], str], ...] = (
         str, str.upper, lambda text: f"<p>{text}</p> &amp; \u2019tis it\u2019s", lambda text: f"{text}\n\n{text}",
         lambda text: f" \t{text} 12.5% \u00e9\u00df\u65e5\u672c\U0001f642 zzzqqq",

@@ -1,4 +1,4 @@
-"""Export a trained model of any task: the items, the source's answers, the worker, the result folder."""
+"""Export a trained model of any task: items to compare on, reference outputs, the worker, the result folder."""
 
 import dataclasses
 import errno
@@ -40,19 +40,19 @@ class Subject:
     """The model to export.
 
     Attributes:
-        kind: the worker's name of it: images, texts, pictures or next_token.
+        kind: name of the kind of model: images, texts, pictures or next_token.
         model: the ``model`` of a request.
-        weights: ``.npz``, or a function that writes one into a folder; None if the model has them.
+        weights: ``.npz``, or a function that writes one to a folder; None if the model contains them.
         classes: names of the classes; may be empty.
-        items: writes a number of items at most into a folder, and returns the ``data`` of a request.
-        calibration: the same for calibration items; None without any.
-        examples: writes image files, or chooses texts; returns them and what the program itself reads from them.
-            It is called after ``items``, with the same folder.
-        reading: how a file or text becomes an input.
-        code: the functions that do so, which ``predict.py`` needs.
+        items: function that writes items, up to a number, to a folder and returns the ``data`` of a request.
+        calibration: the same for calibration items; None without them.
+        examples: function that writes image files or selects texts, and returns them and the inputs that the zoo
+            reads from them. It is called after ``items``, with the same folder.
+        reading: settings for reading a file or text as an input.
+        code: functions for this reading, to include in ``predict.py``.
         source: the run, if any.
-        own_stack: the stack that reads the model, if stack ``export`` does not: it answers, and writes a SavedModel.
-        record: further fields of ``run.json``.
+        own_stack: stack that can read the model, if stack ``export`` cannot: it predicts and writes a SavedModel.
+        record: additional fields of ``run.json``.
         needed: files to copy next to each exported one.
     """
 
@@ -74,12 +74,12 @@ class Subject:
     def about(self) -> str:
         if self.source is None:
             source = str((self.record.get("weights") or {}).get("source", "saved in the model"))
-            return f"weights {os.path.basename(source)}"  # not the path: it is of no use elsewhere
+            return f"weights {os.path.basename(source)}"  # not the path, which is useless on other machines
         return f"run {self.source.folder.name}, stack {self.source.record['stack']['name']}"
 
 
 class Items(NamedTuple):
-    """Items to compare an export on, files or texts for its README, and what its program reads from them."""
+    """Items to compare an export on, example files or texts, and the inputs that the zoo reads from these."""
 
     data: ItemData
     files: list[str]
@@ -98,7 +98,7 @@ def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
 
 
 def command(task: str, run: Callable[[Overrides], Run]) -> Command[ExportConfig]:
-    """Declare the verb ``export`` of a task; ``run`` exports."""
+    """Declare the verb ``export`` of a task, which calls ``run``."""
     return Command(
         "export", task, "export", ExportConfig, run,
         add_defaults=add_defaults, summary=export_table.summary, tables=export_table.tables,
@@ -107,7 +107,7 @@ def command(task: str, run: Callable[[Overrides], Run]) -> Command[ExportConfig]
 
 def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     settings, name = context.settings, str(subject.model["name"])
-    # Resolve a link: it cannot be replaced by a folder.
+    # Resolve links, because a folder cannot replace a link.
     target = Path(os.path.realpath(user_path(settings.output.folder))) if settings.output.folder else None
     if target:
         check_writable(target.absolute().parent / f".{target.name}.part", ELSEWHERE)
@@ -186,7 +186,7 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Items) -> Json:
-    """Compute answers in the stack that trained the model; if it cannot, ``answers_why`` gives the reason."""
+    """Compute outputs in the stack that trained the model; ``answers_why`` is the reason if that is impossible."""
     choice, why = _own_stack(context, subject)
     if choice is None:
         console.say(f"Compared with the same weights in stack {STACK}: {why}")
@@ -203,7 +203,7 @@ def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Ite
 
 
 def _own_stack(context: RunContext[ExportConfig], subject: Subject) -> tuple[selection.Selection | None, str]:
-    """Return the stack that trained the model, on its own backend, or None and the reason."""
+    """Return the stack that trained the model, on the same backend, or None and the reason."""
     wanted, source = context.settings.compare_to, subject.source
     if subject.own_stack:
         return selection.select("cpu", context.machine, subject.own_stack), ""
@@ -251,7 +251,7 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
 
 
 def _place(part: Path, target: Path) -> None:
-    """Rename a folder, or copy it first to another disk. A target that is not empty is not changed."""
+    """Rename a folder, or copy it to another disk. A target that is not empty is not changed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         try:
@@ -273,9 +273,9 @@ def _not_written(target: Path, error: OSError) -> ZooError:
 
 
 def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
-    """Rename a folder, or on failure use another name, to keep results that took long to compute.
+    """Move a folder to ``target`` or, on failure, to ``otherwise``, so that results are not lost.
 
-    Return its path, and why it is not the first choice.
+    Return its path and, after a failure, the error.
     """
     try:
         _place(part, target)
@@ -285,7 +285,7 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
         os.rename(part, otherwise)
         if isinstance(error, OSError):
             error = _not_written(target, error)
-        return otherwise, ZooError(error.message, f"{error.remedy}\nWhat was exported is in {otherwise}.")
+        return otherwise, ZooError(error.message, f"{error.remedy}\nThe exported files are in {otherwise}.")
     return target, None
 
 
@@ -301,7 +301,7 @@ def _copy(part: Path, target: Path) -> None:
 
 
 def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) -> None:
-    """Report the results' folder; raise an error if a format was not kept."""
+    """Record the folders of the results; raise an error if a format was not kept."""
     kept = [row["folder"] for row in rows if row["kept"]]
     context.record.results = [str(target / name) for name in kept]
     problems = [f"{row['folder']}: {row['problem']}" for row in rows if not row["kept"]]
@@ -309,7 +309,7 @@ def _judge(context: RunContext[ExportConfig], rows: list[Json], target: Path) ->
         where = f"Kept in {target}: {', '.join(kept)}.\n" if kept else ""
         raise ZooError(
             f"Not kept, quantize={','.join(context.settings.quantize)}:\n{bulleted(problems)}",
-            f"{where}Another quantize=, or max_difference= and max_changed=, which say what is tolerated, may help.",
+            f"{where}Try another quantize=, or increase the limits max_difference= and max_changed=.",
         )
 
 

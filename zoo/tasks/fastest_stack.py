@@ -14,7 +14,7 @@ MEASURED = ("linux-x86_64",)
 
 
 def add(overrides: Overrides, here: Machine) -> Overrides:
-    """Name the stack, if the user names none and the CPU is used."""
+    """Add the stack, if the user names none and the CPU is used."""
     if any(overrides.get(key) for key in (references.KEY, *declared.stack_keys())):
         return overrides
     wanted = overrides.get("backend")
@@ -26,5 +26,5 @@ def add(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def add_to_training(overrides: Overrides, here: Machine) -> Overrides:
-    """Do the same as :func:`add`, for texts and wide image networks (docs/background/benchmarks.md)."""
+    """Like :func:`add`, for texts and wide image networks, on platforms that were measured."""
     return add(overrides, here) if here.platform in MEASURED else overrides

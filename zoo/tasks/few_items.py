@@ -1,11 +1,12 @@
 """Adapt settings to the number of training items, if there are too few for the recipe.
 
-A recipe counts passes. With few items these have too few optimizer steps to learn anything, so batches become smaller
-and passes more. The learning rates follow the batch size (Malladi et al. 2022, https://arxiv.org/abs/2205.10287).
+A recipe sets a number of epochs. With few items these have too few optimizer steps, so the batch size is reduced and
+the number of epochs increased. Learning rates follow the batch size (Malladi et al. 2022,
+https://arxiv.org/abs/2205.10287).
 
-The moving averages of batch normalization start at a mean of 0 and a variance of 1. Keras's momentum of 0.99 or 0.999
-needs thousands of steps to forget these. With fewer, each layer of a deep network shrinks its output, and all images
-get the same prediction, no matter how well the network learned.
+The moving averages of batch normalization start at mean 0 and variance 1. With Keras's momentum of 0.99 or 0.999 they
+need thousands of steps to converge. With fewer, a deep network gives all images the same prediction, even if it is
+well trained.
 """
 
 import dataclasses
@@ -22,28 +23,28 @@ from zoo.runs.context import RunContext
 # Settings that determine a recipe.
 GROUPS = ("model", "backend", "data", "recipes")
 Training = TrainConfig | TextTrainConfig
-# A recipe with fewer steps than these is adapted; a stage then takes this number.
+# A recipe with fewer than LEAST_STEPS steps is adapted, to STEPS steps in a stage.
 LEAST_STEPS, STEPS = 250, 400
-# Pretrained layers take fewer steps, at a rate that preserves their features.
+# Pretrained layers are trained for fewer steps, at a learning rate that preserves their features.
 TUNING_STEPS, TUNING_RATE, HEAD_RATE = 200, 2e-4, 0.003
 SMALLEST_BATCH, BATCHES = 8, 8
-# From this number of passes on, a network memorizes few items unless dropout is high.
+# From this number of epochs on, a network memorizes few items unless dropout is high.
 MANY_PASSES, DROPOUT = 10, 0.5
 # Adam's usual decay of squared gradients: a longer memory would keep the large first ones for all steps.
 LONG_MEMORY = 0.999
-# Number of times that moving averages forget all but 1/e of their first values: a millionth remains at the end.
+# Time constants of the moving averages in a run: about a millionth of the initial values remains at the end.
 FORGETTING, LEAST_MOMENTUM = 14, 0.8
-# The longest moving averages of keras.applications, those of MobileNetV3.
+# The highest momentum of moving averages in keras.applications (MobileNetV3).
 LONGEST_MOMENTUM = 0.999
-# With fewer validation items, one more correct item may be chance: the loss is more reliable.
+# With fewer validation items, the loss is more reliable than the accuracy.
 FEW_TO_VALIDATE = 200
 
 
 def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int]) -> None:
     """Adapt the settings of a training run to its number of items, except settings from the user.
 
-    The command of the run names the changes, so that a resumed run has them. The settings of ``context`` are composed
-    again. ``sizes`` is the number of items by part.
+    The changes become part of the run's command, so that a resumed run has them, and of the settings of ``context``.
+    ``sizes`` is the number of items by part.
     """
     settings = context.settings
     if context.resumes or settings.preset != "full":
@@ -61,11 +62,7 @@ def adapt(context: RunContext[Any], overrides: Overrides, sizes: dict[str, int])
 def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:
     """Return the settings that follow from the number of items; none if the recipe fits.
 
-    Args:
-        settings: the training settings.
-        recipe: the settings of its recipe alone.
-        own: keys that the user set.
-        sizes: number of items by part.
+    ``recipe`` has the settings of the recipe alone, ``own`` the keys that the user set, ``sizes`` the items by part.
     """
     tuned = _is_tuned(settings)
     steps = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size)
@@ -78,7 +75,7 @@ def _is_tuned(settings: Training) -> bool:
 
 
 def _is_fitted(settings: Training) -> bool:
-    """Return whether a text classifier is fitted to all texts before the first step, regardless of their number."""
+    """Return whether the linear part of a text classifier is fitted to all texts before the first step."""
     if not isinstance(settings, TextTrainConfig) or settings.weights != "none":
         return False
     return bool(settings.model.get("pair_buckets"))
@@ -90,10 +87,10 @@ def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[st
     steps = -(-items // size)
     values = _tuning(steps) if tuned else _from_scratch(recipe, steps, size / usual)
     values["trainer.batch_size"] = size
-    if tuned and "trainer.epochs" in own:  # a user who sets few passes does not want more of them in the first stage
+    if tuned and "trainer.epochs" in own:  # the user's number of epochs also limits the first stage
         values["fine_tune.head_epochs"] = min(values["fine_tune.head_epochs"], settings.trainer.epochs)
     if isinstance(settings, TrainConfig):
-        values["freeze.before"] = None  # freezing saves time, of which few items need little
+        values["freeze.before"] = None  # freezing only saves time, and few items need little
         if steps * MANY_PASSES <= STEPS and "dropout" in settings.model:
             values["model.dropout"] = max(DROPOUT, settings.model["dropout"])
     if 0 < sizes["validation"] < FEW_TO_VALIDATE:
@@ -107,12 +104,12 @@ def _passes(recipe: Training, tuned: bool) -> int:
 
 
 def batch_size(items: int, usual: int) -> int:
-    """Return a batch size with several steps per pass over few items: a power of two, or the usual size."""
+    """Return a batch size with several steps per epoch for few items: a power of two, or the usual size."""
     return min(usual, max(SMALLEST_BATCH, 1 << int(math.log2(max(1, items / BATCHES)))))
 
 
 def _tuning(steps: int) -> dict[str, Any]:
-    """Return the settings that train a new last layer first, and then all unfrozen layers, gently."""
+    """Return the settings that train a new last layer first, and then all unfrozen layers at a low rate."""
     return {
         "fine_tune.head_epochs": math.ceil(STEPS / steps),
         "fine_tune.head_learning_rate": HEAD_RATE,
@@ -124,7 +121,7 @@ def _tuning(steps: int) -> dict[str, Any]:
 
 
 def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], items: int) -> dict[str, Any]:
-    """Return the momentum with which moving averages forget their first values within the steps of a run."""
+    """Return the momentum with which moving averages converge within the steps of a run."""
     if not isinstance(settings, TrainConfig) or "bn_momentum" not in settings.model:
         return {}
     usual = settings.model["bn_momentum"] or LONGEST_MOMENTUM

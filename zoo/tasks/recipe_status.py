@@ -1,4 +1,4 @@
-"""The validation status of each recipe on each backend: which runs count, and which are possible here."""
+"""Validation status of each recipe on each backend: the runs that count, and those that this machine can add."""
 
 import dataclasses
 import hashlib
@@ -29,9 +29,9 @@ class Status:
 
     Attributes:
         grade: one of :data:`GRADES`; empty if no stack can run it.
-        versions: of that stack, by package.
+        versions: version of each package of the stack.
         date: date of the training run; without a run, the date of the lock.
-        result: the metric, and whether the target was reached.
+        result: the metric, and whether it reached the target.
         stale: number of training runs that no longer count.
     """
 
@@ -74,7 +74,7 @@ def recipe_sha256(model: str, backend: str, data: str) -> str:
     settings = compose.compose(command, Overrides.of({"model": model, "backend": backend, "data": data}))
     values = dict(leaves(dataclasses.asdict(settings)))
     known = {key: setting.of(command.schema, key) for key in values}
-    # No promise is for a table of images, so its settings belong to no recipe.
+    # Recipes promise nothing for tables of images, so the settings of tables do not count.
     kept = {key: value for key, value in values.items() if known[key].affects is setting.NUMBERS
             and key != "model.about" and known[key].needs != "data.name=image_table"}  # fmt: skip
     promise = getattr(settings, "expect", {}).get(data)
@@ -103,7 +103,7 @@ def _lock(stack: stacks.Stack, platform: str) -> str:
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:
     """Return the recorded runs of a recipe, including runs on CPU builds that stand in for its stacks.
 
-    ``own`` includes training runs that only this user has.
+    ``own`` includes the user's own training runs, which are not part of the zoo.
     """
     files = (evidence.file, evidence.own_file)[: 1 + own]
     rows = [row for file in files for row in evidence.read_file(file(model, backend.name))]
@@ -170,8 +170,7 @@ def planned(given: Overrides, machine: machines.Machine) -> Iterator[Planned]:
 
     Args:
         given: settings of each run; ``model``, ``backend`` and ``stack`` restrict the selection. ``data.root``
-            has a folder named as each data set, or files with the promised checksums anywhere below it.
-        machine: this machine.
+            has a folder with the name of each data set, or files with the promised checksums anywhere below it.
     """
     named = {entry.key: [text.partition("=")[2] for text in entry.choices or (entry.text,)] for entry in given}
     places = list(_places(machine))
@@ -211,7 +210,7 @@ def _missing(
 ) -> Iterator[Planned]:
     model, stack = choice["model"], choice["stack"]
     promises = promised(model, backend.name)
-    data = next(iter(promises), None)  # the first is the one that the recipe was made for
+    data = next(iter(promises), None)  # the recipe was made for the first data set
     if data is None:
         return
     known = [row for row in rows_of(model, backend) if row["data"]["name"] == data and row["stack"] == stack]
@@ -228,7 +227,7 @@ def _missing(
 def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
     """Return the path of a data set below a folder: a folder with its name, or the file with its checksum.
 
-    ``sha256`` is the one of its single file, if a recipe promises something for it.
+    ``sha256`` is the checksum of a data set of one file, from the recipe's promise; None selects the folder.
     """
     own = folder / data
     if own.is_dir() or sha256 is None:

@@ -1,4 +1,4 @@
-"""Run every verb that creates a run folder, with the module of the model's task."""
+"""Run the commands that create run folders, each in the module of the model's task."""
 
 import shlex
 from typing import Any
@@ -54,7 +54,7 @@ def prepare(verb: str, overrides: Overrides) -> None:
 
 
 def expand(verb: str, overrides: Overrides) -> Overrides:
-    """Expand shorthands: the run that ``resume=`` names, or one of the zoo's networks."""
+    """Expand ``resume=`` to the settings of the run, and the names of the zoo's networks to their runs."""
     if verb == "train":
         overrides = resume.settle(overrides)
         return resume.expand(overrides) if resume.requested(overrides) else overrides

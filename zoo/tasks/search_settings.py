@@ -22,10 +22,7 @@ REFUSED = ("output.root", "output.name", "resume")
 
 
 def read(overrides: Overrides) -> tuple[Search, Path | None]:
-    """Return the search that the overrides describe, and the file that its winner is added to, or None.
-
-    Overrides of :data:`OWN` are taken literally.
-    """
+    """Return the search that the overrides describe, and the file to add its winner to, or None."""
     own = {entry.key: str(entry.value) for entry in overrides.only(*OWN)}
     launcher, rest = record.separate(overrides.without(*OWN))
     _refuse(rest)
@@ -49,11 +46,11 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
 
 def _refuse(rest: Overrides) -> None:
     for entry in rest.only(*REFUSED):
-        raise ZooError(f"{entry.text} has no use in a search", "study=FOLDER is where it is kept.")
+        raise ZooError(f"{entry.text} has no effect on a search", "Set the folder of a search with study=FOLDER.")
     several = [entry.text for entry in rest if entry.choices]
     if several:
         raise ZooError(
-            f"{several[0]!r} has several values", "What is searched stands in the search space: space=FILE"
+            f"{several[0]!r} has several values", "List the values to search in the search space: space=FILE"
         )
 
 
@@ -72,7 +69,7 @@ def _folder(own: dict[str, str], model: str, backend: str, data: str) -> Path:
 def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
     given = own.get("target")
     if given is None and data not in space.target:
-        raise ZooError(f"The search space of {model} names no target for {data}", "Give target=VALUE.")
+        raise ZooError(f"The search space of {model} has no target for {data}", "Give target=VALUE.")
     try:
         return space.target[data] if given is None else float(given)
     except ValueError as error:
@@ -82,7 +79,7 @@ def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
 def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
     given = own.get(key, str(usual))
     if not re.fullmatch(r"\d{1,6}", given, re.ASCII) or int(given) < least:
-        raise ZooError(f"{key} must be a whole number from {least} on, got {given!r}", f"For example {key}={usual}")
+        raise ZooError(f"{key} must be a whole number, {least} or more, got {given!r}", f"For example {key}={usual}")
     return int(given)
 
 

@@ -9,7 +9,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 SHOWN_PREDICTIONS = 20
-# With fewer items, the comparison with the largest class is left out.
+# With fewer items, there is no comparison with the largest class.
 FEWEST_JUDGED = 20
 
 
@@ -114,7 +114,7 @@ def _linear_baseline(record: Json) -> list[str]:
 
 
 def _duplicates(run: Run) -> list[str]:
-    """Return the number of test items that were also used for training, and the accuracy on the rest."""
+    """Return the number of test items that were also used for training, and the accuracy without them."""
     count, data = run.record["data"].get("duplicates"), run.record["data"]
     if not count:
         return []

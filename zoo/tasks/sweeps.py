@@ -1,4 +1,4 @@
-"""Execute sweeps in this process, or by a launcher as local or remote processes."""
+"""Execute sweeps in this process, or by a launcher in local or remote processes."""
 
 import contextlib
 import shlex
@@ -21,7 +21,7 @@ from zoo.runs.result import Run
 from zoo.tasks import discovery
 
 ENGINE = ".engine"
-# What sets the values of an element.
+# Name of the layer of overrides with the values of an element.
 SWEEP = "sweep"
 Execute = Callable[[Overrides], Run]
 
@@ -36,7 +36,7 @@ class Planned:
 
 
 def is_elsewhere(overrides: Overrides) -> bool:
-    """Return whether overrides name a launcher that runs hosts outside of this process."""
+    """Return whether overrides name a launcher that executes runs outside of this process."""
     name = overrides.get("launcher") or overrides.get("launcher.name")
     if (overrides.get("distributed.nodes") or "1") != "1":
         return False  # its first processes are local, and the launcher starts the rest
@@ -82,14 +82,14 @@ def reopen(verb: str, folder: Path, overrides: Overrides) -> Planned:
     missing = [text for text in needed if text not in rest.words]
     if missing:
         raise ZooError(
-            f"{folder} names what lies outside of it: {listed(missing)}",
+            f"The record of {folder} names paths outside of it: {listed(missing)}",
             f"Give again what you trust: {verb} {shlex.join([f'{resume.KEY}={folder}', *missing])}",
         )
     return Planned(sweep, _checked(verb, sweep.elements, _launcher(sweep, given))[1])
 
 
 def _launcher(sweep: Sweep, given: Overrides) -> Overrides:
-    """Return the launcher's settings: the sweep's settings, overridden by new ones."""
+    """Return the settings of the launcher: those of the sweep, overridden by new ones."""
     known = [key for key in declared.everywhere() if key.startswith("launcher.")]
     inward = {"launcher", *(key for key in known if not declared.is_outward(key))}
     old = Overrides.parse(sweep.launcher).without(*given.layers)
@@ -124,12 +124,9 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[l
 
 
 def execute(planned: Planned, run_one: Execute, shown: Callable[[Run], None]) -> int:
-    """Execute all elements without a complete run.
+    """Execute all elements without a complete run; return 0 if all are complete, 1 if not, 130 after Ctrl-C.
 
     ``run_one`` executes a run in this process; ``shown`` is called with every run that ended in this process.
-
-    Returns:
-        An exit code: 0 if all elements are complete, 1 if some failed, 130 after Ctrl-C.
     """
     sweep, settings = planned.sweep, planned.launcher
     words = ["python", "-m", "zoo", sweep.verb, f"{resume.KEY}={sweep.folder}"]
@@ -155,7 +152,7 @@ def _by_launcher(planned: Planned) -> None:
         try:
             executor = opened.enter_context(launchers.executor(settings, sweep.folder / ENGINE))
         except ZooError:
-            if planned.is_new:  # nothing began, and nothing can without the engine
+            if planned.is_new:  # no run was started, and none can be without the engine
                 shutil.rmtree(sweep.folder, ignore_errors=True)
             raise
         draw = opened.enter_context(console.live_table(f"sweep {sweep.folder}", table.HEADINGS))
@@ -173,7 +170,7 @@ def _here(sweep: Sweep, retries: int, run_one: Execute, shown: Callable[[Run], N
                 console.fail(error.message, error.remedy)
                 if error.exit_code == INTERRUPTED:
                     raise KeyboardInterrupt from error
-                if not sweep.attempts(element):  # rejected before it began: a retry would be too
+                if not sweep.attempts(element):  # rejected before it began, as a retry would be
                     break
                 continue
             shown(run)

@@ -28,17 +28,17 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
         raise AssertionError("compose refuses settings without a run")
     source = _named(overrides)
     if source.record.get("verb") != "train" or not (source.folder / "weights.npz").is_file():
-        raise ZooError(f"{source.folder} holds no trained weights", "Give the folder of a training run, or run=last.")
+        raise ZooError(f"{source.folder} has no trained weights", "Give the folder of a training run, or run=last.")
     if config_files.task_of(source.record.get("model")) != command.task:
         words = command.task.replace("_", " ")
-        raise ZooError(f"{source.folder} holds no trained {words}", "Give the folder of such a run, or run=last.")
+        raise ZooError(f"{source.folder} has no trained {words}", "Give the folder of such a run, or run=last.")
     records.require(source.folder, source.record, {**NEEDED, **(needed or {})})
     return source
 
 
 def with_name(overrides: Overrides) -> Overrides:
     """Replace ``run=last`` with the folder of that run, so that it means the same run later."""
-    if overrides.get("run") != "last" or overrides.get("weights"):  # both are refused later
+    if overrides.get("run") != "last" or overrides.get("weights"):  # run= with weights= is rejected later
         return overrides
     folder = _named(overrides).folder
     console.say(f"run=last is {folder}")

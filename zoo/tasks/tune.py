@@ -1,9 +1,9 @@
 """Search for the settings of a recipe that reach a target fastest.
 
-Each trial is a separate training, executed by a launcher. It ends when its validation metric reaches the target, when
-it takes longer than the best so far, or when other trials are far ahead. The search minimizes the time in seconds
-from the worker's start (libraries loaded, device checked) to the end of that epoch, evaluation included. The test
-part is never used.
+Each trial is a separate training run, executed by a launcher. It ends when its validation metric reaches the target,
+or early if it takes longer than the best trial or other trials are far ahead. The search minimizes the seconds from
+the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target. The test part
+is never used.
 """
 
 import collections
@@ -31,9 +31,9 @@ from zoo.runs.study import Open, Study
 from zoo.tasks import discovery
 
 POLL_S = 0.1
-# Trials at a time with an engine without a limit: the sampler learns only from earlier trials.
+# Number of concurrent trials without `launcher.jobs`. More would use the sampler less: it needs completed trials.
 AT_A_TIME = 4
-# Number of the fastest trials to repeat from new seeds, until one reaches the target from all.
+# Number of the fastest trials to repeat with new seeds, until one reaches the target with all of them.
 CANDIDATES = 3
 RESULT = "search.json"
 PICTURE = "trials.png"
@@ -117,7 +117,7 @@ def run(search: Search) -> dict[str, Any]:
 def _search(search: Search, journal: Study, executor: Executor) -> None:
     state = _State(waiting=collections.deque((trial, 0) for trial in journal.left(search.space)))
     if state.waiting:
-        console.say(f"{len(state.waiting)} trials that were under way are begun again with the same values")
+        console.say(f"{len(state.waiting)} interrupted trials are restarted with the same values")
     if not state.waiting and len(journal.trials) >= search.trials:
         return
     drive.prepare(executor, attempts.preparations("train", [Element("", search.fixed.words)]), search.folder / "logs")
@@ -168,7 +168,7 @@ def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
 
 
 def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> None:
-    """Handle the end of a trial; one whose process died is executed again, with the same values."""
+    """Handle the end of a trial; after a crash, execute it again with the same values."""
     training, trial = attempt.training, attempt.trial
     status = training.job.wait()
     shown = search_space.words(trial.values)
@@ -222,7 +222,7 @@ def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -
             time.sleep(POLL_S)
     if training.job.wait() and not training.is_stopped:
         log = search.folder / "logs" / f"{training.folder.name}.log"
-        raise ZooError(f"A training failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
+        raise ZooError(f"A training run failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
     return None if training.reached_s is None else round(training.reached_s, 3)
 
 
@@ -255,7 +255,7 @@ def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[s
 
 
 def keep(path: Path, row: dict[str, Any]) -> None:
-    """Write a winner into a file of winners, replacing the one of the same data, stack, machine and settings."""
+    """Add a winner to a file, replacing the one for the same data, stack, machine and settings."""
     key = ("data", "stack", "machine", "fixed")
     rows = [other for other in search_space.existing(path) if any(other.get(name) != row[name] for name in key)]
     write_json(path, [*rows, row], parents=True)

@@ -51,7 +51,7 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     A row that passes goes to the user's own evidence, :func:`zoo.runs.evidence.own_file`, or with ``write`` to the
     checkout's ``recipes/MODEL/BACKEND.validated.json``. One that fails goes to ``validated.json`` in the run folder.
     """
-    # Before an hour of training.
+    # Check this first, because training may take hours.
     if not _identity(records.git_commit(), lifecycle.version()):
         message = "The version of the zoo is unknown: it is neither a git checkout nor installed"
         raise ZooError(message, "Clone it with git, or install it, and validate again.")
@@ -60,11 +60,11 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     task = discovery.task_of("train", overrides)
     known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
     if not {"data", "preset"} <= known:
-        raise ZooError(f"Evidence is a figure on data; models of task {task!r} have none", "Use `train`.")
+        raise ZooError(f"Models of task {task!r} have no metric on a data set to record", "Use `train`.")
     load = _load()
     run = registry.dispatch("train", Overrides.parse([OWN_POINT], "validate") | overrides)
     if run.exit != "completed":
-        raise ZooError(f"The training was {run.exit}: nothing is recorded of it", "", INTERRUPTED)
+        raise ZooError(f"The training was {run.exit}: no evidence was recorded", "", INTERRUPTED)
     row = row_of(run.record)
     if _busy(load, _load(), run.record["machine"]["cores"]):
         row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
@@ -74,7 +74,7 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     target = evidence.file(model, backend) if write else evidence.own_file(model, backend)
     if problems:
         target = run.folder / "validated.json"
-        remarks.append("The recipe's own evidence was left as it is.")
+        remarks.append("The recipe's evidence was not changed.")
     evidence.add(target, row)
     return Verdict(overrides, f"{model}/{backend}", row, problems, remarks, run.folder, target)
 
@@ -95,7 +95,7 @@ def as_dict(verdict: Verdict) -> Json:
 def row_of(record: Json) -> evidence.Row:
     """Return the evidence of a finished training run, from its ``run.json``.
 
-    On a stack that stands in for another build the grade is ``stand-in``, regardless of the metric.
+    On a stack that stands in for another build, the grade is ``stand-in``, regardless of the metric.
     """
     stack, settings = record["stack"], record["config"]
     metric = metric_of(record)
@@ -135,7 +135,7 @@ def row_of(record: Json) -> evidence.Row:
     return row | {name: value for name, value in more.items() if value}
 
 
-# The recipe is validated as it is, on GPUs as well.
+# Validate the recipe without calibration, even on GPUs.
 OWN_POINT = "trainer.calibrate=false"
 _DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
 
@@ -158,7 +158,7 @@ def metric_of(record: Json) -> str:
 
 
 def _device(record: Json, here: machine.Machine) -> Json:
-    """Return the worker's device; the GPU's name comes from the system if the framework does not have it."""
+    """Return the worker's device; the system provides the GPU's name if the framework does not."""
     device = dict(record["device"])
     known = {name: device.get(name) for name in ("name", "device_kind", "proof")}
     described = device.get("description") or ""
@@ -222,7 +222,7 @@ def _probes(record: Json) -> Json:
 
 def _probe_words(probes: Json) -> str:
     if not probes:
-        return "No probe was made."
+        return "No probes were run."
     skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
     right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
     summary = f"Probes: {len(right)} of {len(probes)} right"
@@ -235,28 +235,28 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
     model, backend, data = record["model"], record["backend"], record["data"]["name"]
     remarks = [_probe_words(row.get("probes", {}))]
     if str(row["commit"]).endswith("-dirty"):
-        remarks.append("The checkout has changes that are not committed: its commit alone does not say what ran.")
+        remarks.append("The checkout has uncommitted changes: its commit alone does not identify the code.")
     if not config_files.recipe_files(model, backend):
         remarks.append(f"There is no recipe for {model} on {backend}: the defaults were trained.")
     if row["preset"] != "full":
-        remarks.append(f"preset={row['preset']} shows that it trains; the expected figures do not apply.")
+        remarks.append(f"preset={row['preset']} shows that it trains; the expected metrics do not apply.")
     elif promises.not_applicable(record):
-        remarks.append(f"{promises.not_applicable(record)}; the figure is recorded and not judged.")
+        remarks.append(f"{promises.not_applicable(record)}; the metric is recorded without a verdict.")
     elif row["expected"] is None:
         why = f"with {' '.join(row['changed'])}" if row["changed"] else f"of {data}"
-        remarks.append(f"The recipe promises nothing {why}: the figure is recorded and not judged.")
+        remarks.append(f"The recipe promises nothing {why}: the metric is recorded without a verdict.")
     if BUSY in row.get("note", ""):
         remarks.append(f"Note: {BUSY}.")
     if row["grade"] == "stand-in":
         stands_in = _stands_in(record["stack"])
         remarks.append(
-            f"The stack {stands_in}: this shows that the recipe runs on that Keras, and nothing of the GPU."
+            f"The stack {stands_in}: this shows that the recipe runs on that Keras, but does not test the GPU."
         )
     return remarks
 
 
 def check_writable() -> None:
-    """Raise an error if the recipes would be changed in an installed zoo, or in a folder that cannot be written."""
+    """Raise an error if the zoo is not a checkout, or if its folder of recipes is not writable."""
     remedy = "Leave out --write: the evidence then goes to your own data folder."
     if paths.ROOT == paths.PACKAGE:
         raise ZooError("--write changes the files of a checkout, and this zoo is installed", remedy)

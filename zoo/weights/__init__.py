@@ -1,1 +1,1 @@
-"""Read and write weight files of every format; get pretrained ones."""
+"""Read and write weight files of every format; get pretrained weights."""

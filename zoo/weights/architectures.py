@@ -1,4 +1,4 @@
-"""The layers of the zoo's MobileNets that have weights, for comparison with weights files."""
+"""The layers with weights of the zoo's MobileNets, for comparison with weights files."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _PUBLISHED_ALPHAS = (0.25, 0.35, 0.5, 0.75, 1.0, 1.3, 1.4)
 class Step:
     """A layer of an architecture: its name in the zoo, its kind, its outputs at full width, and its stride.
 
-    Kinds are ``conv``, ``depthwise`` and ``norm``; outputs of 0 follow from the inputs.
+    Kinds are ``conv``, ``depthwise`` and ``norm``; outputs of 0 depend on the inputs.
     """
 
     name: str
@@ -45,7 +45,7 @@ def _v2_steps() -> list[Step]:
 
 
 def alpha(name: str, outputs: list[int]) -> float | None:
-    """Return the common share of filters of a network's convolutions, from the outputs of its steps, or None."""
+    """Return the width multiplier of a network from the outputs of its steps, or None if they do not agree."""
     steps, wanted = STEPS[name]
     pairs = [(step.outputs, filters) for step, filters in zip(steps, outputs, strict=True) if step.outputs]
     for share in (*_PUBLISHED_ALPHAS, *(number / 100 for number in range(5, 401))):

@@ -1,4 +1,4 @@
-"""Name the classes of weights: from the user's file, a file next to the weights, or ImageNet."""
+"""Find the class names of weights: in the user's file, in a file next to the weights, or from ImageNet."""
 
 import json
 import re
@@ -16,17 +16,17 @@ BESIDE = (
     "class_names.txt", "class_names.json", "labels.txt", "labels.json", "classes.txt", "classes.json",
     "class_indices.json",
 )  # fmt: skip
-KINDS = "Give a text file with a name a line, or JSON: a list of names, or an object of names and numbers from 0 on."
+KINDS = "Give a text file with a name per line, or JSON: a list of names, or an object of names and numbers from 0."
 MOST_BYTES = 16 << 20
 
 
 def choose(source: str | None, weights: Path, count: int, published: bool = False) -> list[str]:
-    """Name the classes of a network.
+    """Return the class names of a network.
 
     Args:
-        source: the file that ``classes=`` names, or None.
-        weights: names are searched for next to this file.
-        published: the weights are those of ImageNet.
+        source: the file in ``classes=``, or None.
+        weights: file of the weights; its folder is searched for names.
+        published: whether the weights are the published ones of ImageNet.
     """
     if source:
         return _checked(existing_input(source, KINDS), count)
@@ -73,12 +73,12 @@ def read(path: Path) -> list[str]:
     except (ValueError, RecursionError):
         names = None
     if names is None:
-        raise ZooError(f"{path} holds no names of classes that can be put in order", KINDS)
+        raise ZooError(f"{path} does not contain class names in a known order", KINDS)
     return names
 
 
 def lines(text: str) -> list[str]:
-    """Return one name per line, without numbers before all of them, as in ``0 cat``."""
+    """Return a name per line; if every line has a number, as in ``0 cat``, remove it."""
     rows = [line.strip() for line in text.splitlines() if line.strip()]
     parts = [re.fullmatch(r"(\d+)[\s:,]+(.+)", row) for row in rows]
     numbered = [int(part[1]) for part in parts if part] == list(range(len(rows)))
@@ -86,7 +86,7 @@ def lines(text: str) -> list[str]:
 
 
 def _of_json(content: Any) -> list[str] | None:
-    """Return names from a list, from number -> name, from name -> number, or from number -> [id, name]."""
+    """Return the names in a list, or in an object of number: name, name: number, or number: [id, name]."""
     if isinstance(content, list):
         return content if all(isinstance(name, str) for name in content) else None
     if not isinstance(content, dict):
@@ -99,21 +99,21 @@ def _of_json(content: Any) -> list[str] | None:
 
 
 def labels_of(words: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
-    """Find the class that each word refers to by its name, its ImageNet synset, or its number.
+    """Return the number of the class that each word refers to, by its name, ImageNet synset or number.
 
     Classes without names are assigned in the order of the words.
 
     Args:
         words: names of folders, or of the classes of a data set, in order.
-        what: origin of the words, for the error.
-        by_number: whether numeric words may mean the numbers of classes with names.
+        what: origin of the words, for messages.
+        by_number: whether numeric words may be numbers of classes that have names.
     """
     for table, keys in _readings(words, classes):
         if all(len(table.get(key, ())) == 1 for key in keys):
             return [table[key][0] for key in keys]
     numbers = by_number or _is_unnamed(classes)
     if numbers and all(re.fullmatch(r"\d{1,6}", word) and int(word) < len(classes) for word in words):
-        console.say(f"{what}: {listed(words)} are taken for the numbers of classes, from 0 on")
+        console.say(f"{what}: {listed(words)} are used as class numbers, counted from 0")
         return [int(word) for word in words]
     if _is_unnamed(classes) and len(words) == len(classes):
         console.say(f"{what} name the classes of the network in their order: {listed(words)}")
@@ -122,7 +122,7 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
 
 
 def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
-    """Return the names of classes; unnamed classes get the words that refer to them."""
+    """Return the class names; classes without names get the words that refer to them."""
     if not _is_unnamed(classes):
         return classes
     words_by_label = dict(zip(labels, words, strict=True))
@@ -162,8 +162,8 @@ def _no_classes(words: list[str], classes: list[str], what: str) -> ZooError:
     several = [word for word in words if len(table.get(named[word], ())) > 1]
     problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
     problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
-    remedy = "Name the classes of the network in their order: classes=FILE. Or rename or remove these."
+    remedy = "Give the class names of the network in order: classes=FILE. Or rename or remove these."
     if several and len(classes) == 1000:
-        remedy = "Call the folders by synsets, such as n02012849."
+        remedy = "Name the folders by synset, such as n02012849."
     near = nearest(unknown[0], classes) if unknown else ""
     return ZooError(f"{what} are not those of the network: {'; '.join(problems)}{near}", remedy)

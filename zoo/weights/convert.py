@@ -11,21 +11,16 @@ from zoo.weights.formats import Weights
 
 
 def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = False) -> list[str]:
-    """Read weights in any format and write them in the format of the target's suffix.
+    """Read weights in any format, write them in the format of the target's suffix, and return a report in lines.
 
-    Args:
-        source: weights of ``torch.nn.TransformerEncoder`` are recognized by their names.
-        names: ``zoo``, the names of the zoo's own encoder, or ``torch``, those of PyTorch's.
-        overwrite: replace an existing target.
-
-    Returns:
-        A description in lines.
+    Weights of ``torch.nn.TransformerEncoder`` are recognized by their names. ``names`` selects the names of the zoo's
+    encoder (``zoo``) or of PyTorch's (``torch``).
     """
     io.writer_for(target)
     if target.exists() and source.exists() and target.samefile(source):
         raise ZooError(f"{source} would be written over itself", "Name another file to write.")
     if os.path.lexists(target) and not overwrite:
-        raise ZooError(f"{target} is there already", "Name another file to write, or add overwrite=true.")
+        raise ZooError(f"{target} already exists", "Name another file to write, or add overwrite=true.")
     check_writable(target)
     weights, notes = _flat(torch_names.to_zoo(io.read(source)), target)
     io.write(target, torch_names.to_torch(weights) if names == "torch" else weights)
@@ -53,7 +48,7 @@ def show(path: Path) -> list[str]:
     rows = [f"{name:<{width}}  {array.shape}" for name, array in weights.arrays.items()]
     problems = [f"It cannot become .h5 or .weights.h5: {problem}" for problem in weights.order_problems]
     network = recognition.recognize(weights)
-    known = [f"It holds {pretrained.describe(network)}"] if network else []
+    known = [f"It contains {pretrained.describe(network)}"] if network else []
     if network and network.top_problem:
         known.append(f"It can be fine-tuned, but cannot classify: it {network.top_problem}")
     notes = [*_scaling(network), *network.notes] if network else []

@@ -1,6 +1,6 @@
-"""Select the feature network that compares images, and get its weights, the user's own or published ones.
+"""Select the feature network that compares images, and get its weights: the user's file, or published ones.
 
-Published files are downloaded once, and verified then and on every use.
+Published files are downloaded once and verified on every use.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,8 @@ class PublishedFile:
 
     Attributes:
         address: URL of its folder.
-        checksum: by algorithm: ``sha256``, or ``md5`` if no other is published.
-        source: of the checksum.
-        licence: of the weights.
+        checksum: ``sha256``, or ``md5`` if no other algorithm is published, and the checksum.
+        source: source of the checksum.
     """
 
     address: str
@@ -40,7 +39,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class FeatureNetwork:
-    """A network and its weights; ``arrays`` is None if it needs none. ``source`` is their origin."""
+    """A network and its weights with their origin, ``source``; ``arrays`` is None if it needs no weights."""
 
     network: str
     source: str
@@ -48,16 +47,17 @@ class FeatureNetwork:
 
 
 def choose(wanted: str, weights: str | None, may_download: str = "no") -> FeatureNetwork:
-    """Choose a network.
+    """Select a network and its weights.
 
     Args:
-        wanted: its name, or ``auto``: the network of available weights, SqueezeNet, or ``random`` with a warning.
-        weights: path of its weights; None means earlier downloads. If there are none, a named network is downloaded.
+        wanted: its name, or ``auto``, which selects a network with available weights, SqueezeNet if it can be
+            downloaded, or ``random`` with a warning.
+        weights: path of its weights; None means an earlier download, or a download if ``wanted`` is a name.
         may_download: whether to download SqueezeNet for ``auto``: ``yes``, ``no``, or ``ask`` in a terminal.
     """
     if wanted == "random":
         if weights:
-            raise ZooError("features=random has no use for weights", "Leave feature_weights out, or name a network.")
+            raise ZooError("features=random does not use weights", "Remove feature_weights, or name a network.")
         return FeatureNetwork("random", "drawn by the seed")
     if weights:
         return _read(wanted, user_path(weights))
@@ -86,7 +86,7 @@ def _read(wanted: str, path: Path) -> FeatureNetwork:
     network = _network(arrays)
     if network is None:
         raise ZooError(
-            f"The weights in {path} are not of VGG or SqueezeNet; they begin with {', '.join(list(arrays)[:3])}",
+            f"The weights in {path} are not of VGG or SqueezeNet; the first are {', '.join(list(arrays)[:3])}",
             "Give weights of vgg19, vgg16 or squeezenet.",
         )
     if wanted not in ("auto", network):
@@ -131,7 +131,7 @@ def download(network: str) -> Path:
     except ZooError as error:
         raise ZooError(
             error.message,
-            f"{error.remedy}\nOr get {row.address}{row.file} yourself and name it: feature_weights=FILE; "
+            f"{error.remedy}\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
             "or use features=random, which needs none.",
         ) from error
     _check_unchanged(path, row)

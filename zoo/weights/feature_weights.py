@@ -18,7 +18,7 @@ from zoo.weights.formats import Arrays
 
 
 def read(path: Path) -> "Arrays":
-    """Read a file or folder of weights as ``layer/weight`` -> float32, layers named as in ``zoo.models.features``."""
+    """Read weights as float32 by ``layer/weight``; the layers are named as in ``zoo.models.features``."""
     if path.is_dir() or path.name == "model.json":
         return read_shards(path if path.is_dir() else path.parent)
     from zoo.weights import io
@@ -35,7 +35,7 @@ def _plain(name: str) -> str:
 def read_shards(folder: Path) -> "Arrays":
     """Read the weights of a TensorFlow.js layers model: ``model.json`` and its float32 shards.
 
-    Groups of missing shards are skipped, because the first layers of a network are usable without the last.
+    Groups without shards are skipped, because the first layers of a network can be used without the last.
     """
     path = folder / "model.json"
     try:
@@ -44,7 +44,7 @@ def read_shards(folder: Path) -> "Arrays":
         groups = json.loads(path.read_bytes())["weightsManifest"]
         present = [group for group in groups if any((folder / name).exists() for name in _shards(folder, group))]
         if not present:
-            raise formats.RejectedFileError(path, "its shards are missing in the same folder")
+            raise formats.RejectedFileError(path, "its shards are missing from its folder")
         return {_plain(name): array for group in present for name, array in _group(folder, group).items()}
     except OSError as error:
         raise storage_error("read", Path(error.filename or path), error) from error
@@ -75,13 +75,10 @@ def _group(folder: Path, group: dict[str, Any]) -> "Arrays":
         arrays[weight["name"]] = np.frombuffer(content[begin:end], "<f4").astype(np.float32).reshape(shape)
         begin = end
     if begin != len(content):
-        raise formats.RejectedFileError(
-            folder / "model.json", f"{listed(names)} are longer than the weights they hold"
-        )
+        raise formats.RejectedFileError(folder / "model.json", f"{listed(names)} are longer than their weights")
     return arrays
 
 
 def write(path: Path, arrays: "Arrays") -> None:
-    """Write ``layer/weight`` -> float32 for the worker."""
     with atomic_file(path) as part:
         formats.write_npz(part, formats.Weights(arrays, "features"))

@@ -1,4 +1,4 @@
-"""Read and write files of plain arrays, ``.npz`` and ``.safetensors``; define the limits for every format.
+"""Read and write files of plain arrays, ``.npz`` and ``.safetensors``; define the limits for all formats.
 
 Sizes declared in a file are checked before memory is allocated, and nothing is unpickled.
 """
@@ -23,8 +23,8 @@ from zoo.core.files import storage_error
 
 Arrays = dict[str, NDArray[np.float32]]
 MOST_BYTES = 4 << 30
-# Trained weights hardly compress; a ratio of a hundred is an attack. Small files may consist of zeros, so the rule
-# applies above a harmless size.
+# Trained weights hardly compress, so a ratio of 100 indicates an attack. Small files may consist of zeros, so the
+# limit applies above a harmless size.
 MOST_EXPANSION = 100
 HARMLESS_BYTES = 64 << 20
 MOST_ENTRIES = 100_000
@@ -41,9 +41,9 @@ class Weights:
     """Weights by name, in the order of the layers.
 
     Attributes:
-        arrays: ``layer/weight`` -> float32, convolution kernels as (height, width, in, out).
+        arrays: float32 by ``layer/weight``; convolution kernels are (height, width, in, out).
         kind: description of the file.
-        classes: Keras 3's name for the class of a layer (``depthwise_conv2d``), if the file has it.
+        classes: Keras 3's name of the class of each layer (``depthwise_conv2d``), if the file has it.
         order_problems: why the order of the layers is unknown; empty if it is known.
         config: the model's configuration in Keras's form, if the file has one.
     """
@@ -56,7 +56,7 @@ class Weights:
 
 
 class RejectedFileError(ZooError):
-    """A file with invalid content; ``reason`` follows its name."""
+    """A file has invalid content; ``reason`` follows its name in the message."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -76,7 +76,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def check_size(path: Path, declared: int, stored: int) -> None:
-    """Raise an error if content declares more bytes of memory than its file can justify."""
+    """Raise an error if a file of ``stored`` bytes declares too many bytes of weights."""
     if declared > MOST_BYTES:
         raise RejectedFileError(path, f"it declares {declared:,} bytes of weights; at most {MOST_BYTES:,} are read")
     if declared > max(HARMLESS_BYTES, MOST_EXPANSION * stored):
@@ -98,7 +98,7 @@ def check_names(path: Path, names: Iterable[str]) -> None:
     """Raise an error for names that no layer has: empty, very long, or with unprintable characters."""
     for name in names:
         if not name.isprintable() or not 0 < len(name) <= 500 or "" in name.split("/"):
-            raise RejectedFileError(path, f"it holds an entry with the name {name[:100]!r}")
+            raise RejectedFileError(path, f"it contains an entry with the name {name[:100]!r}")
 
 
 def check_finite(path: Path, arrays: "Arrays") -> None:
@@ -107,7 +107,7 @@ def check_finite(path: Path, arrays: "Arrays") -> None:
         if wrong:
             raise RejectedFileError(
                 path,
-                f"{name!r} holds NaN or infinity in {wrong:,} of {array.size:,} places; weights are finite numbers",
+                f"{name!r} contains NaN or infinity in {wrong:,} of {array.size:,} places; weights must be finite",
             )
 
 
@@ -117,7 +117,7 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
     check_size(path, sum(member.file_size for member in members), path.stat().st_size)
     strange = [member.filename for member in members if not member.filename.endswith(".npy")]
     if strange:
-        raise RejectedFileError(path, f"it holds {strange[0]!r}, which is not a numpy array")
+        raise RejectedFileError(path, f"it contains {strange[0]!r}, which is not a NumPy array")
     arrays: Arrays = {}
     for member in members:
         name = member.filename.removesuffix(".npy")
@@ -128,18 +128,18 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise an error for archives with too many members, or two of the same name."""
+    """Raise an error for archives with too many members, or with two members of the same name."""
     if len(members) > MOST_ENTRIES:
-        raise RejectedFileError(path, f"it holds {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
+        raise RejectedFileError(path, f"it contains {len(members):,} entries; at most {MOST_ENTRIES:,} are read")
     if len({member.filename for member in members}) != len(members):
-        raise RejectedFileError(path, "it holds two entries of the same name")
+        raise RejectedFileError(path, "it contains two entries with the same name")
 
 
 def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArray[np.generic]":
-    """Read one array whose header declares no more than the data that follows."""
+    """Read an array, after checking that its header does not declare more data than the member has."""
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise RejectedFileError(path, f"{member.filename!r} is written in version {version} of numpy's format")
+        raise RejectedFileError(path, f"{member.filename!r} has version {version} of NumPy's format")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read_header(stream)
     if dtype.hasobject or dtype.kind != "f":
@@ -147,24 +147,24 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
     declared = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or declared > member.file_size:
         raise RejectedFileError(
-            path, f"{member.filename!r} declares the shape {shape} and is {member.file_size:,} bytes long"
+            path, f"{member.filename!r} declares the shape {shape}, but is {member.file_size:,} bytes long"
         )
     content = stream.read(declared)
     if len(content) != declared:
-        raise RejectedFileError(path, f"{member.filename!r} breaks off")
+        raise RejectedFileError(path, f"{member.filename!r} is truncated")
     array = np.frombuffer(content, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
 def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
-    """Detect alphabetical order, which replaced the order of layers: in layers, kernels come before biases."""
+    """Detect alphabetical order, which is not the order of the layers: a kernel comes before its bias."""
     names = list(arrays)
     sorted_away = len(names) > 1 and names == sorted(names)
-    return ("its entries are in the order of the alphabet, not of the layers",) if sorted_away else ()
+    return ("its entries are in alphabetical order, not in the order of the layers",) if sorted_away else ()
 
 
 def write_npz(path: Path, weights: Weights) -> None:
-    """Write an ``.npz``, with the same bytes for the same weights."""
+    """Write an ``.npz``; equal weights give identical files."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in weights.arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
@@ -172,7 +172,7 @@ def write_npz(path: Path, weights: Weights) -> None:
 
 
 def read_safetensors(path: Path) -> Weights:
-    """Read a ``.safetensors`` file; the zoo's own files also store the order of the layers."""
+    """Read a ``.safetensors`` file; files of the zoo also store the order of the layers."""
     import safetensors
 
     check_size(path, path.stat().st_size, path.stat().st_size)
@@ -181,13 +181,13 @@ def read_safetensors(path: Path) -> Weights:
         entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")], object_pairs_hook=_unique)
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
-        raise RejectedFileError(path, f"it is not a whole safetensors file ({error})") from error
+        raise RejectedFileError(path, f"it is not a complete safetensors file ({error})") from error
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
     check_names(path, arrays)
     order = _noted_order(header.get("__metadata__", {}), arrays)
     if order is None:
         return Weights(
-            dict(sorted(arrays.items())), "safetensors", order_problems=("it does not tell the order of the layers",)
+            dict(sorted(arrays.items())), "safetensors", order_problems=("it does not store the order of the layers",)
         )
     return Weights({name: arrays[name] for name in order}, "safetensors")
 
@@ -195,7 +195,7 @@ def read_safetensors(path: Path) -> Weights:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} appears twice")
     return dict(pairs)
 
 
@@ -225,7 +225,7 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
 
 
 def write_safetensors(path: Path, weights: Weights) -> None:
-    """Write a ``.safetensors`` file with the order of its entries, which the library sorts."""
+    """Write a ``.safetensors`` file and store the order of its entries, because the library sorts them."""
     from safetensors.numpy import save_file
 
     note = {} if weights.order_problems else {"order": json.dumps(list(weights.arrays))}

@@ -1,7 +1,7 @@
-"""Read and write the HDF5 files of every Keras; only this module uses h5py.
+"""Read and write the HDF5 files of all versions of Keras; only this module uses h5py.
 
-Files may come from third parties: no link is followed, no filter is loaded, and no size beyond the file is accepted.
-Since the library itself can hang, :mod:`zoo.weights.sandbox` reads in a separate process.
+Files may come from third parties: links are not followed, filters are not loaded, and declared sizes are limited by
+the size of the file. Because the library can hang, :mod:`zoo.weights.sandbox` reads in a separate process.
 """
 
 import io
@@ -23,7 +23,7 @@ from zoo.weights.hdf5_order import creation_order
 from zoo.weights.keras_layout import KerasConfig, Text, Tree, join
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
-# deflate, shuffle, fletcher32 and lzf; HDF5 would load the code of any other filter.
+# deflate, shuffle, fletcher32 and lzf; for other filters, HDF5 would load code.
 _FILTERS = {1, 2, 3, 32000}
 _ATTRIBUTES = {"layer_names", "weight_names", "keras_version", "backend", "model_config", "name", "dtype"}
 _OPTIMIZERS = {"optimizer", "optimizer_weights"}
@@ -31,7 +31,7 @@ _DEEPEST = 32
 
 
 def read(path: Path) -> Weights:
-    """Read a Keras file that is HDF5, or a ``.keras`` archive that contains one."""
+    """Read the weights in an HDF5 file of Keras, or in a ``.keras`` archive."""
     with formats.readable(path):
         return _read_hdf5(path) if _is_hdf5(path) else _read_keras(path)
 
@@ -47,7 +47,7 @@ def _read_keras(path: Path) -> Weights:
         inside = {member.filename: member for member in archive.infolist()}
         weights = inside.get("model.weights.h5")
         if weights is None:
-            raise RejectedFileError(path, "it holds a configuration but no model.weights.h5")
+            raise RejectedFileError(path, "it contains a configuration but no model.weights.h5")
         formats.check_size(path, weights.file_size, path.stat().st_size)
         config = _json(path, archive.read(_small(path, inside["config.json"])))
         content = io.BytesIO(archive.read(weights))
@@ -58,9 +58,8 @@ def _read_keras(path: Path) -> Weights:
 def read_model(path: Path) -> KerasConfig:
     """Read the description of a saved Keras model, after checking that the whole file is harmless.
 
-    Returns:
-        ``version`` of the Keras that wrote it, its ``config``, how it was ``compiled``, None if it was not, and what
-        its Normalization was ``adapted`` to; see :func:`_adapted`.
+    The keys are ``version`` (of Keras), ``config``, ``compiled`` (compile settings or None) and ``adapted``; see
+    :func:`_adapted`.
     """
     with formats.readable(path):
         return _model_of_hdf5(path) if _is_hdf5(path) else _model_of_archive(path)
@@ -72,7 +71,7 @@ def _model_of_hdf5(path: Path) -> KerasConfig:
     attributes = tree.attributes
     config = attributes[""].get("model_config")
     if not isinstance(config, str):
-        raise RejectedFileError(path, "it holds weights and no model: give model=NAME weights=FILE")
+        raise RejectedFileError(path, "it contains weights but no model: give model=NAME weights=FILE")
     version = attributes[""].get("keras_version") or attributes.get("model_weights", {}).get("keras_version")
     training = attributes[""].get("training_config")
     compiled = _json(path, training) if isinstance(training, str) else None
@@ -97,7 +96,7 @@ def _model_of_archive(path: Path) -> KerasConfig:
         formats.check_members(path, members)
         strange = [member.filename for member in members if member.filename not in ARCHIVE]
         if strange:
-            raise RejectedFileError(path, f"it holds {strange[0][:200]!r}, which no Keras model has")
+            raise RejectedFileError(path, f"it contains {strange[0][:200]!r}, which no Keras model has")
         formats.check_size(path, sum(member.file_size for member in members), path.stat().st_size)
         inside = {member.filename: member for member in members}
         metadata, config = (_json(path, archive.read(_small(path, inside[name]))) for name in ARCHIVE[:2])
@@ -136,7 +135,7 @@ def _read_hdf5(path: Path) -> Weights:
             return keras2_layout.read_keras2(path, tree, root, parsed)
         if not tree.attributes.keys() & set(keras3_layout.CONTAINERS):
             raise RejectedFileError(
-                path, f"it is HDF5, but not of Keras: it holds {', '.join(sorted(file)[:5]) or 'nothing'}"
+                path, f"it is HDF5, but not of Keras: it contains {', '.join(sorted(file)[:5]) or 'nothing'}"
             )
         with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for group in tree.attributes:
@@ -153,9 +152,7 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
         name, group = pending.pop()
         address = h5py.h5o.get_info(group.id).addr
         if address in seen or name.count("/") > _DEEPEST or len(seen) + len(datasets) > formats.MOST_ENTRIES:
-            raise RejectedFileError(
-                path, f"its group {name!r} is in a circle, nested too deep, or one of far too many"
-            )
+            raise RejectedFileError(path, f"its group {name!r} is in a cycle, nested too deeply, or one of too many")
         seen.add(address)
         tree.attributes[name] = _attributes(path, group)
         for member in group:
@@ -174,10 +171,10 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
 
 
 def _member(path: Path, group: Any, name: str, where: str) -> Any:
-    """Open a member of a group; links elsewhere are not followed."""
+    """Open a member of a group; soft and external links are rejected."""
     link = group.get(name, getclass=True, getlink=True)
     if link is not h5py.HardLink:
-        raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which could lead anywhere")
+        raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which is not allowed")
     item = group[name]
     if not isinstance(item, h5py.Group | h5py.Dataset):
         raise RejectedFileError(path, f"{where!r} is neither a group nor an array")
@@ -185,7 +182,7 @@ def _member(path: Path, group: Any, name: str, where: str) -> Any:
 
 
 def _declared(path: Path, name: str, item: Any, stored: int) -> int:
-    """Return the size of an array in memory; reject arrays whose data is elsewhere, or nowhere."""
+    """Return the size of an array in memory; reject arrays whose data are in other files, or missing."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
     if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item) or _is_count(item)):
@@ -194,7 +191,7 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     plan = item.id.get_create_plist()
     filters = {plan.get_filter(index)[0] for index in range(plan.get_nfilters())}
     if filters - _FILTERS:
-        raise RejectedFileError(path, f"{name!r} is packed by an unknown filter, {min(filters - _FILTERS)}")
+        raise RejectedFileError(path, f"{name!r} is compressed with an unknown filter, {min(filters - _FILTERS)}")
     if not filters and declared > stored:
         raise RejectedFileError(
             path, f"{name!r} declares the shape {item.shape}, more than the {stored:,} bytes of the file"
@@ -231,7 +228,7 @@ def _text(path: Path, group: Any, name: str) -> Text:
         return []
     text = kind.dtype.kind == "S" or h5py.check_string_dtype(kind.dtype) is not None
     if not text or math.prod(shape) * kind.dtype.itemsize > formats.MOST_JSON_BYTES:
-        raise RejectedFileError(path, f"its attribute {name!r} is not text, or far too long")
+        raise RejectedFileError(path, f"its attribute {name!r} is not text, or is too long")
     value = group.attrs[name]
     return [_decoded(each) for each in value.reshape(-1)] if isinstance(value, np.ndarray) else _decoded(value)
 
@@ -245,7 +242,7 @@ def write(path: Path, tree: Tree) -> None:
         for group, attributes in tree.attributes.items():
             target = file.require_group(group) if group else file
             for name, text in attributes.items():
-                # Keras 2 wrote and decodes bytes of fixed length.
+                # Keras 2 uses bytes of fixed length.
                 target.attrs[name] = np.array(
                     [each.encode() for each in text] if isinstance(text, list) else text.encode()
                 )

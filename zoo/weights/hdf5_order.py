@@ -1,7 +1,7 @@
 """Find the order in which the members of an HDF5 group were created.
 
-Keras 3 writes its layers in order, but HDF5 lists them by name. The group's local heap keeps the names in the order
-of their addition. See HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1 object
+Keras 3 writes its layers in order, but HDF5 lists them by name. The local heap of a group keeps the names in the
+order of creation. See HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1 object
 headers) and IV.A.2.r (symbol table message).
 """
 
@@ -15,7 +15,7 @@ _OPEN_END = 0xFFFFFFFFFFFFFFFF
 
 
 def creation_order(content: Content, address: int) -> list[str] | None:
-    """Return the names of a group in the order of their creation, or None; ``address`` is its object header."""
+    """Return the names in a group in the order of creation, or None; ``address`` is its object header."""
     try:
         heap = _heap_address(content, address)
         return None if heap is None else _names(content, heap)
@@ -41,7 +41,7 @@ def _names(content: Content, heap: int) -> list[str] | None:
     signature, size, free, data = struct.unpack_from("<4s4xQQQ", content, heap)
     if signature != b"HEAP" or data + size > len(content):
         return None
-    # The unused end of the heap is its first free block, and the only one, because names are never removed.
+    # Names are never removed, so the only free block is the unused end of the heap.
     end = size if free in (1, _OPEN_END) else free
     names, position = [], 8
     while position < end:

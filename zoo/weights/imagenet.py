@@ -1,8 +1,8 @@
 """Get the ImageNet weights published by Keras: downloaded over TLS, and trusted on first use.
 
-Keras publishes no checksum for most of them. A file without one is checked at its first download: it must be the
-requested network, complete and finite, and classify a test image correctly. Its SHA-256 is then stored where ``zoo
-cache remove`` does not remove it, and every later download must match it.
+Keras does not publish checksums for most of them. A file without a checksum is verified at its first download. It
+must be the requested network, complete and finite, and classify a test image correctly. Its SHA-256 is then stored
+where ``zoo cache remove`` does not remove it, and every later download must match it.
 """
 
 import importlib.util
@@ -24,15 +24,14 @@ TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
 NAMES = paths.CONFIGS / "weights" / "imagenet_class_index.json"
 # scikit-learn, which the host requires, includes the image and its license.
 PICTURE = "china.jpg"
-# Smallest total probability of those classes. Other weights give each class a thousandth, or one of the thousand
-# everything.
+# Smallest total probability of the plausible classes. Wrong weights give every class about 0.001, or one class 1.
 PLAUSIBLE = 0.3
 NEAR = 0.03
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """One row of ``configs/weights/imagenet.yaml``, which explains the keys."""
+    """A row of ``configs/weights/imagenet.yaml``, which explains the keys."""
 
     address: str
     file: str
@@ -66,13 +65,13 @@ def _row(model: Mapping[str, Any]) -> Architecture:
     rows, name = table(), str(model["name"])
     if name not in rows:
         raise ZooError(
-            f"No weights were published for {name}", f"There are some for {', '.join(rows)}; or give weights=PATH."
+            f"No weights were published for {name}", f"Choose one of {', '.join(rows)}, or give weights=PATH."
         )
     return rows[name]
 
 
 def published(model: Mapping[str, Any], checksum: str | None) -> Path:
-    """Return the published file for a model: from the cache, downloaded, or from Keras's cache.
+    """Return the published file for a model from Keras's cache or the zoo's, or download it.
 
     Args:
         model: settings ``name``, ``alpha`` and ``input_size``.
@@ -90,7 +89,7 @@ def published(model: Mapping[str, Any], checksum: str | None) -> Path:
         return fetch(file, [row.address + file], expected or known.get("md5"), _downloads())
     except ZooError as error:
         why = (
-            f"\n{_note(file)} holds the sha256 of the first download." if expected == noted(file) != checksum else ""
+            f"\n{_note(file)} stores the sha256 of the first download." if expected == noted(file) != checksum else ""
         )
         raise ZooError(error.message + why, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
 
@@ -104,7 +103,6 @@ def _note(file: str) -> Path:
 
 
 def noted(file: str) -> str | None:
-    """Return the stored SHA-256 of a published file's first download, or None."""
     return download.noted(_note(file))
 
 
@@ -118,8 +116,8 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
     """Check the predictions of a file at its first download, and store its SHA-256.
 
     Args:
-        arrays: its weights, verified as those of the network.
-        checksum: the SHA-256 that the user requires; such a file is not checked.
+        arrays: its weights; the caller has checked their names and shapes.
+        checksum: the SHA-256 that the user requires; with it, the file is not checked.
     """
     row, sha256 = _row(model), file_sha256(path)
     if checksum or row.checksums.get(path.name, {}).get("sha256") or noted(path.name) == sha256:
@@ -129,7 +127,7 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
     console.say(
         f"{path.name} is trusted on first use, because Keras publishes no sha256 for it. Its weights have the names "
         f"and shapes of {model['name']}, are finite, and classify the image of a tower as {said}. Later downloads "
-        f"must have the same sha256, noted in {_note(path.name)}. On other machines: weights.checksum={sha256}"
+        f"must have the same sha256, stored in {_note(path.name)}. On other machines: weights.checksum={sha256}"
     )
 
 
@@ -143,7 +141,7 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
         wanted = ", ".join(f"{names[str(number)][1]} ({chance:.2f})" for number, chance in known.items())
         raise ZooError(
             f"{path} is not the published network: it classifies the image of a tower as {said}"
-            + (f", the published one as {wanted}" if known else ""),
+            + (f", but the published network as {wanted}" if known else ""),
             f"Try again later. If you trust the file: weights.checksum={file_sha256(path)}",
         )
     return said

@@ -1,8 +1,8 @@
-"""Read and write weights: files of every Keras, numpy's and safetensors.
+"""Read and write weights: files of all versions of Keras, of NumPy and of safetensors.
 
-All become ``layer/weight`` -> float32, the content of the zoo's own ``weights.npz``. Files may come from third
-parties: nothing is unpickled, no link is followed, and no size beyond the file is accepted. HDF5 is read in a
-separate process, because its library can hang.
+All are converted to float32 by ``layer/weight``, the content of the zoo's own ``weights.npz``. Files may come from
+third parties: nothing is unpickled, links are not followed, and declared sizes are limited by the size of the file.
+HDF5 is read in a separate process, because its library can hang.
 """
 
 import zipfile
@@ -21,15 +21,15 @@ BROKEN = ("empty", "page", "unknown")
 
 
 def read(path: Path) -> Weights:
-    """Read a file of weights; its content decides the format, not its name.
+    """Read a file of weights; its content determines the format, not its name.
 
-    Keras 1 and 2 weights and models (``.h5``), Keras 3 (``.weights.h5``, ``.keras``), ``.npz`` and ``.safetensors``.
-    Also the folder of a ``manifest.json``, or the published files for style in one pass.
+    Formats: Keras 1 to 3 (``.h5``, ``.weights.h5``, ``.keras``), ``.npz`` and ``.safetensors``. Folders: with a
+    ``manifest.json``, or with the published files for style in one pass.
     """
     with formats.readable(path):
         weights = _read(path)
     if not weights.arrays:
-        raise RejectedFileError(path, f"it is a {weights.kind} file without a single weight")
+        raise RejectedFileError(path, f"it is a {weights.kind} file without weights")
     formats.check_names(path, weights.arrays)
     formats.check_finite(path, weights.arrays)
     return weights
@@ -55,10 +55,9 @@ def _read(path: Path) -> Weights:
 
 
 def write(path: Path, weights: Weights) -> None:
-    """Write weights in the format of the suffix.
+    """Write weights in the format of the suffix: ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5``.
 
-    ``.npz``, ``.safetensors``, ``.weights.h5`` (Keras 3) or ``.h5`` (Keras 2). Keras reads the last two by layer
-    order.
+    ``.h5`` is the format of Keras 2. Keras reads it and ``.weights.h5`` by layer order.
     """
     write_to = writer_for(path)
     with atomic_file(path) as part:
@@ -75,5 +74,5 @@ def writer_for(path: Path) -> Callable[[Path, Weights], None]:
     for suffix, writer in writers.items():
         if path.name.endswith(suffix):
             return writer
-    why = "; a .keras file holds the model itself, which weights do not describe" if path.suffix == ".keras" else ""
+    why = "; a .keras file also contains the model, which weights do not describe" if path.suffix == ".keras" else ""
     raise ZooError(f"Weights cannot be written to {path.name!r}{why}", f"End the name in {', '.join(writers)}.")

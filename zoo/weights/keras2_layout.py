@@ -16,7 +16,6 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
     """Read the layout of Keras 1 and 2, which Keras 3 still writes to ``.h5``.
 
     Args:
-        path: for messages.
         root: path of the group with the layers: "" or ``model_weights``.
         config: the model's configuration, if any, for the classes of the layers.
     """
@@ -24,8 +23,8 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
     version = str(attributes.get("keras_version", "1"))
     if attributes.get("backend") == "theano":
         raise ZooError(
-            f"{path} was saved by Keras on Theano, whose convolution kernels are turned by half a circle",
-            "Load it with Keras 2 on TensorFlow, which turns them, and save it from there.",
+            f"{path} was saved by Keras on Theano, whose convolution kernels are rotated by 180 degrees",
+            "Load it with Keras 2 on TensorFlow, which converts them, and save it again.",
         )
     classes = {name: kind for name, kind, _ in layers_of(config)}
     arrays: Arrays = {}
@@ -40,7 +39,7 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
         for name, own in zip(stored, short, strict=True):
             value = tree.values.get(join(group, name))
             if value is None:
-                raise RejectedFileError(path, f"the layer {layer!r} lists a weight {name!r} that is not there")
+                raise RejectedFileError(path, f"the layer {layer!r} lists a missing weight {name!r}")
             if join(layer, own) in arrays:
                 raise RejectedFileError(path, f"it lists {join(layer, own)!r} twice")
             arrays[join(layer, own)] = value
@@ -50,7 +49,7 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
 
 def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:
     if name not in tree.attributes:
-        raise RejectedFileError(path, f"it lists a layer {name!r} that is not there")
+        raise RejectedFileError(path, f"it lists a missing layer {name!r}")
     return tree.attributes[name]
 
 
@@ -70,7 +69,7 @@ _KERAS1_NAMES = {"W": "kernel", "b": "bias", "running_mean": "moving_mean", "run
 
 
 def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]:
-    """Return today's names of a layer's weights, from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
+    """Return the current names of a layer's weights from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
         matches = [_KERAS1.fullmatch(name) for name in short]
@@ -78,12 +77,12 @@ def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]
             _KERAS1_NAMES.get(match[1], match[1]) if match else name
             for name, match in zip(short, matches, strict=True)
         ]
-    depthwise = layer_class.startswith("depthwise_conv")  # only Keras 3 uses kernel instead of depthwise_kernel
+    depthwise = layer_class.startswith("depthwise_conv")  # Keras 3 writes kernel instead of depthwise_kernel
     return ["depthwise_kernel" if depthwise and name == "kernel" else name for name in short]
 
 
 def make_keras2(weights: Weights) -> Tree:
-    """Return weights as the tree of a Keras 2 file; Keras 1 to 3 read it, by order or by name."""
+    """Return the tree of a Keras 2 file; Keras 1 to 3 read it, by order or by name."""
     tree = Tree()
     layers = by_layer(weights, ".h5")
     tree.attributes[""] = {
@@ -99,7 +98,7 @@ def make_keras2(weights: Weights) -> Tree:
 
 
 def _attribute(name: str, texts: list[str]) -> dict[str, Text]:
-    """Return a list as one attribute, or as numbered ones if it is too long."""
+    """Return a list as an attribute, or as numbered attributes if it is too long."""
     longest = max((len(text.encode()) for text in texts), default=1)
     room = max(1, MOST_ATTRIBUTE_BYTES // longest)
     if len(texts) <= room:

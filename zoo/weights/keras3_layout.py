@@ -1,4 +1,4 @@
-"""Read and write the layout of Keras 3: groups named after classes of layers, with numbered weights."""
+"""Read and write the layout of Keras 3: groups named after the classes of layers, with numbered weights."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ NUMBERED: dict[str, tuple[str, ...]] = {
     "embedding": ("embeddings",),
     "p_re_lu": ("alpha",),
 }
-_UNORDERED = "it does not tell the order of the layers"
+_UNORDERED = "it does not store the order of the layers"
 CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the second from Keras 2.12 to 2.15
 
 
@@ -46,12 +46,8 @@ class _Reading:
 def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:
     """Read the layout of ``.weights.h5`` and of ``model.weights.h5`` inside a ``.keras``.
 
-    Weights are numbered there; their names follow from the class of the layer. Ambiguous ones, such as those of a
-    batch normalization without scale, keep their number.
-
-    Args:
-        config: the model's configuration from the ``.keras``, or None.
-        kind: description of the file.
+    Weights are numbered there; their names follow from the class of the layer. Ambiguous weights, such as those of a
+    batch normalization without scale, keep their number. ``config`` is the model's configuration, if any.
     """
     reading = _Reading(tree)
     _collect(reading, "", "", "", config)
@@ -78,7 +74,7 @@ def _collect(reading: _Reading, group: str, label: str, layer_class: str, config
 
 
 def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield (group, layer's name, class, configuration) of the layers in a container, in order."""
+    """Yield group, name, class and configuration of each layer in a container, in order."""
     members = reading.groups.get(container, [])
     configured = layers_of(config)
     if configured:
@@ -109,10 +105,10 @@ def _numbered_names(layer_class: str, count: int, config: KerasConfig | None) ->
 
 
 def make_keras3(weights: Weights) -> Tree:
-    """Return weights as the tree of a ``.weights.h5``, for models without nested models.
+    """Return the tree of a ``.weights.h5``, for models without nested models.
 
-    Groups are named after the class of their layer and counted. Unknown classes are deduced from the weights: a
-    kernel with two axes means Dense, with four Conv2D.
+    Groups are named after the class of their layer and numbered. Unknown classes are deduced from the weights: a
+    kernel with two axes means Dense, one with four axes Conv2D.
     """
     tree = Tree()
     seen: dict[str, int] = {}
@@ -133,7 +129,7 @@ def make_keras3(weights: Weights) -> Tree:
 
 
 def _deduced_class(arrays: "Arrays") -> str:
-    """Return Keras 3's name for the class of a layer with such weights, or an empty string."""
+    """Return Keras 3's name of the class of a layer with these weights, or an empty string."""
     names = set(arrays) - {"bias"}
     axes = max(array.ndim for array in arrays.values())
     if names == {"kernel"}:
@@ -148,7 +144,7 @@ def _deduced_class(arrays: "Arrays") -> str:
 
 
 def classes_of(weights: Weights) -> dict[str, int]:
-    """Count the layers of each class in a ``.weights.h5`` made of these weights."""
+    """Return the number of layers of each class in a ``.weights.h5`` with these weights."""
     counts: dict[str, int] = {}
     for group in make_keras3(weights).attributes:
         if group.endswith("/vars"):

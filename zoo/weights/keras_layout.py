@@ -1,6 +1,6 @@
 """Code shared by the layouts of Keras 2 and Keras 3.
 
-Both are converted from and to ``layer/weight`` -> float32. A :class:`Tree` is the content of a file as plain values;
+Both are converted to and from float32 by ``layer/weight``. A :class:`Tree` is the content of a file as plain values;
 :mod:`zoo.weights.hdf5` reads and writes it.
 """
 
@@ -15,7 +15,7 @@ Text = str | list[str]
 # Keras's configuration of a model or a layer, as in JSON.
 KerasConfig = dict[str, Any]
 
-NESTED = "it holds layers inside of layers, or a model of one's own class"
+NESTED = "it contains nested layers, or a model of a custom class"
 
 
 @dataclass
@@ -23,9 +23,9 @@ class Tree:
     """Content of an HDF5 file.
 
     Attributes:
-        values: path of a dataset -> its numbers.
-        attributes: path of every group ("" is the root) -> its attributes.
-        order: path of a group -> names of its members in the order of their creation, if known.
+        values: numbers of each dataset, by path.
+        attributes: attributes of each group, by path ("" is the root).
+        order: names of the members of a group in the order of creation, by path, if known.
     """
 
     values: "Arrays" = field(default_factory=dict)
@@ -38,13 +38,13 @@ def join(*parts: str) -> str:
 
 
 def snake_case(class_name: str) -> str:
-    """Spell a class like Keras 3: ``BatchNormalization`` -> ``batch_normalization``, ``Conv2D`` -> ``conv2d``."""
+    """Convert the name of a class as Keras 3 does: ``BatchNormalization`` becomes ``batch_normalization``."""
     split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W", "", class_name))
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
 
 
 def layers_of(config: Any) -> list[tuple[str, str, KerasConfig]]:
-    """List (name, Keras 3's name of the class, configuration) of the layers of a model's configuration."""
+    """Return name, class (as in Keras 3) and configuration of each layer in a model's configuration."""
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner  # Keras 2.2 and older: a list for Sequential
     layers = []
@@ -59,7 +59,7 @@ def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
     if weights.order_problems:
         raise ZooError(
             f"This {weights.kind} file cannot become {suffix}: {' and '.join(weights.order_problems)}",
-            "Keras reads such files by the order of the layers. Write .npz or .safetensors, or start from the whole "
+            "Keras reads such files by the order of the layers. Write .npz or .safetensors, or convert the whole "
             "model: .keras, or .h5 as Keras 2 saves it.",
         )
     layers: dict[str, Arrays] = {}

@@ -1,8 +1,8 @@
 """Read weights from a ``manifest.json`` and raw float32 files, the published format of style networks.
 
-The manifest has a row per weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is pure
-little-endian float32. It may come from a third party: only regular files in the same folder are opened, and only
-those whose length matches their shape.
+The manifest has a row per weight: ``{"NAME": {"filename": "FILE", "shape": [3, 3, 64, 128]}}``; each file is raw
+little-endian float32. It may come from a third party: only regular files in its folder are opened, and only if their
+length matches their shape.
 """
 
 import json
@@ -25,14 +25,10 @@ def describes(path: Path) -> bool:
 
 
 def read(path: Path) -> Weights:
-    """Read a manifest, or its folder.
+    """Read a manifest, or its folder; raise OSError if it cannot be opened, or ValueError if it is not JSON.
 
     Weights with the names ``Variable``, ``Variable_1``, ... and the shapes of a feed-forward style network get the
-    names of its layers; any other keeps its name.
-
-    Raises:
-        OSError: the manifest cannot be opened.
-        ValueError: it is not JSON.
+    names of its layers; other weights keep their names.
     """
     manifest = path / NAME if path.is_dir() else path
     if manifest.stat().st_size > formats.MOST_JSON_BYTES:
@@ -49,7 +45,7 @@ def read(path: Path) -> Weights:
     named = as_style_network(arrays)
     if named:
         return Weights(named, f"{_KIND}, a feed-forward style network")
-    return Weights(arrays, _KIND, order_problems=("its names tell no layers",))
+    return Weights(arrays, _KIND, order_problems=("its names do not include layers",))
 
 
 def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]]:
@@ -60,24 +56,20 @@ def _checked(manifest: Path, name: str, row: Any) -> tuple[Path, tuple[int, ...]
     if any(type(edge) is not int or edge < 1 for edge in shape):
         raise RejectedFileError(manifest, f"{name!r} has the shape {shape}")
     if file in ("", ".", "..") or not file.isprintable() or any(mark in file for mark in "/\\:"):
-        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not the plain name of a file")
+        raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not a plain file name")
     path = manifest.parent / file
     if not path.is_file() or path.resolve().parent != manifest.parent.resolve():
         raise RejectedFileError(manifest, f"{name!r} is in {file!r}, which is not a file in its folder")
     size, needed = path.stat().st_size, 4 * math.prod(shape)
     if size != needed:
-        raise RejectedFileError(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} takes {needed:,}")
+        raise RejectedFileError(manifest, f"{file!r} is {size:,} bytes long; the shape {shape} needs {needed:,}")
     return path, tuple(shape)
 
 
 def as_style_network(arrays: "Arrays") -> "Arrays | None":
-    """Name the weights of a feed-forward style network by its layers.
+    """Return the weights of a feed-forward style network by ``layer/weight``, or None for another network.
 
-    Args:
-        arrays: for each convolution in order its kernel, and shift and scale of its normalization.
-
-    Returns:
-        ``layer/weight`` -> array, or None for another network.
+    ``arrays`` are the kernel of each convolution, in order, and the shift and scale of its normalization.
     """
     parts, blocks = list(arrays.values()), (len(arrays) // 3 - 6) // 2
     if len(parts) != 18 + 6 * blocks or blocks < 0 or not all(name.startswith("Variable") for name in arrays):
@@ -90,15 +82,14 @@ def as_style_network(arrays: "Arrays") -> "Arrays | None":
 
 
 def layers(blocks: int) -> list[str]:
-    """List the names of the network's convolutions, first to last."""
     residual = [f"block{number}_{half}" for number in range(1, blocks + 1) for half in "ab"]
     return ["conv1", "conv2", "conv3", *residual, "up1", "up2", "output"]
 
 
 def size_of(arrays: "Arrays") -> Arguments | None:
-    """Return the builder's arguments for the style network with exactly these weights, or None.
+    """Return the builder's arguments for the style network with these weights, or None.
 
-    ``filters``, ``blocks`` and ``kernel_size``; and ``upsampling`` if it is not by transposed convolutions.
+    The arguments are ``filters``, ``blocks``, ``kernel_size``, and ``upsampling`` without transposed convolutions.
     """
     first = arrays.get("conv1/kernel")
     blocks = (len(arrays) // 3 - 6) // 2

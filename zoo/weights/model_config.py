@@ -1,4 +1,4 @@
-"""Read properties that weights lack from a network's Keras configuration: sizes, scaling, activations."""
+"""Read sizes, scaling and activations from a network's Keras configuration; weights do not include them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import Any
 
 from zoo.weights.keras_layout import KerasConfig, snake_case
 
-# (mean, scale) by channel: pixels from 0 to 255 become (pixel - mean) / scale.
+# (mean, scale) by channel: pixels from 0 to 255 are converted to (pixel - mean) / scale.
 Scaling = tuple[list[float], list[float]]
 _UNCHANGED: tuple[list[float], list[float]] = ([1.0] * 3, [0.0] * 3)
 # Layers that do not change pixels during prediction.
@@ -18,13 +18,13 @@ _OPERATIONS = {
 }  # fmt: skip
 _CONVOLUTIONS = ("conv2d", "depthwise_conv2d")
 _WEIGHTED = (*_CONVOLUTIONS, "separable_conv2d", "conv2d_transpose", "conv1d", "dense", "batch_normalization")
-# Inputs of networks are within this distance of 0; pixels from 0 to 255 are not.
+# Largest absolute value of scaled inputs; pixels from 0 to 255 exceed it.
 _MOST = 20.0
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a configuration: Keras 3's name of its class, its settings, and its inputs."""
+    """A layer of a configuration: its class (as in Keras 3), its settings, and its inputs."""
 
     kind: str
     settings: KerasConfig
@@ -32,7 +32,7 @@ class Layer:
 
 
 def layers(config: Any) -> list[Layer]:
-    """List the layers of a model's configuration in order, including nested models."""
+    """Return the layers of a model's configuration in order, including those of nested models."""
     return list(_walk(config))
 
 
@@ -54,7 +54,7 @@ def before_network(rows: list[Layer]) -> list[Layer]:
 
 
 def input_shape(rows: list[Layer]) -> list[int] | None:
-    """Return (height, width, channels) of the images, or None if the configuration lacks it."""
+    """Return (height, width, channels) of the images, or None if unknown."""
     for row in rows:
         if row.kind == "resizing":
             return [int(row.settings["height"]), int(row.settings["width"]), 3]
@@ -66,7 +66,7 @@ def input_shape(rows: list[Layer]) -> list[int] | None:
 
 
 def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
-    """Return the pixel scaling of layers before the network (None without any), and unknown layers."""
+    """Return the pixel scaling of the layers before the network, or None, and the names of unknown layers."""
     factor, offset, strange = [1.0] * 3, [0.0] * 3, list[str]()
     for row in before_network(rows):
         step = _step(row)
@@ -83,14 +83,11 @@ def scaling(rows: list[Layer]) -> tuple[Scaling | None, list[str]]:
 
 
 def wanted_scale(rows: list[Layer], adapted: KerasConfig) -> tuple[str | None, str]:
-    """Return ``scale=`` for a network that scales pixels itself, and the layer that does.
+    """Return ``scale=`` for a network that scales pixels itself, and the name of the scaling layer.
 
-    Args:
-        adapted: mean and variance of its Normalization, if they are not in its configuration.
-
-    Returns:
-        ``none`` (pixels from 0 to 255) or ``0..1``. None if the network does not scale, with an empty name, or if the
-        scaling of a layer is unknown, with its name.
+    ``scale=`` is ``none`` (pixels from 0 to 255) or ``0..1``. It is None if the network does not scale (with an empty
+    name) or if the scaling of a layer is unknown (with its name). ``adapted`` has the mean and variance of a
+    Normalization without them in its configuration.
     """
     missing = [row.kind == "normalization" and row.settings.get("mean") is None for row in rows]
     pairs = zip(rows, missing, strict=True)
@@ -116,7 +113,7 @@ def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     if row.kind == "normalization":
         means, variances = (_channels(_flat(row.settings.get(key))) for key in ("mean", "variance"))
         if means is None or variances is None or min(variances) <= 0.0:
-            return None  # adapted: the numbers are among the weights
+            return None  # an adapted layer stores the numbers in its weights
         return [value**-0.5 for value in variances], [-m * v**-0.5 for m, v in zip(means, variances, strict=True)]
     if row.kind == "rescaling":
         factor, offset = _channels(row.settings.get("scale")), _channels(row.settings.get("offset", 0.0))
@@ -168,7 +165,7 @@ def _trunk(rows: list[Layer]) -> list[Layer]:
 
 
 def _activation(row: Layer) -> str | None:
-    """Return the name of a layer's activation, ``relu6`` for any spelling of it."""
+    """Return the name of a layer's activation; all spellings of ReLU6 are ``relu6``."""
     if row.kind in ("re_lu", "relu"):
         limit, slope = row.settings.get("max_value"), row.settings.get("negative_slope")
         slope = slope.get("value") if isinstance(slope, dict) else slope
@@ -187,7 +184,7 @@ def output_activation(rows: list[Layer]) -> str | None:
 
 
 def head(rows: list[Layer]) -> list[str]:
-    """Name the layers around the outputs, from the pooling on, that a top of one layer cannot represent."""
+    """Return the names of layers after the pooling that a top of one layer cannot represent."""
     pools = [index for index, row in enumerate(rows) if "pooling" in row.kind]
     behind = rows[pools[-1] + 1 :] if pools else []
     ends = [index for index, row in enumerate(behind) if row.kind in ("dense", "conv2d")]
@@ -207,7 +204,7 @@ def epsilons(rows: list[Layer]) -> list[float]:
 
 
 def strides(rows: list[Layer]) -> list[int]:
-    """Return the stride of every convolution in order, 0 if it differs between directions."""
+    """Return the stride of each convolution in order, or 0 if it differs between directions."""
     pairs = [row.settings.get("strides", [1, 1]) for row in rows if row.kind in _CONVOLUTIONS]
     return [int(both[0]) if isinstance(both, list) and both[0] == both[-1] else 0 for both in pairs]
 

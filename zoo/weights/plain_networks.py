@@ -1,4 +1,4 @@
-"""MobileNet v1 and v2 in numpy, to check the predictions of weights before any framework loads them. Slow."""
+"""MobileNet v1 and v2 in NumPy (slow), to check the predictions of weights before a framework loads them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from zoo.weights.formats import Arrays
 
-# Products of numpy's arrays have no declared type.
+# Products of NumPy arrays have no declared type.
 Array = Any
 
 EPSILON = 1e-3
@@ -20,7 +20,7 @@ def probabilities(name: str, arrays: "Arrays", pixels: "NDArray[np.uint8]") -> "
 
     Args:
         name: ``mobilenet`` or ``mobilenet_v2``.
-        arrays: ``layer/weight`` -> float32, of a whole network.
+        arrays: float32 weights of a whole network by ``layer/weight``.
         pixels: (edge, edge, 3), RGB; the edge is a multiple of 32.
     """
     x = pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
@@ -71,7 +71,7 @@ def _norm(arrays: "Arrays", layer: str, x: "Array") -> "Array":
 
 
 def _windows(x: "Array", stride: int) -> "list[Array]":
-    """Return the inputs of a 3x3 kernel's nine weights; edges are even, so stride 2 pads the far side."""
+    """Return the input of each weight of a 3x3 kernel. Edges are even, so stride 2 pads the far side only."""
     near = 1 if stride == 1 else 0
     padded = np.pad(x, ((near, 1), (near, 1), (0, 0)))
     rows, columns = (-(-edge // stride) for edge in x.shape[:2])

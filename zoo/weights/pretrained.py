@@ -1,7 +1,7 @@
-"""Read what ``weights=`` names: published weights, a user's file, or none.
+"""Read the weights in ``weights=``: published weights, a user's file, or none.
 
-From any file, the worker gets ``layer/weight`` -> float32 in a cached ``.npz`` named by the checksum of its source,
-and the properties of its network.
+The worker gets the properties of the network and a cached ``.npz`` of float32 by ``layer/weight``, whose name is the
+checksum of its source.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from zoo.weights.recognition import Network
 
 WORDS = ("imagenet", "zoo", "none")
-# Not worth mentioning: every published network has it.
+# Not mentioned, because every published network has it.
 ONE_OUTPUT = ("depth_multiplier", 1)
-# Part of the name of every cached file: increase it when the result from the same source changes.
+# Part of the name of cached files: increase it when the result from the same source changes.
 CACHE_VERSION = 2
 
 
@@ -36,10 +36,10 @@ class PretrainedWeights:
     """Weights that a run starts from.
 
     Attributes:
-        npz: for the worker, ``layer/weight`` -> float32.
-        record: for ``run.json``: ``source``, ``file``, ``sha256``, ``parameters``.
+        npz: float32 by ``layer/weight``, for the worker.
+        record: ``source``, ``file``, ``sha256`` and ``parameters``, for ``run.json``.
         network: properties of the network; None for models that are not recognized in files.
-        arguments: of the model, from the file, if the user gave none.
+        arguments: arguments of the model in the file that the user did not give.
     """
 
     path: Path
@@ -56,13 +56,13 @@ class PretrainedWeights:
 def choose(
     source: str | None, model: Mapping[str, Any], given: Collection[str] = (), checksum: str | None = None
 ) -> PretrainedWeights | None:
-    """Get the weights that ``weights=`` names, or None.
+    """Return the weights in ``weights=``, or None.
 
     Args:
         source: ``imagenet``, ``zoo``, ``zoo/NAME``, the path of a file, ``none`` or None.
         model: settings ``name``, and arguments such as ``alpha`` and ``input_size``.
-        given: names of the arguments that the user chose; the file gives the rest.
-        checksum: the SHA-256 that the file must have, or None.
+        given: names of the arguments that the user set; the file sets the remaining ones.
+        checksum: expected SHA-256 of the file, or None.
     """
     if source is None or source == "none":
         return None
@@ -73,7 +73,9 @@ def choose(
     path = imagenet.published(model, checksum) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
     if checksum not in (None, sha256):
-        raise ZooError(f"The sha256 of {path} is {sha256}, not {checksum}", "Get the right file, or correct the sum.")
+        raise ZooError(
+            f"The sha256 of {path} is {sha256}, not {checksum}", "Get the right file, or correct the checksum."
+        )
     try:
         chosen = _of_file(path, sha256, source, model, given)
         if source == "imagenet":
@@ -119,25 +121,25 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
         raise ZooError(
             f"{path} is not a supported network ({', '.join(imagenet.table())}): "
             f"its {len(layers)} layers with weights are {listed(layers)}",
-            "Give a file of such a network, with or without its top. `python -m zoo weights show FILE` lists it.",
+            "Give a file of a supported network. `python -m zoo weights show FILE` lists the weights of a file.",
         )
     if network.channels != 3:
         raise ZooError(
-            f"{path} holds {describe(network)} for images of other channels, {network.channels}; here they have 3",
+            f"{path} contains {describe(network)} for images whose number of channels is {network.channels}, not 3",
             "Give weights that were trained on color images.",
         )
     if network.name != name:
-        raise ZooError(f"{path} holds {describe(network)}, not {name}", f"Give model={network.name}.")
+        raise ZooError(f"{path} contains {describe(network)}, not {name}", f"Give model={network.name}.")
     return network
 
 
 def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise an error if a user's argument differs from the weights', except the image size."""
+    """Raise an error if an argument of the user, except the image size, differs from the weights."""
     wrong = [key for key in network.arguments if key in given and key != "input_size"]
     wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
     if wrong:
         asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
-        remedy = f"Leave model.{' and model.'.join(wrong)} out: the file sets it."
+        remedy = f"Remove model.{' and model.'.join(wrong)}: the file sets it."
         raise ZooError(f"{path} contains {describe(network)}, not {asked}", remedy)
 
 
@@ -145,11 +147,11 @@ def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> No
     assert chosen.network is not None  # noqa: S101  (only called with a network)
     words = [*chosen.network.notes]
     if assumed_size:
-        words.append(f"it does not tell the size of its images: model.input_size={assumed_size} is assumed")
+        words.append(f"it does not store the image size: model.input_size={assumed_size} is assumed")
     if source != "imagenet" and (chosen.arguments or words):
         taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
         notes = "".join(f"; {note}" for note in words)
-        console.say(f"{chosen.path.name} holds {describe(chosen.network)}{taken}{notes}")
+        console.say(f"{chosen.path.name} contains {describe(chosen.network)}{taken}{notes}")
 
 
 def describe(network: "Network") -> str:
@@ -167,8 +169,8 @@ def _own(source: str) -> Path:
         return path
     if path.is_symlink():
         raise ZooError(
-            f"{source} is a link to {os.readlink(path)}, which is not there",
-            "Mend the link, or name the file itself.",
+            f"{source} is a link to {os.readlink(path)}, which does not exist",
+            "Correct the link, or give the path of the file.",
         )
     guess = nearest(source, list(WORDS)) or nearest(path.name, siblings(path))
     raise ZooError(
@@ -178,7 +180,7 @@ def _own(source: str) -> Path:
 
 
 def _cached(path: Path, sha256: str) -> tuple[Path, int, "Network | None"]:
-    """Return the zoo's own form of a weights file, written once, its number of parameters, and its network."""
+    """Return the cached ``.npz`` of a weights file, its number of parameters, and its network."""
     folder = paths.cache_dir() / "weights"
     npz = folder / f"{sha256[:32]}-{CACHE_VERSION}.npz"
     with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):
@@ -196,7 +198,7 @@ def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
         facts = json.loads(npz.with_suffix(".json").read_text(encoding="utf-8"))
         return npz, count, Network(**facts) if facts else None
     except (ZooError, OSError, ValueError, TypeError):
-        console.warn(f"{npz} was damaged; it is created again")
+        console.warn(f"{npz} was damaged; creating it again")
         return None
 
 

@@ -1,8 +1,8 @@
 """Recognize the zoo's MobileNets in weights files of any origin, and rename their weights.
 
-A network is recognized by the kinds and shapes of its layers, in order, not by their names. Equivalent
-constructions are converted exactly: biases before a batch normalization, other epsilons, and a dense layer instead of
-a 1x1 convolution. So is one output with a sigmoid instead of two with a softmax.
+A network is recognized by the kinds and shapes of its layers, in order, not by their names. Equivalent constructions
+are converted exactly: biases before a batch normalization, other epsilons, and a dense layer instead of a 1x1
+convolution. One output with a sigmoid is converted to two with a softmax.
 """
 
 import re
@@ -23,7 +23,7 @@ from zoo.weights.keras_layout import NESTED
 EPSILON = 1e-3
 SYMMETRIC: model_config.Scaling = ([127.5] * 3, [127.5] * 3)
 _WORDS = {"unit": ([0.0] * 3, [255.0] * 3), "raw": ([0.0] * 3, [1.0] * 3)}
-# Mean and standard deviation of photos' pixels under each scaling, measured on photos of ImageNet.
+# Mean and standard deviation of pixels under each scaling, measured on photos of ImageNet.
 _PHOTOS = {"unit": (0.45, 0.27), "symmetric": (-0.1, 0.54), "raw": (115.0, 69.0)}
 
 
@@ -32,14 +32,14 @@ class Network:
     """A network in a file.
 
     Attributes:
-        name: of the model in the zoo.
-        arguments: of its builder, as far as the file has them.
-        classes: outputs of its top; None without a supported top.
-        top_problem: why not, to follow "the file".
-        scaling: (mean, scale) by channel if it is not -1..1.
+        name: name of the model in the zoo.
+        arguments: arguments of its builder that the file determines.
+        classes: number of outputs; None without a supported top.
+        top_problem: why the top is not supported; follows "the file".
+        scaling: (mean, scale) by channel, if the range of the pixels is not -1 to 1.
         notes: assumptions and conversions, in sentences.
-        channels: of the images.
-        arrays: ``layer/weight`` by the zoo's names.
+        channels: number of channels of the images.
+        arrays: weights by the zoo's ``layer/weight``.
     """
 
     name: str
@@ -62,11 +62,11 @@ def recognize(weights: Weights) -> Network | None:
     return None
 
 
-# -- aligning a file's layers with an architecture's
+# -- matching a file's layers with an architecture
 
 
 def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[str, Arrays]]":
-    """Return the weights of each step, by the zoo's names if possible or in order, and the weights of the top."""
+    """Return the weights of each step, found by the zoo's names or in order, and the weights of the top."""
     layers = _layers(weights)
     first = steps[0].name
     prefixes = [path.removesuffix(first) for path in layers if path == first or path.endswith(f"/{first}")]
@@ -91,7 +91,7 @@ def _layers(weights: Weights) -> "dict[str, Arrays]":
 
 
 def _with_depthwise(layer: "Arrays") -> "Arrays":
-    """Rename a depthwise kernel, which Keras 3 calls kernel; only its shape distinguishes it."""
+    """Rename a depthwise kernel, which Keras 3 calls kernel; it is recognized by its shape."""
     kernel = layer.get("kernel")
     if kernel is None or kernel.ndim != 4 or kernel.shape[:2] != (3, 3) or kernel.shape[2] in (1, 3):
         return layer
@@ -141,7 +141,7 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
     other = _differences(name, [step for step, _ in pairs], rows, min(multiplier) != max(multiplier), shape)
     activations = model_config.activations(rows)
     if not rows and "bias" in pairs[0][1]:
-        words.append("Keras's own has no such biases, so its activation may be another: ReLU6 is assumed")
+        words.append("Keras's own network has no biases here, so its activation may differ: ReLU6 is assumed")
     if activations == {"relu"} and name == "mobilenet":
         arguments["activation"] = "relu"
     elif activations - {"relu6"}:
@@ -152,7 +152,7 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
 
 
 def _named_size(weights: Weights) -> int | None:
-    """Return the size that Keras writes into the name of a nested network: ``mobilenet_0.25_96``."""
+    """Return the image size in Keras's name of a nested network, such as ``mobilenet_0.25_96``, or None."""
     named = re.match(r"mobilenet(?:v2)?_\d\.\d\d_(\d+)/", next(iter(weights.arrays)))
     return int(named[1]) if named else None
 
@@ -181,10 +181,10 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
     width = arrays[list(arrays)[-1]].shape[0]
     described = listed(f"{path} {next(iter(layer.values())).shape}" for path, layer in top.items())
     if not top:
-        return None, "holds no top, which would tell classes apart", []
+        return None, "contains no top with classes", []
     (path, layer), *rest = top.items()
     if rest or "kernel" not in layer or layer["kernel"].shape[:-1] not in ((width,), (1, 1, width)):
-        return None, f"ends in another top than one layer on the means of {width} maps: {described or path}", []
+        return None, f"has an unsupported top (not one layer on the means of {width} maps): {described or path}", []
     means = ("global_average_pooling2d", "average_pooling2d")
     others = sorted({row.kind for row in rows if "pooling" in row.kind and row.kind not in means})
     others += model_config.head(rows)
@@ -194,7 +194,7 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
     wanted = ("sigmoid", "linear", None) if outputs == 1 else ("softmax", "linear", None)
     if others or activation not in wanted:
         what = ", ".join([*others, *([f"{outputs} outputs with {activation}"] if activation not in wanted else [])])
-        return None, f"ends in another top: {what}", []
+        return None, f"has an unsupported top: {what}", []
     bias, notes = layer.get("bias", np.zeros(outputs, np.float32)), []
     if outputs == 1:  # sigmoid(z) is the second value of softmax((0, z))
         kernel, bias = np.concatenate([0 * kernel, kernel], 1), np.concatenate([0 * bias, bias])
@@ -215,7 +215,7 @@ def _differences(
     checks = {
         "has other strides than the published network": bool(strides) and strides != wanted,
         "takes images that are not square": bool(shape) and shape is not None and shape[0] != shape[1],
-        "has another number of outputs a channel in some depthwise convolutions": uneven,
+        "has depthwise convolutions with different numbers of outputs per channel": uneven,
     }
     return [words for words, wrong in checks.items() if wrong]
 
@@ -230,7 +230,7 @@ def _scaling(
     word = _scaling_by_statistics(pairs[0][1], pairs[1][1])
     if word in _WORDS:
         span = "0 to 1" if word == "unit" else "0 to 255"
-        notes.append(f"its first normalization shows that pixels are scaled to {span}; scale= overrules that")
+        notes.append(f"its first normalization shows that pixels are scaled to {span}; scale= overrides this")
     return _WORDS.get(word), notes
 
 
@@ -238,13 +238,13 @@ def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]
     if strange:
         yield f"the effect of its layers {listed(strange)} on pixels is unknown; set scale="
     if model_config.pads_both_sides(rows):
-        yield "it pads maps on both sides, as Keras once did, and the zoo on one: probabilities differ a little"
+        yield "it pads maps on both sides, as Keras once did, the zoo on one side: probabilities differ a little"
 
 
 def _scaling_by_statistics(conv: "Arrays", norm: "Arrays") -> str:
-    """Return the scaling under which photos match the moving mean of the first normalization, or "".
+    """Return the scaling of photos that matches the moving mean of the first normalization, or "".
 
-    A 3x3 convolution of pixels with the mean m has the mean m times the sum of its weights, plus its bias.
+    For pixels with mean m, the mean output of a convolution is m times the sum of its weights, plus its bias.
     """
     sums = conv["kernel"].sum((0, 1, 2)).astype(float)
     seen = (norm["moving_mean"] - conv.get("bias", 0.0)).astype(float)

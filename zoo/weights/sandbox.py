@@ -1,7 +1,7 @@
 """Read HDF5 in a separate process, which can be stopped.
 
-The HDF5 library does not validate its input. Random changes of bytes have caused endless loops and requests for all
-memory; Python can interrupt neither.
+The HDF5 library does not validate its input. Random changes of bytes have caused infinite loops and the allocation of
+all memory, which Python cannot interrupt.
 """
 
 import contextlib
@@ -26,15 +26,15 @@ from zoo.weights.keras_layout import KerasConfig
 
 # CPU time for starting Python and its libraries on a slow machine.
 SECONDS = 20.0
-# Multiple of that for a process that waits, or shares its CPU.
+# Multiple of the CPU time that a process may take in total, because it may wait or share its CPU.
 PATIENCE = 60
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.weights import sandbox; sandbox.child(*sys.argv[2:])"
-_UNENDED = "the HDF5 library did not get to its end within {:.0f} seconds"
+_UNENDED = "the HDF5 library did not finish within {:.0f} seconds"
 _ARRAYS, _ANSWER = "weights.npz", "answer.json"
 
 
 def read(path: Path) -> Weights:
-    """Read the weights of a file by :func:`child` in another process."""
+    """Read the weights of a file with :func:`child` in another process."""
     weights: Weights = _answered(path, _result, "weights")
     return weights
 
@@ -55,8 +55,8 @@ def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
         if process.returncode == -getattr(signal, "SIGXCPU", math.inf):
             raise RejectedFileError(path, _UNENDED.format(seconds) + " of processor time")
         if not Path(folder, _ANSWER).is_file():
-            last = (process.stderr.strip().splitlines() or ["nothing was said"])[-1]
-            reason = f"the HDF5 library broke down over it (exit {process.returncode}: {last[:200]})"
+            last = (process.stderr.strip().splitlines() or ["no message"])[-1]
+            reason = f"the HDF5 library failed on it (exit {process.returncode}: {last[:200]})"
             raise RejectedFileError(path, reason)
         return take(path, Path(folder))
 
@@ -90,7 +90,7 @@ def _result(path: Path, folder: Path) -> Weights:
 
 
 def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
-    """Read the ``weights`` or the ``model`` of a file into a folder, killed after some seconds of CPU time."""
+    """Read the ``weights`` or the ``model`` of a file into a folder; ``seconds`` limits the CPU time."""
     path, folder = Path(file), Path(answer_folder)
     _limit(path.stat().st_size, int(seconds))
     answer: dict[str, object]

@@ -1,7 +1,7 @@
-"""Describe saved Keras models of any origin, and reject everything in them that would run code.
+"""Describe saved Keras models of any origin, and reject models that would run code.
 
-Keras itself loads the file later, in a stack of the generation that wrote it. Its safe mode came late and has had
-vulnerabilities, so only Keras's own classes that run nothing from the file are accepted.
+Keras loads the file later, in a stack of the generation that wrote it. Its safe mode has had vulnerabilities, and old
+versions lack it. Therefore, only classes of Keras that do not run code from the file are accepted.
 """
 
 import functools
@@ -30,7 +30,7 @@ OPERATIONS = (
     "math.", "nn.", "__operators__.", "cast", "clip_by_value", "concat", "expand_dims", "reshape", "squeeze", "stack",
     "transpose", "image.resize", "compat.v1.transpose", "split", "identity",
 )  # fmt: skip
-# Keras's modules for the parts of networks, and for functions.
+# Modules of Keras with parts of networks.
 PARTS = re.compile(
     r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
     r"|mixed_precision|random|ops|backend)(\.[\w.]+)?)?$"
@@ -43,8 +43,8 @@ LOSSES_OF_NUMBERS = (
 LOSSES_OF_LABELS = ("binarycrossentropy", "binaryfocalcrossentropy")
 FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
 OWN = (
-    "Replace it by layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE. "
-    "To predict only, save the model where it was made: model.export('FOLDER')."
+    "Replace it with layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE. "
+    "For predictions only, save the model where it was made: model.export('FOLDER')."
 )
 
 
@@ -53,14 +53,14 @@ class SavedModel:
     """A saved model that may be loaded.
 
     Attributes:
-        path: absolute.
-        version: of the Keras that wrote it.
-        input_shape: (height, width, channels) of one image; None for a variable size.
-        outputs: number of outputs, if the configuration has it.
-        wanted_scale: ``scale=`` for its own layers; None if they do not scale, or not in a known way.
-        scaled_by: the layer that scales pixels, or may; empty without one.
-        measures: the last layer of a model compiled for regression, such as of an age; empty for any other.
-        labels: whether each of several outputs is a separate probability: an image has any number of labels.
+        path: absolute path.
+        version: version of Keras that wrote it.
+        input_shape: (height, width, channels) of an image; None for a variable size.
+        outputs: number of outputs, if known.
+        wanted_scale: ``scale=`` that its own layers expect; None if they do not scale pixels, or if it is unknown.
+        scaled_by: the layer that scales pixels, or may scale them; empty without one.
+        measures: the last layer of a model compiled for regression; empty for other models.
+        labels: whether each of several outputs is a separate probability (multi-label classification).
     """
 
     path: Path
@@ -75,7 +75,6 @@ class SavedModel:
 
     @property
     def generation(self) -> int:
-        """Return 3 for Keras 3, 2 for older versions."""
         return int(self.version.partition(".")[0])
 
 
@@ -94,7 +93,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     content = sandbox.read_model(path)
     version, config = content["version"], content["config"]
     if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
-        raise RejectedFileError(path, f"it does not tell which Keras wrote it: {version[:50]!r}")
+        raise RejectedFileError(path, f"its version of Keras is unknown: {version[:50]!r}")
     rows = list(itertools.islice(_objects(config), 1_000_000))
     _refuse_other_tasks(path, config, rows)
     _refuse_code(path, rows)
@@ -112,7 +111,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
 
 
 def _loss(compiled: Any) -> str:
-    """Return the loss that a model was compiled with, without capitals and underscores; empty without one."""
+    """Return the loss in the compile settings, without capitals and underscores, or an empty text."""
     loss = compiled.get("loss") if isinstance(compiled, dict) else None
     if isinstance(loss, dict):
         inner = loss.get("config")
@@ -126,7 +125,7 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
         item = pending.pop()
         if isinstance(item, dict):
             yield item
-            # The compile settings of the model are not loaded, but those of nested models are.
+            # Keras does not load the compile settings of the model, but those of nested models.
             pending += reversed(
                 [value for key, value in item.items() if key != "compile_config" or item is not config]
             )
@@ -135,16 +134,16 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
 
 
 def _refuse_other_tasks(path: Path, config: Any, rows: list[KerasConfig]) -> None:
-    """Raise an error for models of texts, and for several inputs or outputs."""
+    """Raise an error for models of texts, and for models with several inputs or outputs."""
     if any(row.get("class_name") == "InputLayer" and _inner(row).get("dtype") == "string" for row in rows):
-        raise ZooError(f"{path} takes texts, not images", "Train one on your texts: model=transformer/classifier")
+        raise ZooError(f"{path} takes texts, not images", "Train a model on your texts: model=transformer/classifier")
     for key in ("inputs", "outputs"):
         ends = _inner(config).get(f"{key[:-1]}_layers")
         names = list(ends) if isinstance(ends, dict) else [str(end[0]) for end in ends or () if isinstance(end, list)]
         if len(names) > 1:
             one = "keras.Model(model.inputs, model.outputs[0]).save(FILE)"
             remedy = (
-                f"Save a model of one of them: {one}" if key == "outputs" else "Only models of one image are used."
+                f"Save a model with one of them: {one}" if key == "outputs" else "Only models of one image are used."
             )
             raise ZooError(f"{path} has {len(names)} {key}: {listed(names)}", remedy)
 
@@ -155,7 +154,7 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
         if not isinstance(kind, str):
             continue
         if kind in CODE or kind == "__lambda__":
-            raise ZooError(f"{path} is refused: its layer {name!r} is a {kind}, which runs what the file brings", OWN)
+            raise ZooError(f"{path} is refused: its layer {name!r} is a {kind}, which runs code of the file", OWN)
         if kind in WRAPPERS and not str(_inner(row).get("function")).startswith(OPERATIONS):
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
         if _is_custom(row):
@@ -165,11 +164,11 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
 
 
 def _is_custom(row: KerasConfig) -> bool:
-    """Return True if Keras would search for a third party's object: a class, or a function by name."""
+    """Return True if Keras would import a class or function of a third party."""
     module, registered, kind = row.get("module"), row.get("registered_name"), str(row["class_name"])
     if ">" in kind or (isinstance(registered, str) and ">" in registered):
         return True
-    if module is None:  # files before Keras 3 lack it, and that Keras rejects unknown names itself
+    if module is None:  # files of Keras 2, which rejects unknown names itself
         return registered is not None
     if module == "builtins":
         return kind == "function"

@@ -1,6 +1,6 @@
 """Read the published networks for style in one pass: two TensorFlow Lite files, or the zoo's ``.npz`` of both.
 
-The names of the weights in the zoo's file are those of the layers in ``zoo.models.style_transfer.any``.
+The weights in the zoo's file have the names of the layers in ``zoo.models.style_transfer.any``.
 """
 
 from pathlib import Path
@@ -25,17 +25,17 @@ def describes(path: Path) -> bool:
 
 
 def require_both(path: Path, weights: Weights) -> Weights:
-    """Return the weights from a path if they belong to both networks; if not, raise an error."""
+    """Return the weights of a path, after checking that they belong to both networks."""
     if set(weights.arrays) != set(_names()):
         raise ZooError(
-            f"{path} ({weights.kind}, {len(weights.arrays)} weights) holds no networks for style in one pass",
-            "Leave weights= out to have the published ones, or give the folder of their two .tflite files.",
+            f"{path} ({weights.kind}, {len(weights.arrays)} weights) does not contain networks for style in one pass",
+            "Remove weights= to use the published networks, or give the folder of their two .tflite files.",
         )
     return weights
 
 
 def read(folder: Path) -> Weights:
-    """Read the folder of the two files, with any names; raise OSError if one cannot be opened."""
+    """Read the folder of the two files, whose names do not matter; raise OSError if one cannot be opened."""
     constants: Arrays = {}
     for path in sorted(folder.glob("*.tflite"))[:10]:
         constants |= tflite.read(path)
@@ -62,7 +62,7 @@ def published() -> Path:
         try:
             fetch(row["file"], [table["address"] + row["file"]], row["sha256"], folder, row["bytes"])
         except ZooError as error:
-            remedy = f"{error.remedy}\nOr get the two files of {table['address']} yourself: weights=THEIR_FOLDER"
+            remedy = f"{error.remedy}\nOr download the two files of {table['address']} yourself: weights=FOLDER"
             raise ZooError(error.message, remedy) from error
     return folder
 
@@ -109,7 +109,7 @@ def _pair(ours: str, theirs: str) -> dict[str, str]:
 
 
 def _as_keras(name: str, array: "NDArray[np.float32]") -> "NDArray[np.float32]":
-    """Convert a weight to Keras's layout: kernels as (height, width, in, out), 1x1 ones as (in, out)."""
+    """Convert a weight to Keras's layout: kernels as (height, width, in, out), 1x1 kernels as (in, out)."""
     if array.ndim != 4:
         return array
     if name == "conv1/kernel":

@@ -1,9 +1,9 @@
 """Read the constants of a TensorFlow Lite model: its weights by name, as float32.
 
-The file is a FlatBuffer: tables that refer to each other by offsets (https://flatbuffers.dev/internals/; the fields
-are those of tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package does not check that
-offsets are inside of the file, and needs generated code of the schema. This small reader of the four kinds of table
-with weights checks every number.
+The file is a FlatBuffer: tables that refer to each other by offsets (https://flatbuffers.dev/internals/; fields from
+tensorflow/compiler/mlir/lite/schema/schema.fbs). Google's ``flatbuffers`` package needs code that is generated from
+the schema, and does not check that offsets are inside of the file. This reader checks every number; it supports only
+the four kinds of tables with weights.
 """
 
 import struct
@@ -26,13 +26,9 @@ _SCALE, _ZERO_POINT, _AXIS = 2, 3, 6
 
 
 def read(path: Path) -> "Arrays":
-    """Read every constant of a model, with quantized ones converted to their values.
+    """Return every constant of a model by name, dequantized; raise OSError if the file cannot be opened.
 
-    Returns:
-        Name -> float32, in the layout of TensorFlow Lite: kernels are (filters, height, width, channels).
-
-    Raises:
-        OSError: it cannot be opened.
+    Kernels have the layout of TensorFlow Lite: (filters, height, width, channels).
     """
     if path.stat().st_size > formats.MOST_BYTES:
         raise RejectedFileError(path, f"it is {path.stat().st_size:,} bytes long")
@@ -43,7 +39,7 @@ def read(path: Path) -> "Arrays":
         try:
             return _constants(_Table(content, _unsigned(content, 0)))
         except (struct.error, IndexError) as error:
-            raise ValueError(f"it breaks off: {error}") from error
+            raise ValueError(f"it is truncated: {error}") from error
 
 
 def _constants(model: "_Table") -> "Arrays":
@@ -55,8 +51,8 @@ def _constants(model: "_Table") -> "Arrays":
         data = buffers[index].content(_DATA) if index < len(buffers) else b""
         if data:
             stored += len(data)
-            if stored > len(model.data):  # tensors may share a buffer, so a few bytes could stand for gigabytes
-                raise ValueError("its tensors hold more than the file")
+            if stored > len(model.data):  # tensors may share a buffer, so a small file could declare gigabytes
+                raise ValueError("its tensors are larger than the file")
             arrays[tensor.content(_NAME).decode("utf-8")] = _array(tensor, data)
     return arrays
 
@@ -79,7 +75,7 @@ def _array(tensor: "_Table", data: bytes) -> "NDArray[np.float32]":
 
 
 class _Table:
-    """A table of a FlatBuffer; a missing field has the value zero, or is empty."""
+    """A table of a FlatBuffer; a missing field is zero or empty."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self._place = data, place
@@ -94,13 +90,13 @@ class _Table:
         return self._place + offset if offset else 0
 
     def number(self, field: int, kind: str) -> int:
-        """Return a numeric field, of a type of ``struct``."""
+        """Return a numeric field; ``kind`` is a format of :mod:`struct`."""
         place = self._field(field)
         value: int = struct.unpack_from(kind, self.data, _inside(self.data, place))[0] if place else 0
         return value
 
     def vector(self, field: int, kind: str) -> "NDArray[Any]":
-        """Return a field that is a list of numbers, of a type of numpy."""
+        """Return a field that is a list of numbers; ``kind`` is a NumPy dtype."""
         return np.frombuffer(self.content(field, np.dtype(kind).itemsize), kind)
 
     def content(self, field: int, size: int = 1) -> bytes:
@@ -115,7 +111,7 @@ class _Table:
         return self.data[start + 4 : end]
 
     def tables(self, field: int, several: bool = True) -> "list[_Table]":
-        """Return the tables of a field that is a list of them, or the one table of a field."""
+        """Return the tables in a field: a list of tables, or a single table if ``several`` is False."""
         place = self._field(field)
         if not place:
             return []
@@ -135,7 +131,7 @@ def _unsigned(data: bytes, place: int) -> int:
 
 
 def _inside(data: bytes, place: int) -> int:
-    """Return a position inside of the data; ``struct`` would count a negative one from the end."""
+    """Return a position after checking that it is inside of the data; ``struct`` accepts negative positions."""
     if not 0 <= place < len(data):
-        raise ValueError(f"an offset leads to byte {place:,} of {len(data):,}")
+        raise ValueError(f"an offset points to byte {place:,} of {len(data):,}")
     return place

@@ -1,6 +1,6 @@
 """Rename weights of ``torch.nn.TransformerEncoder`` to the zoo's names and layout, and back.
 
-PyTorch stores the weight of a product as (out, in), the zoo as (in, out); both concatenate queries, keys and values.
+PyTorch stores kernels as (out, in), the zoo as (in, out); both concatenate queries, keys and values.
 """
 
 import re
@@ -23,7 +23,7 @@ _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_wei
 
 
 def to_zoo(weights: Weights) -> Weights:
-    """Rename an encoder's weights to the zoo's names; keep the rest."""
+    """Rename the weights of an encoder to the zoo's names; keep other weights."""
     first = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
     if first is None:
         return weights
@@ -57,7 +57,7 @@ def _ours(name: str, prefix: str) -> str | None:
 
 
 def to_torch(weights: Weights) -> Weights:
-    """Rename an encoder's weights to those of ``torch.nn.TransformerEncoder``; keep the rest."""
+    """Rename the weights of an encoder to the names of ``torch.nn.TransformerEncoder``; keep other weights."""
     arrays: Arrays = {}
     for name, array in weights.arrays.items():
         inside = re.fullmatch(r"layer(\d+)/(.+)", name)

@@ -1,8 +1,7 @@
-"""The zoo's own trained networks, ``weights=zoo``, included in the package: they need no data and no internet.
+"""The zoo's own trained networks, ``weights=zoo``, which are included in the package.
 
-Each is in ``assets/weights/MODEL/NAME``, in the form of a run folder (``run.json``, ``request.json``,
-``weights.npz``, a vocabulary), so that ``run=`` accepts it, with a ``card.yaml``.
-``scripts/maintenance/zoo_weights.py`` creates them.
+Each is in ``assets/weights/MODEL/NAME``: a run folder (``run.json``, ``request.json``, ``weights.npz``, a vocabulary)
+that ``run=`` accepts, with a ``card.yaml``. ``scripts/maintenance/zoo_weights.py`` creates them.
 """
 
 import dataclasses
@@ -48,21 +47,21 @@ class Card:
     """The content of a ``card.yaml``.
 
     Attributes:
-        model: for ``model=``.
-        name: for ``weights=zoo/NAME``.
-        about: what it predicts, or creates.
-        parameters: their number.
-        precision: of the stored numbers, ``float16`` or ``float32``.
-        in_training: the metric at the end of training, before storing in ``precision``.
-        default: whether ``weights=zoo`` selects this one of several for a model.
+        model: value of ``model=``.
+        name: NAME in ``weights=zoo/NAME``.
+        about: what the network predicts or creates.
+        parameters: number of parameters.
+        precision: precision of the stored numbers, ``float16`` or ``float32``.
+        in_training: the metric at the end of training, before the conversion to ``precision``.
+        default: whether ``weights=zoo`` selects this network of several for a model.
         recipe: the training command.
-        commit: of the zoo that trained it.
-        seed, stack, versions: of that training.
-        limits: what it cannot do, one sentence each.
-        figures: of these files: metric -> stack -> value.
-        files: every other file of the folder -> sha256.
+        commit: commit of the zoo that trained it.
+        seed, stack, versions: details of the training.
+        limits: limitations, one sentence each.
+        figures: values of these files by metric and stack.
+        files: SHA-256 of every other file of the folder.
         check: a quick metric; None without a test set.
-        painting: whose style a style network learned.
+        painting: the painting whose style a style network learned.
     """
 
     model: str
@@ -126,18 +125,18 @@ def read_card(path: Path) -> Card:
 
 
 def of_model(model: str) -> list[ZooNetwork]:
-    """Return the zoo's networks of a model, the one for ``weights=zoo`` first."""
+    """Return the zoo's networks of a model; the network for ``weights=zoo`` comes first."""
     return sorted((row for row in load_all() if row.card.model == model), key=lambda row: not row.card.default)
 
 
 def find(model: str, source: str) -> ZooNetwork:
-    """Return the network that ``weights=zoo`` or ``weights=zoo/NAME`` means for a model, its files verified."""
+    """Return the network for ``weights=zoo`` or ``weights=zoo/NAME`` of a model, after checking its files."""
     known = of_model(model)
     name = source.partition("/")[2]
     chosen = [row for row in known if name in ("", row.card.name)]
     if not known:
         models = dict.fromkeys(row.card.model for row in load_all())
-        raise ZooError(f"The zoo has no trained network of {model}", f"There are some of {listed(models)}.")
+        raise ZooError(f"The zoo has no trained network of {model}", f"It has networks of {listed(models)}.")
     if not chosen:
         words = listed(row.source for row in known)
         raise ZooError(
@@ -156,7 +155,7 @@ def _verify(network: ZooNetwork) -> None:
 
 
 def as_run(overrides: Overrides) -> Overrides:
-    """Replace ``model=`` and ``weights=zoo`` by ``run=`` with the folder of that network."""
+    """Replace ``model=`` and ``weights=zoo`` with ``run=`` and the folder of the network."""
     source, model = overrides.get("weights"), overrides.get("model")
     if not is_named(source):
         _refuse_model_alone(model, overrides)
@@ -168,7 +167,7 @@ def as_run(overrides: Overrides) -> Overrides:
     for entry in overrides:
         if entry.key == "run" or entry.key.startswith("model."):
             words = f"{entry.text} has no effect with weights={source}"
-            raise ZooError(words, f"Leave {entry.key} out.")
+            raise ZooError(words, f"Remove {entry.key}.")
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
     return Overrides.of({"run": network.folder}) | overrides.without("model", "weights")
@@ -182,15 +181,12 @@ def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:
-    """Return the network to start training from, and its arguments, without dropout and similar ones.
+    """Return the network to start training from, and its arguments except dropout and similar arguments.
 
-    Args:
-        source: value of ``weights=``.
-        given: the arguments that the user chose.
+    ``source`` is the value of ``weights=``, and ``given`` are the arguments that the user set.
     """
     network = find(model, source)
-    # Arguments added since the network was trained have the default that does not change it; a recipe may set
-    # another.
+    # Arguments that are newer than the network get the default, which does not change it.
     arguments = config_files.default_arguments(model) | network.arguments
     of_training = ("l2", "bn_momentum")
     fixed = {key: value for key, value in arguments.items() if key not in of_training and not key.endswith("dropout")}
@@ -199,12 +195,11 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())
         raise ZooError(
             f"{network.source} has {', '.join(f'{key}={fixed[key]}' for key in wrong)}, and {asked} is "
-            "asked for", f"Leave model.{' and model.'.join(wrong)} out.",
+            "requested", f"Remove model.{' and model.'.join(wrong)}.",
         )  # fmt: skip
     console.say(f"Starting from {network.source}: {network.card.about}")
     return network, fixed
 
 
 def as_dict(card: Card) -> dict[str, Any]:
-    """Return a card as plain values, without missing ones."""
     return {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}

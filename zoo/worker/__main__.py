@@ -262,16 +262,7 @@ def _do(request, events, stop, phases):
         from zoo.worker.training import calibration
 
         return calibration.run(job, request, events, stop)
-    from zoo.worker import distributed
-
-    if not request.tensorboard or distributed.current().rank:
-        return job.run(request, events, stop, phases)
-    from zoo.worker.tensorboard import TensorBoardEmitter
-
-    events = TensorBoardEmitter(events, request.device.framework, request.run_dir)
-    result = job.run(request, events, stop, phases)
-    events.close()
-    return result
+    return job.run(request, events, stop, phases)
 
 
 def leave(code):

@@ -168,6 +168,7 @@ def test_test_images_with_masks_are_not_recommended(tmp_path: Path) -> None:
         ("train/", "{}.xml", "<annotation><object><bndbox><xmin>1</xmin></bndbox></object></annotation>"),
         ("", "{}.txt", "0 0.5 0.5 0.2 0.2\n1 0.1 0.25 0.2 0.2\n"),
         ("valid/", "_annotations.coco.json", '{"images": [], "annotations": [{"bbox": [1, 2, 3, 4]}]}'),
+        ("train/", "_annotations.csv", "filename,width,height,class,xmin,ymin,xmax,ymax\na.jpg,9,9,cat,1,1,2,2\n"),
         ("images/", "../annotations.json", " " * 200_000 + '{"annotations": [{"bbox": [1, 2, 3, 4]}]}'),
     ],
 )
@@ -192,4 +193,6 @@ def test_long_lines_of_label_files_are_read_in_time(tmp_path: Path) -> None:
 def test_boxes_next_to_class_folders_are_no_obstacle(tmp_path: Path) -> None:
     lay(tmp_path, "cat/{}.jpg", "dog/{}.jpg")
     (tmp_path / "boxes.json").write_text('{"annotations": [{"bbox": [1, 2, 3, 4]}]}')
-    assert folder_scan.scan(str(tmp_path)).class_names == ["cat", "dog"]
+    listing = folder_scan.scan(str(tmp_path))
+    assert listing.class_names == ["cat", "dog"]
+    assert f"Not used: the boxes around objects in {tmp_path}/boxes.json. Whole images are learned" in listing.notes

@@ -441,3 +441,61 @@ def test_sizes_of_images_and_boxes_are_not_classes(tmp_path: Path) -> None:
     lines = rows("{}.ppm;30;31;5;25", "{}.ppm;40;41;6;35", count=12)
     table = write(tmp_path / "GT-final_test.test.csv", "Filename;Width;Height;Roi.X1;Roi.Y1", *lines)
     assert "has no column of classes" in refused(table).message
+
+
+def test_boxes_of_a_table_are_said_to_be_unused(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
+    lines = rows("{}.jpg,cat,1,1,8,8", "{}.jpg,dog,2,2,9,9", count=9)
+    listing = scan(write(tmp_path / "t.csv", "filename,class,xmin,ymin,xmax,ymax", *lines))
+    assert "Not used: the boxes in xmin, ymin, xmax, ymax. Whole images are learned" in listing.notes
+
+
+def test_a_constant_column_is_not_the_class_and_other_columns_are_named(tmp_path: Path) -> None:
+    """The header of NIH's chest X-rays, whose unquoted comma makes a column called y]."""
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    lines = rows("{}.jpg,well,0.14,0.14", "{}.jpg,Mass|Effusion,0.14,0.14", count=12)
+    table = write(tmp_path / "t.csv", "Image,Finding Labels,Spacing[x,y]", *lines)
+    assert "column Finding Labels holds several labels for an image" in refused(table).message
+    notes = scan(table, label_column="Finding Labels").notes
+    assert "class in Finding Labels, image in Image; not used: Spacing[x, y]" in notes[0]
+    assert "A label such as 'Mass|Effusion' may be several: each combination is a class" in notes
+
+
+def test_words_that_recur_in_other_classes_may_be_several_labels(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(15)))
+    lines = rows("{}.jpg,rust", "{}.jpg,scab", "{}.jpg,rust spot", "{}.jpg,scab spot", "{}.jpg,well", count=15)
+    notes = scan(write(tmp_path / "t.csv", "image,labels", *lines)).notes
+    assert "A label such as 'rust spot' may be several: each combination is a class" in notes
+    lines = rows("{}.jpg,black bear", "{}.jpg,polar bear", "{}.jpg,owl", count=15)
+    assert not any("several" in note for note in scan(write(tmp_path / "u.csv", "image,labels", *lines)).notes)
+
+
+def test_grades_are_as_likely_the_classes_as_words(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    lines = rows("{}.jpg;Paris;0", "{}.jpg;Brest;1", "{}.jpg;Paris;2", count=12)
+    caught = refused(write(tmp_path / "t.csv", "Image name;Department;Retinopathy grade", *lines))
+    assert "several columns may hold the classes: Department, Retinopathy grade" in caught.message
+
+
+@pytest.mark.parametrize(
+    ("title", "train", "other", "part"),
+    [("is_valid", "False", "True", "validation"), ("is_test", "0", "1", "test"), ("is_train", "1", "0", "test")],
+)
+def test_a_column_that_is_true_for_a_part(tmp_path: Path, title: str, train: str, other: str, part: str) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    lines = rows(*(f"{{}}.jpg,{name},{flag}" for flag in (train, other) for name in ("cat", "dog")), count=12)
+    listing = scan(write(tmp_path / "t.csv", f"image,label,{title}", *lines))
+    assert (listing.parts.count("train"), listing.parts.count(part)) == (6, 6)
+
+
+def test_json_lines_are_a_table(tmp_path: Path) -> None:
+    """The layout of image folders at Hugging Face."""
+    for part in ("train", "test"):
+        lay(tmp_path / part, *(f"{number}.png" for number in range(6)))
+        lines = [json.dumps({"file_name": f"{n}.png", "label": "ab"[n % 2], "size": {"x": 9}}) for n in range(6)]
+        write(tmp_path / part / "metadata.jsonl", *lines)
+    listing = scan(tmp_path)
+    assert (listing.class_names, listing.parts.count("train"), listing.parts.count("test")) == (["a", "b"], 6, 6)
+    assert (
+        "from JSON, with its keys as line 1; class in label, image in file_name; not used: size" in listing.notes[0]
+    )

@@ -1,5 +1,6 @@
 """Recognize the parts of a data set; refuse ambiguous folders and name both readings."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -142,14 +143,17 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
 def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) -> None:
     lay(tmp_path, f"{images}/1.png", f"{images}/2.png")
     (tmp_path / table).parent.mkdir(exist_ok=True)
-    (tmp_path / table).write_text("file_name,label")
+    (tmp_path / table).write_text("file_name,label\n1.png,cat\n")
     (tmp_path / "README.txt").write_text("About.")
     with pytest.raises(ZooError, match=f"has images such as '{images}/1.png', but no class folders") as caught:
         folder_scan.scan(str(tmp_path))
-    if Path(table).suffix in (".csv", ".txt"):
-        assert f"Read the labels with `data=image_table data.root={tmp_path / table}`; or: " in caught.value.remedy
+    if Path(table).suffix in (".csv", ".txt", ".jsonl"):
+        root = tmp_path if table.startswith("train/") else tmp_path / table  # each part has its table
+        assert f"Read the labels with `data=image_table data.root={root}`; or: " in caught.value.remedy
     else:
-        assert f"Labels are not read from {table}." in caught.value.remedy
+        assert (
+            f"Labels are not read from {table}: write them as CSV, and give data=image_table." in caught.value.remedy
+        )
 
 
 @pytest.mark.parametrize(
@@ -293,6 +297,27 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
     assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
 
 
+def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
+    lay(tmp_path, "a/images/abbey/1.png", "a/images/airfield/1.png", "b/1.png", "c/1.png")
+    assert "such as a/images/abbey, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]
+    for name in "bc":
+        lay(tmp_path, f"{name}/images/bar/1.png", f"{name}/images/bay/1.png")
+        (tmp_path / name / "1.png").unlink()
+    with pytest.raises(ZooError, match="such as a/images/abbey: either may be the classes"):
+        folder_scan.scan(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["seg_pred/1.png", "seg_pred/seg_pred/1.png", "papers/1.png"])
+def test_unsorted_images_next_to_parts_are_not_used(tmp_path: Path, name: str) -> None:
+    listing = folder_scan.scan(str(lay(tmp_path, *in_parts("seg_train", "seg_test"), name)))
+    assert (listing.class_names, set(listing.parts)) == (["cat", "dog"], {"train", "test"})
+    folder = tmp_path / name.partition("/")[0]
+    assert any(note.endswith(f"infer run=last input={folder}") for note in listing.notes)
+    lay(tmp_path, "more/cat/1.png", "more/owl/1.png")
+    with pytest.raises(ZooError, match="and also images in more"):
+        folder_scan.scan(str(tmp_path))
+
+
 def test_a_table_next_to_the_classes_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "p1/1.png", "p2/1.png")
     (tmp_path / "clinical.csv").write_text("patient,diagnosis\np1,well\n")
@@ -332,7 +357,7 @@ def test_labels_next_to_folders_of_persons_are_named_before_these(tmp_path: Path
         ("classes.txt", ""),
         ("fold_0_data.txt", "Read the labels with `data=image_table data.root="),
     ):
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text("user_id\timage\tage\n")
         with pytest.raises(ZooError, match="only one folder of images, 'faces'") as caught:
             folder_scan.scan(str(tmp_path))
         assert caught.value.remedy.startswith(words or "The class folders are further down")
@@ -377,3 +402,36 @@ def test_validation_images_without_classes_are_replaced_from_the_training_images
     (note,) = [note for note in folder_scan.scan(str(tmp_path)).notes if "val/ contains" in note]
     assert "which are not used, and train/ gives the validation part. " in note
     assert "val_annotations.txt" in note
+
+
+def test_a_table_that_names_no_image_is_not_recommended(tmp_path: Path) -> None:
+    lay(tmp_path, "images/a1.png", "images/a2.png")
+    (tmp_path / "certainties.txt").write_text("1 not visible\n2 guessing\n3 probably\n4 definitely\n")
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "certainties" not in caught.value.remedy
+    (tmp_path / "labels.txt").write_text("images/a1.png 1\nimages/a2.png 2\nimages/a3.png 2\n")
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"data.root={tmp_path / 'labels.txt'}`" in caught.value.remedy
+
+
+@pytest.mark.parametrize("below", ["", "train"])
+def test_classes_in_the_names_of_images_are_named_with_a_command(tmp_path: Path, below: str) -> None:
+    root = tmp_path / "my set"
+    lay(root / below, *(f"{name}.{number}.jpg" for name in ("cat", "big dog") for number in range(5)))
+    if below:
+        lay(root / "test1", *(f"{number}.jpg" for number in range(5)))
+    with pytest.raises(ZooError, match="class folders") as caught:
+        folder_scan.scan(str(root))
+    assert "may begin with their classes, such as big dog, cat. To sort" in caught.value.remedy
+    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    subprocess.run(["sh", "-c", command], check=True)
+    assert folder_scan.scan(str((root / below).parent / "sorted")).class_names == ["big dog", "cat"]
+
+
+def test_counted_images_have_no_classes_in_their_names(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"image_{number}.jpg" for number in range(9)), "cover1.jpg")
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "may begin with" not in caught.value.remedy

@@ -145,7 +145,7 @@ def test_a_bad_file_in_a_folder_is_named_with_its_line(tmp_path: Path) -> None:
         sources.source_of(row("text_folder", root, encoding="utf-8")).read()
     read = sources.source_of(row("text_folder", root)).read()
     assert "dull\ndull é\n" in read.texts
-    assert read.notes == ["1 of 3 files are not UTF-8 and were read as cp1252"]
+    assert read.notes == ["1 of 3 files are not UTF-8 and were read as cp1252", "2 classes: neg (2), pos (1)"]
 
 
 def test_tables_of_commas_and_tabs(tmp_path: Path) -> None:
@@ -253,7 +253,9 @@ def test_a_stray_file_beside_class_folders_is_left_out_or_refused(tmp_path: Path
 def test_files_of_one_stem_are_classes_where_none_ends_in_txt(tmp_path: Path) -> None:
     root = folder(tmp_path, {"rt-polarity.pos": "fine\n", "rt-polarity.neg": "dull\n", "README": "about"})
     texts = sources.source_of(row("text_lines", root)).read()
-    assert (texts.texts, texts.class_names, len(texts.notes)) == (["dull", "fine"], ["neg", "pos"], 2)
+    assert (texts.texts, texts.class_names, texts.notes[2:]) == (
+        ["dull", "fine"], ["neg", "pos"], ["2 classes: neg (1), pos (1)"]
+    )  # fmt: skip
 
 
 def test_parts_have_many_names_and_a_validation_part_is_not_read(tmp_path: Path) -> None:
@@ -261,7 +263,10 @@ def test_parts_have_many_names_and_a_validation_part_is_not_read(tmp_path: Path)
              for name in ("pos", "neg") for number in range(2)}  # fmt: skip
     result = sources.source_of(row("text_folder", folder(tmp_path / "a", texts))).read()
     assert result.parts == ["test"] * 4 + ["train"] * 4
-    assert result.notes == ["Not read: validation; data.validation is taken from the training texts"]
+    assert result.notes == [
+        "Not read: validation; data.validation is taken from the training texts",
+        "2 classes: neg (2 train, 2 test), pos (2 train, 2 test)",
+    ]
     with pytest.raises(ZooError, match="has dev, but no folder train"):
         sources.source_of(row("text_folder", folder(tmp_path / "b", {"dev/pos/1.txt": "fine"}))).read()
 
@@ -339,3 +344,14 @@ def test_each_part_of_a_table_may_have_a_folder(tmp_path: Path) -> None:
     table = "text,label\n" + "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(8))
     texts = sources.source_of(row("text_table", folder(tmp_path, {"train/x.csv": table, "test/x.csv": table}))).read()
     assert texts.parts == ["train"] * 8 + ["test"] * 8
+
+
+def test_tables_in_class_folders_are_not_texts_and_other_files_are_named(tmp_path: Path) -> None:
+    root = folder(tmp_path / "a", {f"{name}/{number}.csv": "x,y\n1,2\n" for name in "ab" for number in range(2)})
+    with pytest.raises(ZooError, match=r"tables in class folders, such as .*a/0\.csv") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    assert "data=text_table" in caught.value.remedy
+    texts = {f"{name}/{number}.txt": f"{name} {number}" for name in "ab" for number in range(2)}
+    root = folder(tmp_path / "b", texts | {"labels.csv": "id,label\n", "a/page.html": "<p>"})
+    note, _ = sources.source_of(row("text_folder", root)).read().notes
+    assert note == "Not used: 2 files that do not end in .txt, such as a/page.html"

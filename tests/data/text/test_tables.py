@@ -1,6 +1,7 @@
 """Tables as they are published: with and without header, quotes, commas in texts, in any encoding, with bad rows."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) ->
     texts = read(tmp_path / "Messages", MESSAGES, **NUMBERED)
     assert (len(texts.texts), texts.class_names) == (12, ["ham", "spam"])
     assert texts.texts[:2] == ['"Go until jurong, he said', 'Free entry, in 2 a "wkly" comp']
-    (note,) = texts.notes
+    note, _ = texts.notes
     assert note.endswith(
         "Messages: separated by tabs, quotes are plain signs; no header; utf-8; text in column 1, label in column 0"
     )
@@ -110,11 +111,11 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         ("one\ntwo\n", NUMBERED, "only one column"),
         ("", {}, "the file is empty"),
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
-        ('{"text": "fine", "label": 1}\n{"text": "dull", "label": 0}\n', {}, "is JSON"),
-        ('[{"text": "fine", "label": 1}]', {}, "is JSON"),
+        ('{"text": "fine", "label": 1}\n', {}, "is JSON, but not a list of objects with two keys or more"),
+        ('["fine", "dull"]', {"delimiter": "comma"}, "has no column 'text'"),
         ('{"train": [["fine", "1"]], "test": []}', {}, "is JSON, one object with the parts train, test, not a table"),
         ('{"val": [["a long text", "1"]]' + " " * 70_000 + "}", {}, "is JSON, one object with the parts val, not a"),
-        ('{"text": ["fine", "dull"], "label": [1, 0]}', {}, "read_json('FILE'"),
+        ('{"text": ["fine", "dull"], "label": [1, 0]}', {}, "as one object a line"),
         (b"PK\x03\x04...", {}, "Save the sheet as CSV"),
         (b"PK\x05\x06" + bytes(18), {}, "an empty zip archive"),
         (b"PAR1....", {}, "read_parquet"),
@@ -223,9 +224,35 @@ def test_numeric_labels_and_a_column_of_numbers_by_pandas(tmp_path: Path) -> Non
     assert (texts.class_names, texts.labels) == (["0", "4"], [1, 0, 1])
 
 
+def test_json_is_a_table_and_its_damaged_lines_are_problems(tmp_path: Path) -> None:
+    lines = [{"text": f"it's fine, {n}\nyes" if n % 2 else f"dull {n}", "label": n % 2 == 1} for n in range(40)]
+    texts = read(tmp_path / "a.csv", "\n".join(map(json.dumps, lines)) + "\n{damaged\n")
+    assert (texts.class_names, len(texts.texts), texts.texts[1]) == (["false", "true"], 40, "it's fine, 1\nyes")
+    assert texts.skipped[0][1] == "1 columns instead of 2"
+    whole = read(tmp_path / "b.csv", json.dumps(lines, indent=1))
+    assert (whole.texts, whole.skipped) == (texts.texts, [])
+    assert "from JSON, with its keys as line 1" in whole.notes[0]
+
+
+def test_columns_without_a_title_and_a_second_column_of_texts_are_reported(tmp_path: Path) -> None:
+    rows = "".join(f"{'ham' if n % 2 else 'spam'},some words {n}{',and,' if n == 3 else ',,'}\n" for n in range(12))
+    texts = read(tmp_path / "a.csv", f"label,text,,\n{rows}")
+    assert (len(texts.texts), texts.skipped) == (12, [])
+    assert "columns without a title are not used" in texts.notes[0]
+    rows = "".join(f"{n % 2},{n},which way is it {n},where do we go {n}\n" for n in range(12))
+    notes = read(tmp_path / "b.csv", f"label,id,text,question2\n{rows}").notes
+    assert notes[0].endswith("; column question2 contains texts too, and is not used")
+
+
+def test_numbers_to_predict_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{n / 8},some words {n}\n" for n in range(30))
+    said = refusal(tmp_path / "a.csv", f"label,text\n{rows}")
+    assert "holds numbers as labels, from 0 to 3.625\nNumbers as targets cannot be trained yet" in said
+
+
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
-    (note,) = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
+    note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
     assert "column split is not used: give a folder with train.csv and test.csv" in note
 
 

@@ -46,12 +46,12 @@ def test_it_is_said_in_words() -> None:
     names = "the CPU", "the GPU"
     base = {1e2: 1.0, 1e4: 1.0, 1e6: 1.0}
     assert words(base, {1e2: 4.0, 1e4: 2.0, 1e6: 0.5}, names) == (
-        "From n = 1e5 on the GPU wins over the CPU: 2 times as fast at n = 1e6."
+        "From n = 1e5 on the GPU is faster than the CPU: 2 times as fast at n = 1e6."
     )
-    assert words(base, {1e2: 0.5, 1e4: 0.5, 1e6: 0.25}, names).startswith("At every size the GPU wins")
-    assert "does not win" in words(base, {1e2: 0.5, 1e6: 4.0}, names)
+    assert words(base, {1e2: 0.5, 1e4: 0.5, 1e6: 0.25}, names).startswith("At every size the GPU is faster than")
+    assert "is not faster than" in words(base, {1e2: 0.5, 1e6: 4.0}, names)
     assert words(base, base, names).endswith("at n = 1e6 it takes as long.")
-    assert "no size in common" in words(base, {7.0: 1.0}, names)
+    assert "not timed at any common size" in words(base, {7.0: 1.0}, names)
 
 
 @pytest.mark.parametrize(("value", "text"), [(3.04e6, "3e6"), (1.25e7, "1.2e7"), (640.0, "640"), (12.0, "12")])

@@ -141,7 +141,7 @@ def test_the_test_part_of_a_run_and_other_data(pretending: Path, capsys: pytest.
     assert json.loads(Path("runs", "f", "evaluation.json").read_text()) == figures
     capsys.readouterr()
     assert main(["evaluate", "run=runs/run", "data=text_lines"]) == 1
-    assert "data=text_lines holds texts" in capsys.readouterr().err
+    assert "data=text_lines contains texts" in capsys.readouterr().err
     assert main(["evaluate", "model=mnist"]) == 1
     assert "data is missing" in capsys.readouterr().err
 
@@ -154,7 +154,7 @@ def test_videos_and_cameras_are_refused_with_what_to_do(
     for words in (["infer", f"input={source}"], ["evaluate", f"data.root={source}"]):
         assert main([words[0], *MODEL[:4], words[1]]) == 1
         shown = capsys.readouterr().err
-        assert "neither videos nor cameras are read" in shown
+        assert "videos and cameras are not supported" in shown
         assert "mkdir frames && ffmpeg -i" in shown
 
 

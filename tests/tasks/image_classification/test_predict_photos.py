@@ -248,7 +248,7 @@ def test_what_the_file_tells_is_taken_and_recorded(
     assert list(rows(folder)[0]) == ["input", "class", "probability"]
     assert rows(folder)[0]["class"] == "person"
     assert (
-        "half.npz holds mobilenet (alpha=0.5) with 2 classes; taken from it: model.alpha=0.5"
+        "half.npz contains mobilenet (alpha=0.5) with 2 classes; taken from it: model.alpha=0.5"
         in capsys.readouterr().err
     )
     (tmp_path / "other.json").write_text('{"yes": 1, "no": 0}')
@@ -280,7 +280,7 @@ def test_a_scale_is_the_mean_and_the_deviation_of_pixels(
     [
         (
             ("weights=top.npz",),
-            "contains mobilenet (alpha=0.25), but cannot classify: it holds no top",
+            "contains mobilenet (alpha=0.25), but cannot classify: it contains no top",
         ),
         (("weights=half.npz", "model.alpha=0.25"), "not model.alpha=0.25"),
         (("weights=half.npz", "classes=three.txt"), "three.txt names 3 classes, but the network has 2"),
@@ -366,7 +366,7 @@ def test_nothing_to_see(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[
         (["model=mobilnet", "weights=w.npz", "input=x"], "did you mean 'mobilenet'"),
         (["model=mobilenet", "weights=w.npz", "input=x", "resize=squeeze"], "resize must be one of stretch"),
         (["model=mobilenet", "weights=w.npz", "input=x", "precision=int8"], "precision must be one of auto, float32"),
-        (["model=mnist", "weights=w.npz", "input=x"], "mnist takes no photos"),
+        (["model=mnist", "weights=w.npz", "input=x"], "mnist does not accept photos"),
         (["model=mobilenet_v2", "weights=w.npz", "input=x"], "Give model=mobilenet."),
     ],
 )

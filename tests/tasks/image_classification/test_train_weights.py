@@ -43,7 +43,8 @@ def test_width_and_scaling_come_from_the_file(folder: Path, capsys: pytest.Captu
     assert record["config"]["model"]["alpha"] == 0.5
     assert "model.alpha=0.5" in record["command"]
     assert (
-        "w.npz holds mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5" in capsys.readouterr().err
+        "w.npz contains mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5"
+        in capsys.readouterr().err
     )
 
 
@@ -56,5 +57,15 @@ def test_another_width_is_refused_before_anything_is_built(folder: Path, capsys:
     assert main([*WORDS, "model.alpha=0.25"]) == 1
     shown = capsys.readouterr().err
     assert "not model.alpha=0.25" in shown
-    assert "Leave model.alpha out" in shown
+    assert "Remove model.alpha" in shown
     assert not (folder / "runs").exists()
+
+
+def test_images_below_the_smallest_input_are_refused_before_anything_runs(
+    pretending: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "model=mobilenet", "data=digits", "backend=cpu"]) == 1
+    shown = capsys.readouterr().err
+    assert "digits has images of 28 pixels: model.input_size must be from 32 to 1,024, got 28" in shown
+    assert "Train model=mnist with them" in shown
+    assert not (pretending / "runs").exists()

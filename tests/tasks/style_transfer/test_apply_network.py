@@ -148,7 +148,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
         (("input=broken.jpg",), "cannot be used"),
         (("input=a.png", "save=b.xyz"), "End the name in"),
         (("input=a.png", "run=last"), "Both run= and weights="),
-        (("input=a.png", "model.filters=3"), "The weights tell"),
+        (("input=a.png", "model.filters=3"), "The weights determine"),
         (("input=a.png", "weights=a.png"), "is refused"),
         (("input=a.png", "weights=other.npz"), "not a feed-forward style network"),
         (("input=a.png", "tile=1"), "tile must be from 64"),
@@ -235,7 +235,7 @@ def test_results_have_the_size_that_is_asked_for(zoo: Zoo, tmp_path: Path) -> No
         (("model=style_transfer/any", "style=b.png", "styles=[b.png]"), "give either style=PAINTING"),
         (("model=style_transfer/any", "styles=[b.png,b.png]", "style_weights=[1]"), "one for each style"),
         (("model=style_transfer/any", "style=b.png", "style_weights=[0]"), "one of them above"),
-        (("model=style_transfer/any", "style=c.png"), "no networks for style in one pass"),
+        (("model=style_transfer/any", "style=c.png"), "does not contain networks for style in one pass"),
     ],
 )
 def test_wrong_styles_are_told(

@@ -68,8 +68,8 @@ def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
         (["save=out.xyz"], "Cannot write an image as"),
         (["save=absent/out.png"], "No folder"),
         (["save=/proc/out.png"], "Cannot write /proc/out.png"),
-        (["output.root=/proc/none"], "Cannot make a run folder in /proc/none"),
-        (["features=random", "feature_weights=x.npz"], "no use for weights"),
+        (["output.root=/proc/none"], "Cannot create a run folder in /proc/none"),
+        (["features=random", "feature_weights=x.npz"], "does not use weights"),
         (["feature_weights=absent.npz"], "There are no weights at absent.npz"),
     ],
 )
@@ -341,4 +341,4 @@ def test_the_script_prefers_one_pass_with_downloaded_networks(
 
 def test_the_painting_of_a_command_without_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     refused("strength.style=0", "strength.content=1", "start=nowhere.png")
-    assert "style_waves.jpg; style=FILE takes another painting" in capsys.readouterr().err
+    assert "style_waves.jpg; style=FILE selects another painting" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
 ) -> None:
     assert zoo(*SMALL) == 0
     shown = capsys.readouterr().err
-    assert "two that come with scikit-learn" in shown
+    assert "using two photos of scikit-learn" in shown
     assert "a painting that comes with the zoo" in shown
     assert record(tmp_path)["data"]["train_items"] == 2
 
@@ -76,12 +76,12 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
     [
         (("style=paintings.png",), "No such image"),
         (("style=broken.png",), "cannot be used"),
-        (("style=strip.png",), "a mere strip"),
+        (("style=strip.png",), "is too narrow"),
         (("style=painting.png", "photos=nowhere"), "There is no folder"),
         (("style=painting.png", "photos=empty"), "No images in"),
         (("style=painting.png", "photos=spoilt"), "None of the photos can be used"),
         (("style=painting.png", "feature_weights=x.h5"), "There are no weights at"),
-        (("style=painting.png", "features=random", "feature_weights=x.h5"), "no use for weights"),
+        (("style=painting.png", "features=random", "feature_weights=x.h5"), "does not use weights"),
         (("style=painting.png", "features=vgg20"), "features must be one of"),
         (("style=painting.png", "trainer.size=33"), "a multiple of 4"),
         (("style=painting.png", "model.kernel_size=4"), "must be odd"),

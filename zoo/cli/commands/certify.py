@@ -1,4 +1,4 @@
-"""`zoo certify`: try every feature of the zoo on every backend of this machine, and write evidence."""
+"""`zoo certify`: test every feature of the zoo on every backend of this machine, and write evidence."""
 
 import argparse
 from pathlib import Path
@@ -15,24 +15,22 @@ SETTINGS = {
     "backend": "only this backend (default: all that work here)",
     "stack": "best (default), all (every stack that works), or the name of a stack",
     "data.root": "folder of MNIST's four files (default: download them)",
-    "output.root": "folder of all run folders; runs by default",
+    "output.root": "folder of all run folders (default: runs)",
     "model": "with --tune: the model whose recipe is searched",
-    "data": "with --tune: the data set; digits by default",
-    "trials": "with --tune: trainings of the search; 15 by default",
+    "data": "with --tune: the data set (default: digits)",
+    "trials": "with --tune: number of trainings in the search (default: 15)",
 }
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(
-        verbs, "certify", run, "try all of the zoo on this machine; leave a page and a file of evidence"
-    )
+    parser = add_verb(verbs, "certify", run, "test all features on this machine; write a page and a file of evidence")
     lines = [f"  {key:<12} {about}" for key, about in SETTINGS.items()]
     parser.end_of_help = lambda: "\n".join(["settings:", *lines])
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, see below")
     parser.add_argument("--quick", action="store_true", help="short steps: minutes instead of most of an hour")
     parser.add_argument("--on-battery", action="store_true", help="do not wait until the machine is plugged in")
     parser.add_argument("--tune", action="store_true", help="search a recipe of one model for this machine instead")
-    parser.add_argument("--finish", action="store_true", help="leave the evidence of what a stopped one has done")
+    parser.add_argument("--finish", action="store_true", help="write the evidence of a stopped certification")
     parser.add_argument("--list", action="store_true", help="print the steps and how long they take, and exit")
 
 
@@ -48,8 +46,8 @@ def run(parsed: argparse.Namespace) -> int:
     work = session.unfinished(root, mode, backend, stack)
     if parsed.finish:
         if work is None:
-            raise ZooError(f"No certification that this command began was stopped in {root}",
-                           "Give --finish with the settings of the command that was stopped.")  # fmt: skip
+            raise ZooError(f"There is no stopped certification with these settings in {root}",
+                           "Give --finish with the settings of the stopped command.")  # fmt: skip
         state = work.as_it_is()
     else:
         work = work or session.begun(root, mode, backend, stack)
@@ -66,7 +64,7 @@ def _mode(parsed: argparse.Namespace, chosen: dict[str, str]) -> str:
     if not parsed.tune:
         alone = [key for key in ("model", "data", "trials") if key in chosen]
         if alone:
-            raise ZooError(f"{alone[0]}= belongs to a search", "Add --tune, or leave it out.")
+            raise ZooError(f"{alone[0]}= belongs to a search", "Add --tune, or remove it.")
         return results.QUICK if parsed.quick else results.WHOLE
     if "model" not in chosen:
         raise ZooError("--tune needs the model whose recipe is searched", "For example: --tune model=mnist_dense")
@@ -101,7 +99,7 @@ def _list(mode: str, backend: str | None, stack: str) -> int:
 
 
 def _leave(folder: Path, state: "Certification") -> None:
-    """Write the page and the archive into the working folder; print their content and what to do with them."""
+    """Write the page and the archive to the working folder, and print a summary and the next step."""
     from zoo.certification import archive
     from zoo.certification.privacy import Cleaner
 
@@ -115,5 +113,5 @@ def _leave(folder: Path, state: "Certification") -> None:
              else "; ".join(row.words[:1])} for row in state.steps]  # fmt: skip
     console.table_of("", rows)
     console.output(f"{state.hardware}: {state.counts()}", f"Page: {shown}", f"Evidence: {file}")
-    console.say("The evidence holds no names, paths or serial numbers (docs/how-to/certify.md lists what it holds). "
-                "Attach it to an issue of the form \"It ran on my GPU\", failures too.")  # fmt: skip
+    console.say("The evidence contains no names, paths or serial numbers (docs/how-to/certify.md lists its content). "
+                "Attach it to an issue of the form \"It ran on my GPU\", also after failures.")  # fmt: skip

@@ -9,7 +9,7 @@ EXAMPLES = examples("completion")
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(verbs, "completion", run, "print what makes a shell complete commands", epilog=EXAMPLES)
+    parser = add_verb(verbs, "completion", run, "print a script that completes commands in a shell", epilog=EXAMPLES)
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "words"], help="words: candidates for the last word")
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, help="with `words`: the command line so far, after the program"

@@ -11,7 +11,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.core.paths import existing_input
 
-# More is not read: the cause of an error is near its end.
+# Only the end of a longer log is read, because the cause of an error is there.
 MOST_BYTES = 1 << 26
 REMEDY = "Name a log file, or use - and paste the log."
 
@@ -40,7 +40,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _existing(name: str) -> Path:
-    """Return the path of a log, which may be a pipe of the shell, `<(command)`, but not another pipe or a device."""
+    """Return the path of a log: a file, or a pipe from the shell's `<(command)`."""
     return Path(name) if name.startswith("/dev/fd/") else existing_input(name, REMEDY)
 
 

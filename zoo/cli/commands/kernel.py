@@ -14,7 +14,7 @@ def add_parser(verbs: "Verbs") -> None:
     install.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="backend=NAME, stack=NAME")
     install.add_argument("--with", action="append", default=[], dest="packages", metavar="PACKAGE",
                          help="a package to install in addition to the stack's; may be repeated")  # fmt: skip
-    install.add_argument("--requirements", action="append", default=[], metavar="FILE", help="packages, one a line")
+    install.add_argument("--requirements", action="append", default=[], metavar="FILE", help="packages, one per line")
     install.add_argument("--name", help="name of the kernel (default: zoo- and the stack)")
     add_json(add_verb(actions, "list", run, "list the kernels that were installed here, and their state"))
     remove = add_verb(actions, "remove", _remove, "remove kernels; their environments stay")
@@ -44,7 +44,7 @@ def _install(parsed: argparse.Namespace) -> int:
     added = stack_choice.requested([kernels.PACKAGE, *parsed.packages], parsed.requirements)
     stack = stack_choice.prepare(settings, added)
     folder = kernels.install(stack, parsed.name)
-    console.say(f"Jupyter offers the kernel {folder.name} from now on")
+    console.say(f"Installed the kernel {folder.name}; Jupyter lists it now")
     console.output(folder)
     return 0
 

@@ -33,7 +33,7 @@ def run(parsed: argparse.Namespace) -> int:
         console.output_json(tables, indent=2)
         return 0
     for name, rows in tables.items():
-        # A reference sets a dozen values, too many for a table. They are in its file and in the JSON output.
+        # The settings of a reference are too wide for the table; its file and the JSON output have them.
         hidden = {"settings"} if name == "references" else set()
         console.table_of(name, [{key: value for key, value in row.items() if key not in hidden} for row in rows])
     return 0

@@ -36,11 +36,11 @@ def _print_table(parsed: argparse.Namespace) -> int:
     from zoo.runs import folder as run_folder
 
     if parsed.runs or parsed.output:
-        raise ZooError("--list shows all runs and writes no page", "Leave out the runs and --output.")
+        raise ZooError("--list shows all runs and writes no page", "Remove the runs and --output.")
     root = run_table.root_folder(parsed.root)
     folders = run_folder.run_folders(root)
     limit = None if parsed.all or parsed.json else NEWEST
-    # In a custom order any run can come first, so all are read.
+    # In a custom order, any run can come first, so all runs are read.
     chosen = folders if parsed.sort or parsed.reverse else run_folder.newest_first(folders)[:limit]
     rows = run_table.ordered(run_table.summaries(root, chosen), parsed.sort or "started", parsed.reverse)
     if parsed.json:

@@ -13,7 +13,7 @@ from zoo.core.errors import ZooError, unknown
 if TYPE_CHECKING:
     from zoo.environments.requirements import Metadata
 
-SUMMARY = "run a Python script of your own in a stack: built, proven, and explained where it fails"
+SUMMARY = "run your own Python script in a stack, with its device proven and its errors explained"
 OPTIONS = ("--with", "--requirements")
 USAGE = "python -m zoo run [backend=NAME] [stack=NAME] [--with PACKAGE] [--requirements FILE] [SCRIPT [ARGUMENTS]]"
 DETAILS = examples("run")
@@ -30,7 +30,7 @@ class Words:
 
 
 def add_parser(verbs: "Verbs") -> None:
-    """Declare the verb; this module splits its arguments, because the script's options must reach the script."""
+    """Declare the verb. This module parses its arguments, because the script's options must reach the script."""
     parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE, epilog=DETAILS)
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(show_help=parser.print_help)

@@ -14,7 +14,7 @@ def add_parser(verbs: "Verbs") -> None:
     listing = add_verb(actions, "list", run, "list run folders and their sizes")
     add_json(listing)
     listing.add_argument(
-        "--all", action="store_true", help=f"not only the newest {storage_table.NEWEST}; --json has all of them"
+        "--all", action="store_true", help=f"not only the newest {storage_table.NEWEST}; --json always lists all runs"
     )
     remove = add_verb(actions, "remove", _remove, "remove the named run folders")
     remove.add_argument("name", nargs="*", help="as `python -m zoo runs list` shows it")

@@ -28,7 +28,7 @@ def add_parser(verbs: "Verbs") -> None:
         "--all",
         action="store_true",
         help="train every recipe that is not validated on this machine yet, on every stack that runs here. model=, "
-        "backend= and stack= restrict it; data.root=FOLDER holds the data sets",
+        "backend= and stack= restrict it; data.root=FOLDER is the folder of the data sets",
     )
     parser.add_argument(
         "--write", action="store_true", help="write the evidence into the checkout, not into your own data folder"
@@ -37,7 +37,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Validate each combination of settings in turn, and print one table that includes failed ones."""
+    """Validate each combination of settings, and print a table that includes failures."""
     from zoo.config.overrides import Overrides
 
     given = Overrides.parse(parsed.overrides)

@@ -17,9 +17,7 @@ def add_parser(verbs: "Verbs") -> None:
     convert.add_argument(
         "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"
     )
-    convert.add_argument(
-        "options", nargs="*", metavar="overwrite=true", help="replace the file to write where it is there already"
-    )
+    convert.add_argument("options", nargs="*", metavar="overwrite=true", help="replace OUT if it exists")
     convert.add_argument(
         "--names", choices=["zoo", "torch"], default="zoo", help="naming scheme for the weights of an encoder"
     )
@@ -39,7 +37,7 @@ def _convert(parsed: argparse.Namespace) -> int:
     wrong = set(parsed.options) - {"overwrite=true", "overwrite=false"}
     if wrong:
         raise ZooError(
-            f"{' '.join(sorted(wrong))} has no use here", "Give IN, OUT, and overwrite=true if OUT is there."
+            f"{' '.join(sorted(wrong))} has no use here", "Give IN, OUT, and overwrite=true if OUT exists."
         )
     overwrite = parsed.options[-1:] == ["overwrite=true"]
     console.output(*convert.convert(source, target, parsed.names, overwrite))

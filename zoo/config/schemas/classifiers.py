@@ -77,7 +77,10 @@ class ClassifierConfig(common.Settings):
         if self.run and self.weights == "none" and "file" in self.model:
             return None
         if "file" in self.model:
-            return f"run is missing: give run=RUN_FOLDER, of a run that was trained with {self.model['name']}"
+            return (
+                f"run is missing: give run=RUN_FOLDER, of a run that was trained with {self.model['name']}. "
+                "Without a run, save the whole network, model.save('NAME.keras'), and give model=NAME.keras"
+            )
         if self.run and (self.model or self.weights != "none"):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
         if self.model and self.weights == "none":

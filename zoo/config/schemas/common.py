@@ -31,8 +31,8 @@ class FaultTolerance:
     """How a training run survives faults, and its resource limits; these do not affect the result."""
 
     checkpoint_minutes: float = setting(
-        10.0, "minutes between two checkpoints; a training in epochs also makes one after each epoch, unless that "
-        "would take more than 2 % of the time", at_least=0, at_most=10_000, affects=SPEED)  # fmt: skip
+        10.0, "minutes between two checkpoints; training by epochs also saves one after each epoch, unless that "
+        "takes more than 2 % of the time", at_least=0, at_most=10_000, affects=SPEED)  # fmt: skip
     keep_checkpoints: int = setting(2, "number of checkpoints to keep", at_least=1, at_most=1000, affects=SPEED)
     disk_reserve_gb: float = setting(
         0.1, "free disk space in GB that checkpoints must leave", at_least=0, at_most=1e6, affects=SPEED
@@ -53,7 +53,7 @@ class FaultTolerance:
         "stop", "if the terminal is closed: stop; or continue: `python -m zoo attach RUN` shows the progress",
         choices=("stop", "continue"), affects=SPEED)  # fmt: skip
     hang_minutes: float = setting(
-        30.0, "end a worker that reports nothing for this long; 0 never does", at_least=0, at_most=1e6, affects=SPEED
+        30.0, "end a worker that reports nothing for this long; 0 disables it", at_least=0, at_most=1e6, affects=SPEED
     )
     restarts: int = setting(
         0, "how often a worker that was killed or hung is restarted from its last checkpoint", at_least=0,
@@ -64,12 +64,12 @@ class FaultTolerance:
 class Trainer(FaultTolerance):
     epochs: int = setting(12, "passes over the training data", at_least=0, at_most=100_000, adjustable=True)
     batch_size: int = setting(
-        128, "items per optimizer step at most; all batches of an epoch have equal size and use every item",
+        128, "largest number of items per optimizer step; an epoch uses every item, in batches of equal size",
         at_least=1, at_most=65_536, adjustable=True)  # fmt: skip
     optimizer: str = setting("adam", "optimizer; momentum is SGD with Nesterov momentum 0.9", choices=OPTIMIZERS)
     learning_rate: float = setting(0.001, "highest learning rate", at_least=1e-9, at_most=10)
     schedule: str = setting(
-        "constant", "course of the learning rate; cosine falls to a hundredth; one_cycle begins at 1/25 and ends at "
+        "constant", "learning rate schedule; cosine falls to 1/100; one_cycle begins at 1/25 and ends at "
         "1/10,000 (not for style networks)", choices=SCHEDULES)  # fmt: skip
     warmup: float = setting(
         0.0, "share of all steps in which the learning rate rises; 0 means 0.3 for one_cycle", at_least=0, at_most=0.9
@@ -78,7 +78,7 @@ class Trainer(FaultTolerance):
         0.0, "share of each label that is spread over all classes", at_least=0, at_most=0.9
     )
     best_by: str = setting(
-        "accuracy", "validation figure that selects the best epoch; of equal accuracies the lower loss wins",
+        "accuracy", "validation metric that selects the best epoch; with equal accuracy, the lower loss wins",
         choices=("accuracy", "loss"))  # fmt: skip
     patience: int | None = setting(
         None, "stop after this many epochs without improvement; null trains all epochs", at_least=1, at_most=100_000
@@ -87,20 +87,20 @@ class Trainer(FaultTolerance):
         0.999, "decay of Adam's average of squared gradients", at_least=0.5, at_most=0.99999,
         needs="trainer.optimizer=adam")  # fmt: skip
     ema: float = setting(
-        0.0, "decay of a moving average of the weights, such as 0.999; the average is validated and kept; 0 is none",
+        0.0, "decay of a moving average of the weights, such as 0.999; the average is validated and kept; 0 is off",
         at_least=0, at_most=0.99999)  # fmt: skip
     precision: str = setting(
-        "float32", "number format of the layers; the mixed ones need a stack that supports them. auto is "
-        "mixed_bfloat16 if it is known to be faster; float64 is for comparing trainings on processors with Keras 3",
+        "float32", "floating-point format of the layers; mixed formats need a stack that supports them. auto is "
+        "mixed_bfloat16 if it is known to be faster; float64 is for comparisons on processors with Keras 3",
         choices=TRAINING_PRECISIONS)  # fmt: skip
     calibrate: bool | None = setting(
-        None, "first time a few steps at batch sizes and precisions of the recipe's range, and use the fastest. "
-        "null does so on GPUs with preset=full", affects=SPEED)  # fmt: skip
+        None, "before training, time the batch sizes and precisions of the recipe's range, and use the fastest; "
+        "null means true on GPUs with preset=full", affects=SPEED)  # fmt: skip
     jit: bool = setting(
         False, "compile with XLA (Keras 3); slower for small networks on a CPU, impossible on Metal", affects=SPEED,
         names_stack=True)  # fmt: skip
     export: list[str] = setting(
-        [], "further formats that the training stack saves the model in; for other runtimes use output.export",
+        [], "additional formats that the training stack saves; for other runtimes use output.export",
         affects=SPEED, names_stack=True)  # fmt: skip
 
     def checks(self) -> list[str | None]:
@@ -109,7 +109,7 @@ class Trainer(FaultTolerance):
 
 @dataclass
 class BackendSettings:
-    """The settable fields of a backend; the rest of its row is fixed."""
+    """The fields of a backend that users can set."""
 
     name: str = setting("cpu", affects=SPEED)
     python: str | None = setting(
@@ -132,7 +132,7 @@ class TrainingOutput(Output):
     """The run folder of a training run, and exports of the trained model."""
 
     export: list[str] = setting(
-        [], "formats that the trained model is exported to at the end, in folder export of the run", affects=SPEED
+        [], "formats to export the trained model to, in folder export of the run", affects=SPEED
     )
 
     def checks(self) -> list[str | None]:
@@ -144,18 +144,18 @@ class Tracking:
     """Where a training run is reported in addition to its run folder."""
 
     tensorboard: bool = setting(
-        False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED, names_stack=True
+        False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED
     )
     mlflow: str | None = setting(
-        None, "MLflow store to report the finished run to, such as file:mlruns or sqlite:///mlflow.db", literal=True,
-        affects=OUTWARD)  # fmt: skip
+        None, "MLflow store to report the run to, such as sqlite:///mlflow.db", literal=True, affects=OUTWARD
+    )
 
 
 @dataclass
 class Seeded:
     seed: int = setting(
-        1, "random seed of everything that is drawn: splits, initial weights, order, samples", at_least=0,
-        at_most=LARGEST_SEED, affects=CHANCE)  # fmt: skip
+        1, "random seed of splits, initial weights, order and samples", at_least=0, at_most=LARGEST_SEED,
+        affects=CHANCE)  # fmt: skip
 
 
 # ``weights`` is a plain value, so it cannot have nested keys.
@@ -198,12 +198,11 @@ class Settings:
 
 @dataclass
 class TestData:
-    """The location of the data, and how much of it is used."""
+    """Location of the data, and the number of items to use."""
 
     root: str | None = setting(
-        None, "folder, file or archive of the data; null means the zoo's cache, which is filled by download, or the "
-        "place of the run's own data", literal=True, affects=PLACE, adjustable=True,
-        placeholder="DATA")  # fmt: skip
+        None, "folder, file or archive of the data; null means the run's own data, or the zoo's cache, which "
+        "downloads missing data", literal=True, affects=PLACE, adjustable=True, placeholder="DATA")  # fmt: skip
     test_limit: int | None = setting(
         None, "number of test items to use; null uses all", at_least=1, at_most=LARGEST_LIMIT
     )
@@ -211,7 +210,7 @@ class TestData:
 
 @dataclass
 class TrainingData(TestData):
-    """Location of the training data, and how much of it is used."""
+    """Location of the training data, and the number of items to use."""
 
     name: str = setting("")
     train_limit: int | None = setting(
@@ -221,8 +220,8 @@ class TrainingData(TestData):
         0.1, "share of the training data set aside to select the best epoch", at_least=0, at_most=0.9
     )
     placement: str = setting(
-        "auto", "place of the training data: device (PyTorch, JAX, MLX; no augmentation) or host. auto is device "
-        "on a GPU if they take at most a quarter of its memory", choices=PLACEMENTS, affects=SPEED)  # fmt: skip
+        "auto", "memory for the training data: device (PyTorch, JAX, MLX; no augmentation) or host. auto is device "
+        "on a GPU if the data need at most a quarter of its memory", choices=PLACEMENTS, affects=SPEED)  # fmt: skip
 
 
 def run_setting() -> Any:
@@ -230,7 +229,7 @@ def run_setting() -> Any:
 
 
 def checksum_setting() -> Any:
-    return setting(None, "sha256 that the file of weights must have; weights.checksum= is the same", literal=True)
+    return setting(None, "expected sha256 of the file of weights; short form: weights.checksum=", literal=True)
 
 
 def checksum_problem(value: str | None, weights: str) -> str | None:

@@ -28,27 +28,27 @@ class ExportConfig(ClassifierConfig):
     format: list[str] = setting([], "onnx, litert, openvino, savedmodel, coreml; several with commas")
     quantize: list[str] = setting(
         ["none"], "none; float16; dynamic: weights in 8 bits; int8: all in 8 bits, calibrated; several with commas, "
-        "each for the formats that have it")  # fmt: skip
+        "each for the formats that support it")  # fmt: skip
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
-        "train", "items to calibrate int8 with: train (those of the run's training) or a folder of images",
+        "train", "calibration data for int8: train (the run's training data) or a folder of images",
         literal=True, needs="quantize=int8")  # fmt: skip
     input: str | None = setting(
-        None, "items to compare the export on: test, the run's; a text; or images; null means test, or without a run "
-        "two photos that scikit-learn includes", literal=True)  # fmt: skip
-    items: int = setting(1000, "items to compare on at most", at_least=1, at_most=100_000)
+        None, "data for checking the export: test (the run's test data), a text, or images; null means test, or "
+        "without a run two photos that scikit-learn includes", literal=True)  # fmt: skip
+    items: int = setting(1000, "largest number of items to compare", at_least=1, at_most=100_000)
     calibration_items: int = setting(
-        200, "items to calibrate on at most", at_least=1, at_most=100_000, needs="quantize=int8"
+        200, "largest number of calibration items", at_least=1, at_most=100_000, needs="quantize=int8"
     )
     max_difference: float | None = setting(
-        None, "largest difference allowed, of a probability or of a color as a share of 255; null: by the "
+        None, "largest allowed difference of a probability, or of a color as a share of 255; null depends on the "
         "quantization", at_least=0, at_most=1)  # fmt: skip
     max_changed: float | None = setting(
-        None, "predictions in a thousand that may change; null: by the quantization", at_least=0, at_most=1000
+        None, "predictions per thousand that may change; null depends on the quantization", at_least=0, at_most=1000
     )
     compare_to: str = setting(
-        "auto", "source of the comparison: run, the stack that trained it; rebuilt, the same weights in "
-        "stack export. auto, the run's stack if its environment exists",
+        "auto", "what to compare with: run (the stack that trained the model), rebuilt (the same weights in stack "
+        "export), or auto (run if the environment of its stack exists)",
         choices=("auto", "run", "rebuilt"))  # fmt: skip
     output: ExportOutput = field(default_factory=ExportOutput)
 

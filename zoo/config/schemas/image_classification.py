@@ -16,7 +16,7 @@ _TABLE, _OWN = "data.name=image_table", "data.name=folder|image_table"
 
 @dataclass
 class FineTune:
-    """How to train a network from trained weights."""
+    """Fine-tuning of a network with trained weights."""
 
     head_epochs: int = setting(
         0, "passes over the training images, without augmentation, in which only the last layer learns", at_least=0,
@@ -31,7 +31,7 @@ class FineTune:
         None, "share of the layers, counted from the last, that learns in trainer.epochs; instead of unfreeze_from",
         at_least=0, at_most=1, needs="weights")  # fmt: skip
     freeze_normalization: bool = setting(
-        True, "do not change normalization layers and their statistics, not even in trainer.epochs", needs="weights"
+        True, "keep normalization layers and their statistics unchanged, also in trainer.epochs", needs="weights"
     )
 
 
@@ -67,7 +67,7 @@ class Augment:
 
 @dataclass
 class DataSettings(common.TrainingData):
-    """The settable fields of an image data set; the rest of its row is fixed."""
+    """The fields of an image data set that users can set."""
 
     name: str = setting("auto")
     test: float = setting(
@@ -80,11 +80,11 @@ class DataSettings(common.TrainingData):
         None, "edge of your own images in pixels; null means what the model needs", at_least=4, at_most=1024,
         needs=_OWN)  # fmt: skip
     resize: str = setting(
-        "stretch", "how images get that size; crop keeps the middle and the proportions", choices=common.RESIZES,
+        "stretch", "how images are resized; crop keeps the center and the proportions", choices=common.RESIZES,
         needs=_OWN)  # fmt: skip
     normalize: str = setting(
-        "model", "range of the pixels: model, as the model was made for; unit, 0 to 1; symmetric, -1 to 1. "
-        "standard has mean 0 and deviation 1, raw is 0 to 255", choices=NORMALIZATIONS)  # fmt: skip
+        "model", "range of the pixels: model (the range that it was designed for), unit (0 to 1), symmetric (-1 to "
+        "1), standard (mean 0, deviation 1) or raw (0 to 255)", choices=NORMALIZATIONS)  # fmt: skip
     strict: bool = setting(
         False, "stop at items that cannot be used, instead of skipping or correcting them", needs=_OWN
     )
@@ -92,7 +92,7 @@ class DataSettings(common.TrainingData):
         None, "folder of the images that a table of labels names; null: the folder of the table", literal=True,
         affects=PLACE, adjustable=True, placeholder="IMAGES", needs=_TABLE)  # fmt: skip
     image_column: str | None = setting(
-        None, "column of a table with files or ids of images: its name, or its number from 0 on; null detects it",
+        None, "column of a table with files or ids of images: its name, or its number from 0; null detects it",
         literal=True, needs=_TABLE)  # fmt: skip
     label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
     encoding: str = like(LabelledData, "encoding", needs=_TABLE)
@@ -102,7 +102,7 @@ class DataSettings(common.TrainingData):
     group: str | None = setting(
         None, "column of a table, such as patient_id: images with the same value stay in the same part of the data",
         literal=True, needs=_TABLE)  # fmt: skip
-    balance: bool = setting(False, "weight the training images so that every class counts the same")
+    balance: bool = setting(False, "weight the training images so that all classes count equally")
 
     def checks(self) -> list[str | None]:
         return [delimiter_problem(self.delimiter)]
@@ -121,11 +121,11 @@ class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
     freeze: Freeze = field(default_factory=Freeze)
     augment: Augment = field(default_factory=Augment)
     weights: str = setting(
-        "none", "weights to start from: zoo, the zoo's own, or zoo/NAME; imagenet, the published ones; a file; none, "
-        "random", literal=True)  # fmt: skip
+        "none", "initial weights: zoo or zoo/NAME (the zoo's own), imagenet (published), a file, or none (random)",
+        literal=True)  # fmt: skip
     weights_checksum: str | None = common.checksum_setting()
     preset: str = setting("full")
-    expect: dict[str, Any] = setting({}, "the result that the recipe promises, by data set", affects=SPEED)
+    expect: dict[str, Any] = setting({}, "expected result of the recipe, by data set", affects=SPEED)
     output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def checks(self) -> list[str | None]:
@@ -136,7 +136,7 @@ class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
         given = [f"augment.{name}" for name, value in vars(self.augment).items() if value and name != "magnitude"]
         if self.data.placement != "device" or not given:
             return None
-        return f"data.placement=device needs images that are not altered, and {listed(given)} alters them"
+        return f"data.placement=device does not support augmentation: remove {listed(given)}"
 
     def _epochs_check(self) -> str | None:
         if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
@@ -147,4 +147,4 @@ class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
         wanted = self.model.get("input_size")
         if wanted is None or self.data.size in (None, wanted):
             return None
-        return f"data.size is {self.data.size}, but model.input_size is {wanted}: leave data.size out"
+        return f"data.size is {self.data.size}, but model.input_size is {wanted}: remove data.size"

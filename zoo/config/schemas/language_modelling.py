@@ -28,22 +28,22 @@ class GenerateConfig(Seeded, Settings):
     run: str | None = run_setting()
     input: str | None = setting(
         None, "text to evaluate the model on, instead of generating: a file, - for standard input, or the text. "
-        "test is the end of the text that the training set aside", literal=True)  # fmt: skip
+        "test is the end of the training text, which was set aside", literal=True)  # fmt: skip
     data: TestData = field(default_factory=TestData)
-    prompt: str = setting("", "how the text begins; empty begins with the end of a line", literal=True)
+    prompt: str = setting("", "beginning of the text; empty means a line break", literal=True)
     length: int = setting(500, "number of tokens to generate", at_least=1, at_most=1_000_000, needs="input=null")
     temperature: float = setting(
-        0.8, "below 1 likely tokens are sampled more often, above 1 less often; 0 always takes the most likely",
+        0.8, "values below 1 favor likely tokens, values above 1 unlikely ones; 0 always takes the most likely",
         at_least=0, at_most=100, needs="input=null")  # fmt: skip
     top_k: int | None = setting(
-        None, "sample among this many of the most likely tokens; null means all", at_least=1, at_most=1_000_000,
+        None, "sample from this many of the most likely tokens; null means all", at_least=1, at_most=1_000_000,
         needs="input=null and temperature")  # fmt: skip
     top_p: float | None = setting(
-        None, "sample among the most likely tokens that make up this share of the probability; null means all",
+        None, "sample from the most likely tokens that make up this share of the probability; null means all",
         at_least=1e-6, at_most=1, needs="input=null and temperature")  # fmt: skip
 
     def checks(self) -> list[str | None]:
         return [
             None if self.run else MISSING_RUN,
-            "input= measures a text, prompt= begins one: give one" if self.input and self.prompt else None,
+            "input= evaluates a text, prompt= starts one: give only one" if self.input and self.prompt else None,
         ]

@@ -18,13 +18,13 @@ def launcher_names() -> list[str]:
 @dataclass
 class LauncherSettings:
     name: str = setting(
-        "local", "where runs are executed; local is this machine, ssh a list of hosts; launcher=NAME is the same",
+        "local", "where runs are executed; local is this machine, ssh a list of hosts; short form: launcher=NAME",
         choices=launcher_names, affects=SPEED)  # fmt: skip
     jobs: int | None = setting(
-        None, "most runs at a time; null means one on this machine, and no limit with slurm and ray. "
-        "With ssh, null means what the hosts have room for", at_least=1, at_most=10_000, affects=SPEED)  # fmt: skip
+        None, "largest number of simultaneous runs; null means one on this machine, and no limit with slurm and ray. "
+        "With ssh, null depends on the hosts", at_least=1, at_most=10_000, affects=SPEED)  # fmt: skip
     retries: int = setting(
-        2, "how often a failed run of a sweep is tried again, from its last checkpoint", at_least=0, at_most=1000,
+        2, "how often a failed run of a sweep is restarted from its last checkpoint", at_least=0, at_most=1000,
         affects=SPEED)  # fmt: skip
     cpus: int = setting(
         1, "cores per run", at_least=1, at_most=10_000, affects=SPEED, needs="launcher.name=slurm|ray"
@@ -43,10 +43,10 @@ class LauncherSettings:
         None, "Ray cluster, such as 10.0.0.1:6379; null means the one on this machine, or a new one", literal=True,
         affects=OUTWARD, needs="launcher.name=ray")  # fmt: skip
     hosts: list[str] = setting(
-        [], "hosts of ssh as in ~/.ssh/config; or a file with one host a line, each with jobs=N or python=PATH if it "
-        "differs", literal=True, affects=OUTWARD, needs="launcher.name=ssh")  # fmt: skip
+        [], "hosts of ssh as in ~/.ssh/config; or a file with one host per line, optionally with jobs=N or "
+        "python=PATH", literal=True, affects=OUTWARD, needs="launcher.name=ssh")  # fmt: skip
     python: str | None = setting(
-        None, "interpreter with the zoo on other machines; null means the same path as here", literal=True,
+        None, "interpreter with the zoo on other machines; null means the same path as on this one", literal=True,
         affects=OUTWARD, needs="launcher.name!=local")  # fmt: skip
     options: list[str] = setting(
         [], "further options of sbatch, such as [account=lab,constraint=a100], or of ssh, such as [-p,2222]",

@@ -19,13 +19,13 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class ServeConfig:
-    host: str = setting("127.0.0.1", "address to listen on; 127.0.0.1 is reached from this computer only")
+    host: str = setting("127.0.0.1", "address to listen on; 127.0.0.1 accepts this computer only")
     port: int = setting(8000, "TCP port; 0 takes a free one", at_least=0, at_most=65_535)
     token: str = setting(
         AUTO, "token that requests need; auto: none on 127.0.0.1, a random one elsewhere; none is for 127.0.0.1 only"
     )
-    hosts: str = setting("", "further names, with commas, that browsers may use for the server")
-    max_batch: int = setting(64, "items that a worker gets at a time at most", at_least=1, at_most=1024)
+    hosts: str = setting("", "additional host names of the server, separated by commas")
+    max_batch: int = setting(64, "largest number of items in a batch", at_least=1, at_most=1024)
     max_wait_ms: float = setting(
         0.0, "how long the first item of a batch waits for more while the worker is idle", at_least=0, at_most=10_000
     )
@@ -34,7 +34,7 @@ class ServeConfig:
     )
     max_body_mb: float = setting(32.0, "largest body of a request", at_least=0.001, at_most=1000)
     max_pending_mb: float = setting(
-        256.0, "bodies in memory at a time; further requests get status 429", at_least=0.001, at_most=100_000
+        256.0, "total size of request bodies in memory; more requests get status 429", at_least=0.001, at_most=100_000
     )
     max_megapixels: float = setting(25.0, "largest image, before it is scaled down", at_least=0.001, at_most=89)
     max_characters: int = setting(20_000, "longest text", at_least=1, at_most=10_000_000)
@@ -42,9 +42,9 @@ class ServeConfig:
         8, "texts that a language model generates at a time; further requests get status 429", at_least=1, at_most=64
     )
     timeout_s: float = setting(
-        60.0, "a request without an answer by then gets an error", at_least=0.1, at_most=86_400
+        60.0, "seconds until a request without an answer gets an error", at_least=0.1, at_most=86_400
     )
-    hang_s: float = setting(60.0, "a worker that needs longer for a batch is restarted", at_least=0.1, at_most=86_400)
+    hang_s: float = setting(60.0, "restart a worker that needs longer for a batch", at_least=0.1, at_most=86_400)
     decoders: int = setting(2, "processes that decode images", at_least=1, at_most=64)
 
     @property
@@ -63,18 +63,15 @@ class ServeConfig:
         if self.token == NONE and not self.is_loopback:
             return f"token=none is for 127.0.0.1 only: anybody who reaches {self.host} could use the models"
         if not re.fullmatch(r"[\x21-\x7e]{1,256}", self.token):
-            return "token must be of 1 to 256 ASCII characters without blanks"
+            return "token must have 1 to 256 ASCII characters and no spaces"
         return None
 
 
 def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
     """Split ``key=value`` words into settings of the server and of each model.
 
-    The settings of a model begin with ``run=`` or ``model=``. A user's own model file, ``model=FILE.py``, belongs to
-    the preceding ``run=``.
-
-    Returns:
-        The settings of the server, from any position; and those of each model, as for ``infer``.
+    ``run=`` or ``model=`` starts the settings of a model, except that ``model=FILE.py`` belongs to the preceding
+    ``run=``. Settings of the server may be at any position.
     """
     kinds = {field.name: type(field.default) for field in dataclasses.fields(ServeConfig)}
     values: dict[str, Any] = {}

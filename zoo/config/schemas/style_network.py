@@ -57,7 +57,7 @@ class StyleNetworkConfig(Features, common.Seeded, Shareable, common.Settings):
 
     def problems(self) -> list[str]:
         if self.model["name"] == ANY:
-            return [f"{ANY} is used as it was published; train style_transfer/fast"]
+            return [f"{ANY} cannot be trained; train style_transfer/fast"]
         return super().problems()
 
     def checks(self) -> list[str | None]:
@@ -82,7 +82,7 @@ class RestyleConfig(Painting, common.Settings):
         0, "longer side of the result in pixels; 0 keeps the photo's size", at_least=16, at_most=32_768, or_zero=True
     )
     tile: int = setting(
-        512, "edge in pixels of the tiles that large images are computed in; smaller takes less memory",
+        512, "edge in pixels of the tiles that large images are split into; smaller tiles need less memory",
         at_least=TILES[0], at_most=TILES[1])  # fmt: skip
     precision: str = setting(
         "float32", "lower precision is faster and less exact, if stack and processor support it",

@@ -15,21 +15,21 @@ STYLE_CHECKPOINT_MINUTES = 1.0
 
 @dataclass
 class LossWeights:
-    """Weights of the losses. Style is 1 if the painting has no influence, content is 1 if the photo has none."""
+    """Weights of the losses. The style or content loss is 1 if the painting or photo has no influence."""
 
     style: float = setting(1.0, "weight of the style loss", at_least=0, at_most=1e9)
     content: float = setting(0.05, "weight of the content loss", at_least=0, at_most=1e9)
     total_variation: float = setting(
-        0.001, "weight of the total variation, by which neighboring pixels differ", at_least=0, at_most=1e9
+        0.001, "weight of the total variation, the difference of neighboring pixels", at_least=0, at_most=1e9
     )
 
 
 @dataclass
 class Layers:
-    """The compared layers of the feature network; empty means the usual ones, as far as the weights reach."""
+    """Layers of the feature network whose outputs are compared."""
 
-    style: list[str] = setting([], "names of the layers for the style; [] means the usual ones")
-    content: list[str] = setting([], "names of the layers for the content; [] means the usual ones")
+    style: list[str] = setting([], "layers for the style; [] means the default layers that the weights include")
+    content: list[str] = setting([], "layers for the content; [] means the default layers that the weights include")
 
 
 @dataclass
@@ -69,10 +69,10 @@ class Features:
         None, "weights of the feature network: a file, or the folder of a model.json; random needs none", literal=True
     )
     download: str = setting(
-        "ask", "whether features=auto downloads SqueezeNet (3 MB) if it finds no weights; ask: in a terminal",
+        "ask", "whether features=auto downloads SqueezeNet (3 MB) if it finds no weights; ask asks in a terminal",
         choices=("ask", "yes", "no"))  # fmt: skip
     precision: str = setting(
-        "auto", "of the feature network; bfloat16 needs Keras 3; auto is bfloat16 if it is known to be faster",
+        "auto", "feature network's precision; bfloat16 needs Keras 3; auto is bfloat16 if it is known to be faster",
         choices=common.FEATURE_PRECISIONS)  # fmt: skip
 
 
@@ -83,7 +83,7 @@ class StyleConfig(Painting, Features, common.Seeded, common.Settings):
     model: common.Arguments = field(default_factory=dict)
     content: str | None = setting(None, "the photo; null means one that scikit-learn includes", literal=True)
     masks: list[str] = setting(
-        [], "for each painting an image, white where the painting applies, or an empty text: everywhere"
+        [], "a mask for each painting: an image, white where the painting applies; an empty text means everywhere"
     )
     size: int = setting(
         512, "longer side of the result in pixels; 0 keeps the photo's size", at_least=16, at_most=8192, or_zero=True
@@ -93,12 +93,12 @@ class StyleConfig(Painting, Features, common.Seeded, common.Settings):
         30, "evaluations of the loss at the full size; smaller sizes get twice as many each", at_least=1,
         at_most=100_000)  # fmt: skip
     min_size: int = setting(
-        128, "longer side of the first size, which is doubled up to size", at_least=32, at_most=8192
+        128, "longer side of the first image; it is doubled until it reaches size", at_least=32, at_most=8192
     )
     layers: Layers = field(default_factory=Layers)
     strength: LossWeights = field(default_factory=LossWeights)
     optimizer: str = setting("lbfgs", "method that changes the pixels", choices=PIXEL_OPTIMIZERS)
-    rate: float = setting(4.0, "how far pixels move in the first step, in gray levels", at_least=0.01, at_most=255)
+    rate: float = setting(4.0, "change of the pixels in the first step, in gray levels", at_least=0.01, at_most=255)
     start: str = setting("content", "content, noise, or an image to continue from", literal=True)
     every: int = setting(
         20, "steps between two intermediate images; 0 keeps none", at_least=0, at_most=100_000, affects=SPEED

@@ -19,19 +19,19 @@ MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weig
 @dataclass
 class TextTrainer(common.Trainer):
     steps: int = setting(
-        250, "optimizer steps of an epoch of a language model, which draws its texts at random; of a style network, "
-        "of the whole training", at_least=1, at_most=10_000_000, needs="data.name=text_file")  # fmt: skip
+        250, "optimizer steps: per epoch for a language model, which samples its texts; in total for a style "
+        "network", at_least=1, at_most=10_000_000, needs="data.name=text_file")  # fmt: skip
     clip: float | None = setting(
         1.0, "largest global norm of the gradients; null does not clip", at_least=1e-6, at_most=1e6
     )
     weight_decay: float = setting(
-        0.0, "decoupled weight decay per step, times the learning rate; needs Keras 3", at_least=0, at_most=1
+        0.0, "decoupled weight decay per step, times the learning rate; not on PlaidML", at_least=0, at_most=1
     )
     final_lr_ratio: float = setting(
-        0.01, "share of the learning rate that a cosine schedule ends at", at_least=0, at_most=1,
+        0.01, "final share of the learning rate in a cosine schedule", at_least=0, at_most=1,
         needs="trainer.schedule=cosine")  # fmt: skip
     word_dropout: float = setting(
-        0.0, "share of the tokens of a text that are hidden in training", at_least=0, at_most=0.9,
+        0.0, "share of the tokens that are hidden in training", at_least=0, at_most=0.9,
         needs="data.name!=text_file")  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class TextData(common.TrainingData):
 
 def delimiter_problem(value: str) -> str | None:
     is_sign = len(value) == 1 and not value.isalnum() and value not in '"\r\n\\ '
-    return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "a sign, such as @"))
+    return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "a character such as @"))
 
 
 @dataclass
@@ -58,13 +58,13 @@ class LabelledData(TextData):
     tokenizer: str = setting(AUTO, TOKENIZER_MEANING, choices=(AUTO, *TOKENIZERS))
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
-        "text", "column of a table with the texts: its name, or its number from 0 on if there is no header",
+        "text", "column of a table with the texts: its name, or its number from 0 if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     label_column: str = setting(
-        "label", "column of a table with the classes: its name, or its number from 0 on if there is no header",
+        "label", "column of a table with the classes: its name, or its number from 0 if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
-        "auto", "of a table: auto, comma, tab, semicolon, pipe, any sign, or space: the first space of a line",
+        "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, another character, or space (the first)",
         literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
         "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS,
@@ -74,12 +74,12 @@ class LabelledData(TextData):
         needs="data.name=text_table")  # fmt: skip
     strict: bool = setting(False, "stop at items that cannot be used, instead of skipping or correcting them")
     class_files: list[str] = setting(
-        [], "files of one class each, one text a line; [] uses all .txt files", needs="data.name=text_lines"
+        [], "files of one class each, one text per line; [] uses all .txt files", needs="data.name=text_lines"
     )
     folds: int = setting(
         10, "number of cross-validation parts, by class, if there is no test part", at_least=2, at_most=1000
     )
-    fold: int = setting(0, "cross-validation part to test on, from 0 on", at_least=0, at_most=999)
+    fold: int = setting(0, "cross-validation part to test on, counted from 0", at_least=0, at_most=999)
 
     def checks(self) -> list[str | None]:
         late = f"data.fold must be from 0 to {self.folds - 1} with data.folds={self.folds}, got {self.fold}"
@@ -94,10 +94,10 @@ class TextTraining(common.Seeded, Shareable, common.Tracking, common.Settings):
     data: TextData = field(default_factory=TextData)
     trainer: TextTrainer = field(default_factory=TextTrainer)
     weights: str = setting(
-        "none", "weights to start from, with their vocabulary: zoo, the zoo's own, or zoo/NAME; none, random ones",
+        "none", "initial weights, with their vocabulary: zoo or zoo/NAME (the zoo's own), or none (random)",
         literal=True)  # fmt: skip
     preset: str = setting("full")
-    expect: dict[str, Any] = setting({}, "the result that the recipe promises, by data set", affects=SPEED)
+    expect: dict[str, Any] = setting({}, "expected result of the recipe, by data set", affects=SPEED)
     output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def checks(self) -> list[str | None]:
@@ -128,7 +128,7 @@ class TextReading(common.TestData):
     delimiter: str | None = like(LabelledData, "delimiter", default=None)
     quoting: str | None = like(LabelledData, "quoting", default=None)
     header: bool | None = like(LabelledData, "header", default=None)
-    lines: bool | None = setting(None, "one text a line; null: as in training for a file, yes for standard input")
+    lines: bool | None = setting(None, "one text per line; null: as in training for a file, true for standard input")
 
     def checks(self) -> list[str | None]:
         return [None if self.delimiter is None else delimiter_problem(self.delimiter)]

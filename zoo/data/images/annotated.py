@@ -1,4 +1,4 @@
-"""Recognize data sets for detection and segmentation, whose masks and label files would become classes."""
+"""Recognize data sets for detection and segmentation, so that their masks and label files do not become classes."""
 
 import itertools
 import os
@@ -15,12 +15,14 @@ _MASKS = set(
     "mask masks label labels annotation annotations gt ground truth segmentation segmentations trimap".split()  # noqa: SIM905
 )
 _IMAGES = set("image images img imgs original originals input inputs source data jpegimages".split())  # noqa: SIM905
-_LABEL_FILES = (".txt", ".xml", ".json")
+_LABEL_FILES = (".txt", ".xml", ".json", ".csv")
 _END_OF_MASK = re.compile(r"[ _.-]+(masks?|seg|segmentation|labels?|gt|manual1|groundtruth)\d*$", re.IGNORECASE)
 _SAMPLES = 20
-# Boxes in the files of Pascal VOC, COCO and YOLO.
+# Boxes in the files of Pascal VOC, COCO and YOLO, and in tables.
 # Possessive: the digits of a long line of other numbers can be divided in very many ways.
-_BOXES = re.compile(rb'<bndbox>|"bbox"\s*:\s*\[|\A(\d+( [01]?\.\d++){4}\s*)+\Z')
+_BOXES = re.compile(
+    rb'<bndbox>|"bbox"\s*:\s*\[|\A(\d+( [01]?\.\d++){4}\s*)+\Z|\A[^\n]*\b(x_?min|bbox|roi\.x1)\b', re.IGNORECASE
+)
 _READ = 1 << 16
 _LISTED = 20_000
 # With more folders than these, only names are compared: reading images of each would take too long.
@@ -28,16 +30,21 @@ _FEW = 6
 _CLASSIFY = "A classifier needs a folder for each class, without masks and label files"
 
 
-def refuse(path: Path) -> None:
-    """Raise an error if a folder, or one up to two levels below, holds masks or label files of its images."""
+def check(path: Path) -> list[str]:
+    """Raise an error if a folder, or one up to two levels below, holds masks or label files of its images.
+
+    Return a note on a file of boxes next to folders that may be classes.
+    """
+    notes: list[str] = []
     for folder in _levels(path, 2):
-        if (file := _file_of_boxes(folder)) and all(
-            set_parts.says_nothing(name, folder.name) for name in set_parts.folders_of_images(path)
-        ):
-            raise ZooError(
-                f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
-                "A classifier needs a folder for each class: DIR/cat/1.jpg, DIR/dog/2.jpg, ...",
-            )
+        if file := _file_of_boxes(folder):
+            full = set_parts.folders_of_images(path)
+            if all(set_parts.says_nothing(name, folder.name) for name in full):
+                raise ZooError(
+                    f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
+                    "A classifier needs a folder for each class: DIR/cat/1.jpg, DIR/dog/2.jpg, ...",
+                )
+            notes = [f"Not used: the boxes around objects in {file}. Whole images are learned"]
         names = set_parts.subfolders(folder)
         full = [name for name in names if next(decode.iter_images(folder / name), None)]
         for annotations, images, what in _pairs(folder, names, full):
@@ -59,6 +66,7 @@ def refuse(path: Path) -> None:
                     f"{folder / name} contains masks next to its images, such as {mask}",
                     f"{_CLASSIFY}: move the masks elsewhere. If they belong to the class, add data.layout=classes.",
                 )
+    return notes
 
 
 def _levels(path: Path, depth: int) -> Iterator[Path]:
@@ -125,7 +133,7 @@ def _mask_next_to_image(folder: Path) -> str:
 
 
 def _are_masks(folder: Path, masks: str, images: str) -> bool:
-    """Return whether images are flat, unlike the images of the same names, which have the same size."""
+    """Return whether ``masks`` are flat, and the images of the same names and sizes are not."""
     mask = _first(folder / masks, 1)[0]
     stem = _END_OF_MASK.sub("", Path(mask).stem)
     image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)
@@ -141,7 +149,7 @@ def _are_masks(folder: Path, masks: str, images: str) -> bool:
 
 
 def _are_flat(folder: Path) -> bool:
-    """Return whether most images have few grays, like masks: 90% of the pixels are in 4 of 32 ranges."""
+    """Return whether most images are as flat as masks: 90% of the pixels fall into 4 of 32 gray levels."""
     shares = []
     for name in _first(folder, 5):
         grays = np.asarray(decode.to_rgb(decode.open_upright(folder / name)).convert("L")) >> 3

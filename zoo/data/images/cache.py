@@ -30,7 +30,7 @@ class Cached:
     Attributes:
         pictures: .npy file, uint8 (n, size, size, 3).
         usable: whether the row contains an image.
-        reasons: row -> why it contains none.
+        reasons: row -> why it has no image.
     """
 
     pictures: Path
@@ -58,7 +58,7 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
 
 
 def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
-    """Copy some rows; the file is mapped only during the call, because mapped pages count as memory."""
+    """Copy some rows. The file is mapped only during the call, because mapped pages count as used memory."""
     mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
     return mapped[chosen]
 

@@ -36,7 +36,7 @@ MOST_SECONDS = 20.0
 
 
 class UnreadableError(Exception):
-    """The reason why a file is not usable as an image, to follow its name."""
+    """A file cannot be used as an image. The message is the reason, without the name of the file."""
 
 
 def decode(path: Path, size: tuple[int, int], resize: str = "stretch") -> "Bytes":
@@ -57,7 +57,7 @@ def read(path: Path, how: Reading) -> "Bytes":
 
 
 def read_with_thumb(path: Path, how: Reading, side: int) -> "tuple[Bytes, Bytes | None]":
-    """Do the same as :func:`read`; also return the whole image, with its proportions, in a square of ``side``."""
+    """Like :func:`read`, but also return a thumbnail of the whole image, fitted into a square of ``side`` pixels."""
     from zoo.data.images import pixels
 
     image = _opened(path, how)
@@ -128,7 +128,7 @@ def _opened(path: Path, how: Reading) -> "Image.Image":
 
 
 def has_frames(path: Path) -> bool:
-    """Return whether a decodable image has a second page or frame, other than a phone's preview."""
+    """Return whether an image has a second page or frame, other than the preview that phones add."""
     # Malformed bytes make decoders raise nearly any exception; a sound file without a second frame raises EOFError.
     with contextlib.suppress(Exception), Timed(path, MOST_SECONDS) as file:
         image = Image.open(file, formats=formats())
@@ -138,7 +138,7 @@ def has_frames(path: Path) -> bool:
 
 
 class Timed(io.BufferedReader):
-    """A file that takes at most some seconds of processor time to be read and decoded by one thread."""
+    """A file whose reading and decoding stops with an error after some seconds of processor time of one thread."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         super().__init__(path.open("rb", 0), 1 << 16)
@@ -160,7 +160,7 @@ def formats() -> list[str]:
 
 @functools.cache
 def _prepare() -> None:
-    """Load the decoders; Pillow's warnings are irrelevant to users, or errors here."""
+    """Load the decoders, and set how Pillow's warnings are treated: ignored, or raised as errors."""
     Image.init()
     with contextlib.suppress(ImportError):
         import pillow_heif

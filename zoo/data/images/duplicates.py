@@ -71,7 +71,7 @@ def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
 
 
 def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]") -> dict[int, int]:
-    """Return row -> a similar one among the other rows."""
+    """Map rows to a similar row among the other rows."""
     mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
     if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
         return {}

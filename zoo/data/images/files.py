@@ -1,6 +1,6 @@
 """Read complete image files, with all frames and metadata, and write them in the format of the suffix.
 
-Colors with another profile are converted to sRGB, which networks are trained on, and viewers assume if untagged.
+Colors with another profile are converted to sRGB: networks are trained on it, and viewers assume it by default.
 """
 
 import contextlib

@@ -73,7 +73,7 @@ def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: 
 def split(
     folder: FolderDataset, validation: float, test: float, seed: int, train_limit: int | None, test_limit: int | None
 ) -> "dict[str, NDArray[np.int64]]":
-    """Return the rows for training, validation and test, the same for the same seed.
+    """Return the rows for training, validation and test, which depend only on the folder and the arguments.
 
     Existing parts are kept. Without a test part, each class gives its share to the test; without a
     validation part, each class gives a share of its training images. A class with three or more images gives at least
@@ -126,13 +126,13 @@ def _groups(folder: FolderDataset) -> "NDArray[np.int64]":
 
 
 def _share(rows: "NDArray[np.int64]", share: float) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Cut rows in two; the second part gets the share, at least one of three rows."""
+    """Cut rows in two. The second part gets the share, and at least one row if there are three or more."""
     count = max(round(len(rows) * share), int(len(rows) >= 3)) if share else 0
     return rows[count:], rows[:count]
 
 
 def channel_statistics(pictures: Path, rows: "NDArray[np.int64]") -> tuple[list[float], list[float]]:
-    """Compute mean and standard deviation of each channel over some rows of images, from at most 10,000."""
+    """Compute mean and standard deviation of each channel, from at most 10,000 of the rows."""
     chosen = rows[:: -(-len(rows) // 10_000)]
     parts = []
     for begin in range(0, len(chosen), 100):
@@ -201,7 +201,7 @@ def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool
 
 
 def _losses(listing: FolderListing, cached: cache.Cached) -> Iterator[str]:
-    """Yield what decoding loses in a sample of images: brightness, and frames after the first."""
+    """Yield warnings about what decoding loses, judged by a sample: brightness, and frames after the first."""
     usable = np.flatnonzero(cached.usable)
     some = usable[:: -(-len(usable) // _SAMPLE)]
     if (top := int(cache.rows(cached.pictures, some).max())) <= _DARK:

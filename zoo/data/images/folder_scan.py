@@ -1,6 +1,7 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,14 +25,14 @@ class FolderListing:
 
     Attributes:
         class_names: names of the class folders, sorted.
-        names: of all files with the suffix of an image, relative to ``root``.
+        names: paths of the image files, relative to ``root``.
         labels: for each name, the index of its class.
         parts: for each name, ``train``, ``validation`` or ``test``; empty if there is only one level.
         unreadable: (name, reason) of what could not be listed.
         empty_classes: names of class folders without images.
         notes: how the folder was read and what is not used, one sentence each.
-        table: with the labels of the images; None if the folders are the classes.
-        groups: for each name, a value that all images of its group have, or an empty text; empty without groups.
+        table: file that contains the labels; None if the folders are the classes.
+        groups: for each name, the group of the image, or an empty string; empty without groups.
     """
 
     root: Path
@@ -56,10 +57,10 @@ def scan(root: str | None, layout: str = "auto") -> FolderListing:
         raise ZooError("data=folder needs a folder", f"Add data.root=DIR. {LAYOUT}")
     path = user_path(root)
     folders = subfolders(path)
-    if layout != "classes":
-        annotated.refuse(path)
-    parts = {} if layout == "classes" else part_folders(path, folders)
-    return _in_parts(path, parts) if parts else _listing(path, [("", "", name) for name in folders], layout=layout)
+    if layout == "classes":
+        return _listing(path, [("", "", name) for name in folders], layout=layout)
+    notes, parts = annotated.check(path), part_folders(path, folders)
+    return _in_parts(path, parts, notes) if parts else _listing(path, [("", "", name) for name in folders], notes)
 
 
 def part_folders(path: Path, folders: list[str], refuse: bool = True) -> dict[str, str]:
@@ -89,12 +90,19 @@ def subfolders(path: Path) -> list[str]:
         ) from error
 
 
-def _in_parts(path: Path, parts: dict[str, str]) -> FolderListing:
+def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderListing:
     if "train" not in parts:
         raise ZooError(f"{path} contains {listed(parts.values())}, but no folder for training such as train/", LAYOUT)
     inner = {part: set_parts.without_wrapper(path / folder) for part, folder in parts.items()}
     classes = subfolders(inner["train"])
-    chosen, notes = [], [f"Parts: {', '.join(f'{name}/ is the {part} part' for part, name in parts.items())}"]
+    chosen = []
+    notes.append(f"Parts: {', '.join(f'{name}/ is the {part} part' for part, name in parts.items())}")
+    rest = [name for name in subfolders(path) if name not in parts.values()]
+    if unused := [name for name in rest if next(decode.iter_images(path / name), None)]:
+        notes.append(
+            f"Not used: {listed(unused)}, images without class folders. Classify them with: python -m zoo infer "
+            f"run=last input={shlex.quote(str(path / unused[0]))}"
+        )
     for part, place in inner.items():
         folder, own = place.relative_to(path).as_posix(), subfolders(place)
         if not set(own) & set(classes) and all(set_parts.says_nothing(name, folder) for name in own):
@@ -164,7 +172,7 @@ def assembled(
 
 
 def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
-    """Yield sentences about files next to and in class folders; raise an error if these contain only folders."""
+    """Yield notes on files next to and in class folders; raise an error if the class folders contain only folders."""
     parents = {path / prefix for _, prefix, _ in files_by_class}
     loose = [file for parent in sorted(parents) for file in sorted(parent.glob("[!.]*")) if decode.is_named(file)]
     if loose:
@@ -172,22 +180,22 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         yield f"Not used: {shown}. Move each into the folder of its class"
     if tables := [each for each in sorted(path.glob("*.[ct]sv")) if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {tables[0].name}. {datasets.table_remedy(tables[0])}"
-    inner = {
-        key: {file.removeprefix(f"{key[1]}{key[2]}/").rpartition("/")[0].partition("/")[0] for file in files}
-        for key, files in files_by_class.items()
-        if files
-    }
-    several = [(key[1] + key[2], sorted(names - {""})) for key, names in inner.items() if len(names - {""}) > 1]
+    inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()
+    for key, files in files_by_class.items():
+        if folders := {file.rpartition("/")[0] for file in files}:
+            places[key] = os.path.commonpath(folders)
+            inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
+    several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names - {""}) > 1]
     if several:
-        folder, names = several[0]
-        if layout != "classes" and not any("" in each for each in inner.values()):
+        (key, names), folder = several[0], places[several[0][0]]
+        if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 f"The outer folders: add data.layout=classes. The inner ones: move all into one folder, such as with "
                 f"`mkdir FOLDER && cp -r {shlex.quote(str(path / folder))}/* FOLDER`, and give data.root=FOLDER.",
             )
         yield (
-            f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {folder}. If "
+            f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
             "the inner folders are the classes, move them into one folder"
         )
 
@@ -222,12 +230,12 @@ def _without_classes(
         return ZooError(
             f"{path} {message}{reasons}", f"{labels}The class folders are further down: data.root={inner}"
         )
-    remedy = labels + LAYOUT
+    remedy = labels + set_parts.names_note(path) + LAYOUT
     if loose and "\\" in loose:
         remedy = (
             "Its names contain backslashes instead of folders: unpack the archive with `unzip`, which makes folders."
         )
-    if loose and classes and not labels:
+    if loose and classes and not labels and not set_parts.says_nothing(classes[0], path.name):
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
         message = f"has images such as {loose!r}, but no class folders"

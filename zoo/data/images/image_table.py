@@ -38,7 +38,7 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """Reads tables, and collects their rows by the number of the image among ``names``."""
+    """Reads tables. ``rows`` maps an index in ``names`` to the row of that image."""
 
     def __init__(self, data: DataSettings, table: Path, notes: list[str]) -> None:
         self.data, self.table, self.source, self.notes = data, table, table, notes
@@ -58,7 +58,7 @@ class _Reader:
             self._by_name[os.path.splitext(file)[0] + "/"].append(number)
 
     def find(self, cell: str) -> list[int]:
-        """Return the numbers of all images that a cell may mean; raise ZooError if it leads out of the folder."""
+        """Return the indices of all images that a cell may mean; raise ZooError if its path leaves the folder."""
         path = re.sub(r"^[A-Za-z]:", "", cell.strip().replace("\\", "/"))
         parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
         last = parts[-1].lower() if parts else ""
@@ -102,6 +102,8 @@ class _Reader:
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None))
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
+        if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
+            self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
         for line, cells, problem in rows(bool(layout.titles)):
             self.count += 1
             where = f"{path.name}, line {line}"
@@ -113,8 +115,7 @@ class _Reader:
 
     def _take(self, where: str, cells: list[str], part: str, layout: Columns) -> None:
         numbers, name = self.find(cells[layout.image]), cells[layout.image].strip()
-        if layout.part is not None:
-            part = set_parts.WORDS.get(cells[layout.part].strip().lower(), "")
+        part = part if layout.part is None else layout.part_of(cells)
         group = cells[layout.group].strip() if layout.group is not None else ""
         row, reason = _Row(_class(where, cells, layout), part, group, where), ""
         if len(numbers) != 1:
@@ -162,7 +163,7 @@ class _Reader:
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
         names = self._class_names({row.label for row in self.rows.values()})
-        self.notes += tables.unclear_labels(sorted(names.values()))
+        self.notes += tables.unclear_labels(sorted(names.values())) + tables.joined_labels(names.values())
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
         for number, row in sorted(
@@ -228,7 +229,7 @@ def _in(folder: Path) -> list[Path]:
 
 
 def _are_same(folder: str, wanted: str) -> bool:
-    """Return whether the last folders of two paths are the same, as far as both paths go."""
+    """Return whether two paths end in the same folders, compared up to the length of the shorter path."""
     pairs = zip(folder.lower().split("/")[:0:-1], wanted.lower().split("/")[:0:-1], strict=False)
     return all(one == other for one, other in pairs)
 

@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 from zoo.core import console
@@ -35,6 +36,8 @@ _NAMES = re.compile(
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
+# Number of images, and bytes of a table, that are compared to find out whether the table names the images.
+_LISTED, _HEAD = 20_000, 1 << 16
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup", re.IGNORECASE)
 _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
 They are either parts of one data set, or classes."""
@@ -72,15 +75,17 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
         if "train" not in group.values() and not exact:
             continue
         if exact and (several or not others):
-            return _chosen(path, group, others)
+            return _chosen(path, group, others, inside)
         if not exact and several and all(inside[name] for name, part in group.items() if part == "train"):
-            return _chosen(path, group, others)
+            return _chosen(path, group, others, inside)
     return {}
 
 
-def _chosen(path: Path, group: dict[str, str], others: list[str]) -> dict[str, str]:
-    """Return the folder of each part; reject folders of images next to them, and two folders of one part."""
-    full = [name for name in others if next(decode.iter_images(path / name), None)]
+def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
+    """Return the folder of each part; reject two folders of one part, and further folders that may hold classes."""
+    trained = {name for folder, part in group.items() if part == "train" for name in inside[folder]}
+    unsorted = [name for name in others if trained and len(inside[name]) < 2 and not trained & set(inside[name])]
+    full = [name for name in others if name not in unsorted and next(decode.iter_images(path / name), None)]
     if full:
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",
@@ -141,8 +146,9 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         raise ZooError(
             f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "
             "data set, but without class folders",
-            f"Parts: {labels_note(path)}sort the images of each into a folder for each class. Classes: add "
-            "data.layout=classes.",
+            f"Parts: {labels_note(path)}sort the images of each into a folder for each class. "
+            + next(filter(None, (names_note(path / name) for name, _ in flat)), "")
+            + "Classes: add data.layout=classes.",
         )
     _refuse_shares(path, folders, inside)
     contents = [set(inside[name]) for name in folders]
@@ -195,11 +201,39 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
+    stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
+    likely = [file for file in likely if not datasets.table_remedy(file) or _names_image(file, stems)]
     if likely and (command := datasets.table_remedy(likely[0])):
         if likely[0].parent != path and part_of(likely[0].parent.name):  # each part has its table
             command = command.replace(shlex.quote(str(likely[0])), shlex.quote(str(path)))
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
-    return f"{begin} are not read from {likely[0].relative_to(path).as_posix()}{end}" if likely else ""
+    if likely:
+        name = likely[0].relative_to(path).as_posix()
+        return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
+    return ""
+
+
+def _names_image(table: Path, stems: set[str]) -> bool:
+    """Return whether the first rows of a table contain the name of an image, or are too few to tell."""
+    with table.open("rb") as file:
+        head = file.read(_HEAD).decode("latin-1")
+    few = head.count("\n") < 3 and re.search(r"[,;\t]", head)
+    return bool(few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
+
+
+def names_note(path: Path) -> str:
+    """Return how to sort images whose names begin with their classes, such as cat.0.jpg, or an empty string."""
+    stems = [Path(name).stem for name in itertools.islice(decode.iter_images(path), 1000)]
+    words = Counter(
+        match[1] for stem in stems if (match := re.match(r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", stem))
+    )
+    if len(words) < 2 or min(words.values()) < 2 or len(words) > len(stems) / 4:
+        return ""
+    return (
+        f"The names of the images may begin with their classes, such as {listed(sorted(words), most=3)}. To sort "
+        f"copies of them into {path.parent / 'sorted'}: cd {shlex.quote(str(path))} && for f in *; do "
+        'c=$(echo "$f" | sed \'s/[^A-Za-z]*[0-9].*//\'); mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
+    )
 
 
 def says_nothing(name: str, parent: str) -> bool:

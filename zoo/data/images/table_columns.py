@@ -12,10 +12,17 @@ from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
 
-_LABELS = re.compile(r"labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y")
+_LABELS = re.compile(
+    r".*labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y"
+)
 # Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
-_OF_IMAGES = re.compile(r"(image)?(width|height)|(roi|bbox)[xywh]|[xy](min|max)")
+_OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
+_OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
+# Titles of columns that are true for the rows of one part: is_valid, is_train.
+_FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
+# Titles of numbers that are classes as likely as words are.
+_GRADES = re.compile(r".*(grade|severity|stage|level|risk)")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
@@ -39,10 +46,26 @@ class Columns(NamedTuple):
     def words(self) -> str:
         places = {"image": self.image, "part": self.part, "group": self.group}
         optional = (f", {word} in {self.title(place)}" for word, place in places.items() if place is not None)
-        return f"class in {listed(map(self.title, self.labels), most=3)}{''.join(optional)}"
+        used = {*places.values(), *self.labels}
+        other = [title for place, title in enumerate(self.titles) if title and place not in used]
+        unused = f"; not used: {listed(other, most=5)}" * bool(other)
+        return f"class in {listed(map(self.title, self.labels), most=3)}{''.join(optional)}{unused}"
 
     def plain(self, place: int) -> str:
         return re.sub("[^a-z]", "", self.title(place).lower())
+
+    def part_of(self, cells: list[str]) -> str:
+        """Return the part of a row, or an empty string if its cell is not one."""
+        if self.part is None:
+            return ""
+        cell, flag = cells[self.part].strip().lower(), _FLAG_OF_PART.fullmatch(self.plain(self.part))
+        if not flag or cell not in FLAGS:
+            return set_parts.WORDS.get(cell, "")
+        named = set_parts.WORDS[flag[1]]
+        return named if FLAGS[cell] else "test" if named == "train" else "train"
+
+    def is_of_box(self, place: int) -> bool:
+        return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
 def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number) -> Columns:
@@ -102,7 +125,8 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: i
     for place, column in enumerate(columns):
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
-        if place not in (layout.image, layout.group, label) and None not in parts and several:
+        flags = set(map(str.lower, column)) <= FLAGS.keys() and _FLAG_OF_PART.fullmatch(layout.plain(place))
+        if place not in (layout.image, layout.group, label) and ((None not in parts and several) or flags):
             return place
         if place != label and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
             values = listed(sorted(set(column)))
@@ -124,16 +148,18 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         and not _OF_IMAGES.fullmatch(layout.plain(place))
         and [number(cell) for cell in column] != images
     ]
-    numeric = [place for place in places if all(map(_is_number, columns[place]))]
+    numeric = [place for place in places if all(map(tables.is_number, columns[place]))]
     flags = [place for place in places if all(cell.lower() in FLAGS for cell in columns[place])]
-    recurring = [place for place in places if 2 * len(set(columns[place])) <= len(columns[place])]
-    words = [place for place in recurring if place not in numeric]
-    named = [place for place in places if _LABELS.fullmatch(layout.plain(place))]
+    varied = [place for place in places if len(set(columns[place])) > 1]
+    recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
+    words = [place for place in recurring if place not in numeric or _GRADES.fullmatch(layout.plain(place))]
+    named = [place for place in varied if _LABELS.fullmatch(layout.plain(place))]
     if not named and not words and len(flags) > 1:
         return flags
     pool = named or words + flags[: len(flags) > 1]
-    pool = pool or recurring or [place for place in places if len(places) == 1 or place in numeric]
+    pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
     pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
+    pool = pool or [place for place in places if _LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
         raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes")
     if pool:
@@ -163,18 +189,11 @@ def _is_counted(column: list[str]) -> bool:
     return len(numbers) == len(column) > 2 and all(one < other for one, other in itertools.pairwise(numbers))
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        return not cell or float(cell) < float("inf")
-    except ValueError:
-        return False
-
-
 def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place: int, asked: bool) -> None:
     """Raise an error for a column of numbers to predict, or of several labels for an image."""
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
     row = " | ".join(column[0] for column in columns)
-    if cells and all(map(_is_number, cells)):
+    if cells and all(map(tables.is_number, cells)):
         values = {float(cell) for cell in cells}
         gaps = max(values) - min(values) + 1 > len(values)
         if any(value % 1 for value in values) or (gaps and len(values) > _MOST_NUMBERS):

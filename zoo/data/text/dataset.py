@@ -20,7 +20,7 @@ from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tokenization
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 6
+CACHE_VERSION = 8
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -66,7 +66,7 @@ class TextDataset:
             number that texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start
             of each.
         sha256: checksum over all sources.
-        source: in the user's words.
+        source: the path or name that the user gave.
     """
 
     folder: Path
@@ -92,7 +92,7 @@ def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
 
     Args:
         row: the settings.
-        vocabulary: for tokenization; or the seed of the split: one is learned from the training texts of it.
+        vocabulary: for tokenization, or the seed of a split from whose training texts it is learned.
     """
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
@@ -293,9 +293,9 @@ def _read_text(source: BinaryIO, begin: int, end: int) -> str:
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
-    """Return the begin and end of the training and validation parts of a long text.
+    """Return the first token and the end of the training and validation parts of a long text.
 
-    All of the validation part is read after each epoch: a million tokens at most, unless set.
+    The whole validation part is read after each epoch, so it has at most a million tokens unless set.
     """
     count = len(np.load(prepared.folder / "tokens.npy", mmap_mode="r"))
     border = int(count * (1 - row.validation))

@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
-    """The dialect of a table, in the words of settings; a delimiter may also be any other character."""
+    """The dialect of a table. A delimiter is a value of the setting, such as ``comma``, or any other character."""
 
     delimiter: str
     quoting: str

@@ -23,7 +23,7 @@ _MOST_ACCENTS = 0.5
 
 
 def detect(content: bytes) -> str:
-    """Return the encoding of a text; also ``utf-8``, which then fails, if it cannot be detected."""
+    """Return the encoding of a text, or ``utf-8`` if it cannot be detected; decoding then fails."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return name

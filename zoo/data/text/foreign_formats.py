@@ -1,5 +1,7 @@
 """Recognize files that are not text tables by their first bytes, and explain how to convert them."""
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -9,7 +11,7 @@ from zoo.core import formats
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import set_parts
 
-_PANDAS = "python -c \"import pandas; pandas.{call}.to_csv('table.csv', index=False)\" writes a CSV file of it."
+_AS_TABLE = 'Write its texts and labels into a CSV file, or as one object a line: {"text": ..., "label": ...}'
 # The last column of a file with a label for each word (CoNLL).
 _OF_WORDS = re.compile(r"\S+(?:[ \t]+\S+)*[ \t]+(?:O|[BIES]-\w+)|# .*|[\d.-]+(?:\t[^\t]+){9}")
 
@@ -38,11 +40,28 @@ def refuse_markup(path: Path, text: str) -> None:
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
             "Write the texts and labels of each part into a CSV file.",
         )
-    by_line = is_json_lines(start)
-    if not by_line and not re.match(r'\{\s*"|\[\s*\{', start):
-        return
-    call = "read_json('FILE', lines=True)" if by_line else "read_json('FILE')"
-    raise ZooError(f"{path} is JSON, not a table", _PANDAS.format(call=call))
+    if row or re.match(r'\{\s*"|\[\s*\{', start):
+        raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
+
+
+def table_of_json(text: str) -> str | None:
+    """Return JSON lines, or a JSON list of objects, as a CSV table with a header; None for any other text."""
+    start = text.lstrip()[:1]
+    rows: Any = _value(text) if start == "[" else [_value(line) or line for line in text.splitlines() if line.strip()]
+    if not isinstance(rows, list) or len(rows) < (2 if start == "{" else 1) or not isinstance(rows[0], dict):
+        return None
+    titles = list(dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row))
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(titles)
+    for row in rows:  # a damaged line becomes a row of one cell, which is reported as a problem
+        writer.writerow([_cell(row.get(title)) for title in titles] if isinstance(row, dict) else [row])
+    return table.getvalue() if len(titles) > 1 else None
+
+
+def _cell(value: Any) -> Any:
+    nested = isinstance(value, dict | list | bool)
+    return json.dumps(value, ensure_ascii=False) if nested else "" if value is None else value
 
 
 def is_markup(text: str) -> bool:
@@ -63,8 +82,12 @@ def is_json_lines(text: str) -> bool:
 
 def _object(text: str) -> dict[str, Any] | None:
     """Return a text that is one JSON object; None for any other text."""
+    value = _value(text)
+    return value if isinstance(value, dict) else None
+
+
+def _value(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None

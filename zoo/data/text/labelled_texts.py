@@ -73,9 +73,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
     if row.name == "text_table":
-        remarks.notes += tables.unclear_labels(class_names)
-    if row.name == "text_table" and (several := tables.several_labels(set(class_names))):
-        remarks.notes.append(f"A label such as {several!r} may be several: each combination is a class")
+        remarks.notes += tables.unclear_labels(class_names) + tables.joined_labels(class_names)
+    remarks.notes.append(_counts(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(
         [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
@@ -150,6 +149,17 @@ def _check_wanted(row: LabelledData, labels: set[str]) -> None:
         )
 
 
+def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
+    """Return the classes with their numbers of texts, by part if there are parts."""
+    counts = Counter(zip(names, parts, strict=True))
+    sizes = (
+        ", ".join(f"{count:,} {part}".rstrip() for part in ("", *PARTS) if (count := counts[name, part]))
+        for name in class_names
+    )
+    shown = listed(f"{name} ({size})" for name, size in zip(class_names, sizes, strict=True))
+    return f"{len(class_names):,} classes: {shown}"
+
+
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
     column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
     if not class_names:
@@ -159,7 +169,14 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
-    if len(class_names) > max(10, len(names) // 2):
+    several = len(class_names) > max(10, len(names) // 2)
+    numbers = [float(name) for name in class_names if tables.is_number(name)]
+    if several and len(numbers) == len(class_names) and any(number % 1 for number in numbers):
+        raise ZooError(
+            f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
+            "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",
+        )
+    if several:
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
         raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))

@@ -16,7 +16,7 @@ _TAG = 256
 
 
 def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]], str]:
-    """Do the same as :func:`zoo.data.text.files.read`, without loading all of a long UTF-8 file.
+    """Like :func:`zoo.data.text.files.read`, but without loading all of a long UTF-8 file.
 
     Returns:
         A function that reads the text from its beginning on each call, and the encoding.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256
+from zoo.core.errors import ZooError, counted, listed
+from zoo.core.files import file_sha256, files_below
 from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, labelled_texts, tables
@@ -23,7 +23,7 @@ _ABOUT = re.compile(rf"(.*[^a-z])?({set_parts.PROSE.pattern})", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class TextSource:
-    """The checksum over the files, known before parsing, and a function that reads them."""
+    """Labeled texts that are not read yet: the checksum over their files, and a function that reads them."""
 
     sha256: str
     text: str
@@ -70,7 +70,7 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
-    count, others, unread, places = 0, Counter[str](), set[str](), dict[str, set[str]]()
+    count, others, unread, places, tables_read = 0, Counter[str](), set[str](), dict[str, set[str]](), ""
     wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
@@ -83,10 +83,17 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1
+            tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)
             places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
             if count == 1 and (what := foreign_formats.markup(text)):
                 remarks.notes.append(f"{where} is {what} are learned as text")
             yield part, parts[-2], text, where
+    if tables_read:
+        raise ZooError(
+            f"{root} holds tables in class folders, such as {tables_read}, and each file is one text",
+            "Join their rows into one table with a column of the class: data=text_table data.root=FILE",
+        )
+    remarks.notes += _unread_files(root)
     if unread and not any("" in each for each in places.values()):
         raise ZooError(f"{root} has {listed(sorted(unread))}, but no folder train", "Add the texts to train with.")
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
@@ -101,6 +108,16 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
         if row.encoding == "auto":
             remarks.notes.append(f"{others[name]:,} of {count:,} files are not UTF-8 and were read as {name}")
+
+
+def _unread_files(root: Path) -> list[str]:
+    """Return a note on files that do not end in .txt, next to files that do; none for an archive."""
+    names = [] if root.is_file() else list(files_below(root, lambda *_: None))
+    other = sorted(name for name in names if not name.lower().endswith(SUFFIX))
+    if not other or len(other) == len(names):
+        return []
+    read = "; data=text_table reads tables" * other[0].lower().endswith(tables.SUFFIXES)
+    return [f"Not used: {counted(len(other), 'file')} that do not end in {SUFFIX}, such as {other[0]}{read}"]
 
 
 def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Row]], notes: list[str]) -> TextSource:
@@ -118,11 +135,16 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
     if not root.is_dir():
         return [("", "", root)], []
-    files = sorted(path for path in root.iterdir() if path.is_file())
+    files = sorted(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
     named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
     if not files:  # perhaps each part has a folder
         folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
-        named = [(part, path) for part, each in folders for path in sorted(each.glob("*.[ct]sv"))]
+        named = [
+            (part, path)
+            for part, each in folders
+            for path in sorted(each.glob("*.*"))
+            if tables.suffix(path) in (*tables.SUFFIXES, ".jsonl")
+        ]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {part for part, _ in exact} >= set(PARTS) else named
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
@@ -202,7 +224,7 @@ def _likely_class_files(root: Path) -> list[str]:
 
 
 def class_labels(names: list[str]) -> list[str]:
-    """Return the dot-separated parts in which file names differ: ``x.pos`` and ``x.neg`` are pos and neg."""
+    """Return what differs between file names, by dot-separated part: pos and neg for ``x.pos`` and ``x.neg``."""
     pieces = [name.split(".") for name in names]
     while all(len(each) > 1 for each in pieces) and len({each[0] for each in pieces}) == 1:
         pieces = [each[1:] for each in pieces]

@@ -71,7 +71,10 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
-    rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header)
+    # A header with empty titles at its end, as spreadsheets write, has that many columns.
+    whole = len(some[0]) if header and len(some[0]) > width else 0
+    rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)
+    words += "; columns without a title are not used" * bool(whole) + _other_texts(columns, places, some, header)
     titles = [cell.strip() for place, cell in enumerate(some[0]) if header and place not in places]
     if parts := [title for title in titles if title.lower() in _PARTS]:
         words += f"; column {parts[0]} is not used: give a folder with train.csv and test.csv to keep its parts"
@@ -82,10 +85,13 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
 def load(
     path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
-    """Read a table; return its text, encoding and comments, dialect and shape. For the columns see the dialect."""
+    """Read a table; return its text, encoding (with a note on comments), dialect and shape."""
     text, encoding = files.read(path, settings.encoding)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
+    if settings.delimiter == "auto" and (table := foreign_formats.table_of_json(text)):
+        chosen = Dialect("comma", "double")
+        return table, f"{encoding}; from JSON, with its keys as line 1", chosen, dialect.shape_of(chosen, table)
     foreign_formats.refuse_markup(path, text)
     text, comments = _without_comments(text)
     said, delimiter, likely = _EXCEL.match(text), settings.delimiter, _BY_SUFFIX.get(suffix(path), "comma")
@@ -101,7 +107,7 @@ def load(
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """Blank the lines that begin with # and have fewer delimiters than all other lines; return a remark on them."""
+    """Empty the lines that begin with # and have fewer delimiters than all other lines; return a note."""
     if not text.startswith("#"):
         return text, ""
     lines = files.lines(text)
@@ -185,15 +191,34 @@ def _names_no_class(records: Iterable[Record], place: int) -> bool:
     return 0 < 2 * len(others) <= others.total()
 
 
+def _other_texts(columns: list[Column], places: list[int], some: list[list[str]], header: bool | None) -> str:
+    """Return a remark on a column of a table with as long and as different cells as the column of texts."""
+    body = [cells for cells in some[bool(header) :] if len(cells) == len(some[0])]
+    if len(columns) < 2 or len(body) < 5:
+        return ""
+    sizes = {
+        place: sum(map(len, column)) * (2 * len(set(column)) > len(column))
+        for place, column in enumerate(zip(*body, strict=True))
+        if not all(cell.isdecimal() or "://" in cell for cell in column)
+    }
+    other = [place for place, size in sizes.items() if place not in places and 2 * size > sizes.get(places[0], 0) > 0]
+    title = (some[0][other[0]].strip() if header else str(other[0])) if other else ""
+    return f"; column {title} contains texts too, and is not used" if title else ""
+
+
 def iter_rows(
-    records: Iterator[Record], places: Sequence[int], width: int, header: bool
+    records: Iterator[Record], places: Sequence[int], width: int, header: bool, whole: int = 0
 ) -> Iterator[tuple[int, list[str], str]]:
-    """Yield line, cells of the columns, and problem (or an empty text) of each row after the header."""
+    """Yield line, cells of the columns, and problem (or an empty text) of each row after the header.
+
+    Args:
+        whole: number of columns, if it exceeds the ``width`` of those with a title.
+    """
     for record in records:
         if header and not record.problem:
             header = False
             continue
-        cells = _trimmed(record.cells, width)
+        cells = record.cells[:width] if whole and len(record.cells) == whole else _trimmed(record.cells, width)
         problem = f"{len(cells)} columns instead of {width}" if len(cells) != width else ""
         if not record.problem:
             yield record.line, [] if problem else [cells[place] for place in places], problem
@@ -211,7 +236,7 @@ def _trimmed(cells: list[str], width: int) -> list[str]:
 
 
 def several_labels(cells: set[str]) -> str:
-    """Return a cell with several labels, or an empty text: a list, or words that are labels or recur."""
+    """Return a cell that holds several labels (a list, or words that are also labels), or an empty string."""
     for split in (re.compile(r"\s*,\s*").split, str.split):
         joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
         pieces = {piece for cell in cells for piece in split(cell)}
@@ -220,10 +245,30 @@ def several_labels(cells: set[str]) -> str:
     return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
 
 
+def joined_labels(names: Iterable[str]) -> list[str]:
+    """Return a note on a class that looks like several labels: its words are other classes, or recur in them."""
+    words = {name: re.split(r"[\s,;|]+", name.strip()) for name in sorted(names)}
+    counts = Counter(word for each in words.values() for word in set(each))
+    joined = [
+        name
+        for name, each in words.items()
+        if len(each) > 1 and any(word in words for word in each) and all(counts[word] > 1 for word in each)
+    ]
+    several = several_labels(set(words)) or next(iter(joined), "")
+    return [f"A label such as {several!r} may be several: each combination is a class"] if several else []
+
+
 def unclear_labels(names: Iterable[str]) -> list[str]:
     """Return a note on each class whose name may mean that there is no label."""
     note = "{!r} is trained as a class. If it means that the label is unknown, remove its rows from the table"
     return [note.format(name) for name in names if name.lower() in ("unknown", "none", "undefined", "-1", "-1.0")]
+
+
+def is_number(cell: str) -> bool:
+    try:
+        return not cell or float(cell) < float("inf")
+    except ValueError:
+        return False
 
 
 def is_missing(label: str) -> bool:

@@ -71,7 +71,7 @@ class Tokenizer:
         return [np.array(each.ids, np.int32) for each in encodings]
 
     def missing(self, text: str) -> list[str]:
-        """List the unknown tokens of a text, each once; BPE has none."""
+        """List the distinct tokens of a text that the vocabulary lacks; none for BPE."""
         if self.kind == "bpe":
             return []
         return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))

@@ -1,7 +1,7 @@
-"""Launchers start processes, here or on other machines through an engine; each module of this folder is one.
+"""Launchers start processes on this machine, or on other machines through an engine. Each module here is a launcher.
 
-A launcher has at least one of two functions. ``start`` starts the worker of a run whose host is this process.
-``opened`` opens an executor of whole commands, such as the runs of a sweep, whose hosts run where the commands run.
+A launcher has at least one of two functions. ``start`` starts the worker of a run that this process hosts. ``opened``
+opens an executor of whole commands, such as the runs of a sweep, on any machine.
 """
 
 import contextlib
@@ -19,29 +19,29 @@ from zoo.core.errors import ZooError, unknown
 class Process(Protocol):
     @property
     def stdin(self) -> IO[bytes] | None:
-        """Return its standard input, if one was requested."""
+        """Return the standard input, if requested."""
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """Return its standard output, if it is connected to this process; :meth:`events` reads it."""
+        """Return the standard output if it is connected to this process; :meth:`events` reads it."""
 
     def events(self) -> Iterable[bytes]:
-        """Yield the lines of its standard output until it is closed."""
+        """Yield the lines of the standard output until it is closed."""
 
     def interrupt(self) -> None:
-        """Ask it to stop after the current step."""
+        """Request a stop after the current step."""
 
     def terminate(self) -> None:
-        """Ask it to stop immediately."""
+        """Request an immediate stop."""
 
     def kill(self) -> None:
         """Kill the process."""
 
     def is_running(self) -> bool:
-        """Return True until it has ended."""
+        """Return True until the process has ended."""
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, negative for a signal."""
+        """Wait for the end of the process; return its exit status, negative for a signal."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Command:
     """A command to execute on a machine that shares this machine's folders.
 
     Attributes:
-        name: short, for the listings of an engine.
+        name: short name for the listings of an engine.
         words: program and arguments; the path of the interpreter may differ on other machines.
         folder: working directory.
         log: file to append the output to.
@@ -67,38 +67,38 @@ class Job(Protocol):
 
     @property
     def ticket(self) -> str:
-        """Return the id with which the executor, in any process, finds it again."""
+        """Return the id of the job, with which :meth:`Executor.find` finds it from any process."""
 
     @property
     def place(self) -> str:
         """Return the machine, if known."""
 
     def is_running(self) -> bool:
-        """Return True until it has ended, including while it waits."""
+        """Return True until the job has ended, also while it waits."""
 
     def interrupt(self) -> None:
-        """Ask it to stop after the current step; a waiting job never starts."""
+        """Request a stop after the current step; a waiting job never starts."""
 
     def kill(self) -> None:
         """Kill the process."""
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, which is nonzero if it was killed."""
+        """Wait for the end of the job; return its exit status, which is nonzero if it was killed."""
 
 
 class Executor(Protocol):
     """Executes commands.
 
     Attributes:
-        jobs: most commands at a time; None leaves that to the engine.
-        places: kinds of machines, each of which needs its own environments.
+        jobs: largest number of simultaneous commands; None if the engine decides.
+        places: kinds of machines; each kind needs its own environments.
     """
 
     jobs: int | None
     places: list[str]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Submit a command to one of ``places``, or to one that the executor chooses (None)."""
+        """Submit a command to one of ``places``; if None, the executor chooses one."""
 
     def find(self, ticket: str) -> Job | None:
         """Return an unfinished job that another process submitted, or None."""
@@ -113,18 +113,16 @@ class Launcher(Protocol):
         """Start a process that ends when this process ends for any reason.
 
         Args:
-            command: program and arguments.
-            env: its complete environment variables.
+            env: the complete environment variables of the process.
             cwd: the run folder; standard error is appended to its ``worker.log``.
             stdin: connect standard input; if False, it is empty.
             lock: open file of the run folder's lock, which the process keeps open.
         """
 
     def opened(self, settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
-        """Open an executor of commands; jobs still running when the block ends are stopped.
+        """Open an executor of commands; its unfinished jobs are stopped when the block ends.
 
-        Args:
-            folder: shared by all machines, for the engine's files.
+        ``folder``, for the engine's files, is shared by all machines.
         """
 
 
@@ -136,14 +134,14 @@ def load(name: str) -> Launcher:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Return True if the hosts of the launcher's runs also run elsewhere, so that this process only submits them."""
+    """Return True if the launcher only submits whole runs, whose host processes are not this process."""
     return not hasattr(load(name), "start")
 
 
 def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractContextManager[Executor]:
     launcher = load(settings.name)
     if not hasattr(launcher, "opened"):
-        raise ZooError(f"launcher={settings.name} starts workers only, no sweeps", "Leave launcher= out.")
+        raise ZooError(f"launcher={settings.name} starts workers only, no sweeps", "Remove launcher=.")
     return launcher.opened(settings, folder)
 
 

@@ -1,4 +1,4 @@
-"""Execute a command on the current machine, for all executors."""
+"""Execute commands on the current machine, for all executors."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from zoo.core.errors import ZooError
 from zoo.execution.launchers import Command
 from zoo.protocol.variables import WATCH_HOST
 
-# Time for a stopped run to finish its step, and to write a checkpoint and its record.
+# Time for a stopped run to finish its step and to write a checkpoint and its record.
 GRACE_S = 60.0
 POLL_S = 0.1
 
 
 @dataclass
 class Child:
-    """A child process that ends when this process ends; the pipe, never written to, signals our end to it."""
+    """A child process that ends when this process ends: closing ``pipe`` signals it to the child."""
 
     process: "subprocess.Popen[bytes]"
     pipe: int
@@ -35,11 +35,11 @@ class Child:
         self.process.terminate()
 
     def kill(self) -> None:
-        """Send SIGKILL; its own children see the end of a pipe."""
+        """Send SIGKILL; the child's own children see the end of a pipe."""
         self.process.kill()
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, negative for a signal."""
+        """Wait for the end of the process; return its exit status, negative for a signal."""
         status = self.process.wait()
         if self.pipe >= 0:
             os.close(self.pipe)
@@ -71,7 +71,7 @@ def start(command: Command) -> LocalJob:
         except OSError as error:
             raise ZooError(
                 f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
-                "The machine must see the same folders and the same interpreter, or launcher.python names another.",
+                "Check that the machine has the same folders and interpreter, or set launcher.python=PATH.",
             ) from error
     return LocalJob(process, ours)
 
@@ -82,7 +82,7 @@ def open_log(path: Path) -> IO[bytes]:
 
 
 def execute(command: Command) -> int:
-    """Execute a command and return its exit status; stop it in order if an engine cancels this call."""
+    """Execute a command and return its exit status; stop it cleanly if an engine cancels this call."""
     job = start(command)
     try:
         while job.is_running():  # polls, because an engine raises its exception between bytecodes

@@ -33,7 +33,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
     with processes.death_pipe() as (theirs, ours):
         inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
         with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
-            # In a new session, Ctrl-C reaches only the host, which then stops the worker in order.
+            # In a new session, Ctrl-C reaches only the host, which then stops the worker cleanly.
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                 env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
@@ -59,7 +59,6 @@ class LocalExecutor:
         self.places = [NAME]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Start a command, which ends when this process ends for any reason."""
         return commands.start(command)
 
     def find(self, ticket: str) -> Job | None:

@@ -17,7 +17,7 @@ class RayJob:
     """A task of Ray.
 
     Args:
-        reference: to the exit status of the command.
+        reference: Ray's reference to the exit status of the command.
         place: the requested node, or empty.
     """
 
@@ -32,15 +32,15 @@ class RayJob:
         return not self._ray.wait([self._reference], timeout=0)[0]
 
     def interrupt(self) -> None:
-        """Cancel it; a running command is stopped in order."""
+        """Cancel the task; a running command is stopped cleanly."""
         self._ray.cancel(self._reference, force=False)
 
     def kill(self) -> None:
-        """Kill the process of the task; its command sees the end of a pipe."""
+        """Kill the process of the task; its command ends with a pipe."""
         self._ray.cancel(self._reference, force=True)
 
     def wait(self) -> int:
-        """Wait for its end; return the exit status of its command, or 255 if Ray lost the task."""
+        """Wait for the end of the task; return the exit status of its command, or 255 if Ray lost the task."""
         try:
             status, self.place = self._ray.get(self._reference)
         except self._ray.exceptions.RayTaskError as error:
@@ -94,13 +94,13 @@ class RayExecutor:
 def opened(settings: LauncherSettings, folder: Path) -> Iterator[RayExecutor]:
     """Open an executor; see :class:`zoo.execution.launchers.Launcher`.
 
-    Use the cluster at ``launcher.address``, or one that runs here, or start one on this machine only.
+    Use the cluster at ``launcher.address``, or the cluster that runs on this machine, or start a local one.
     """
     ray = launchers.needed("ray", "ray")
     launchers.needed("ray.util.scheduling_strategies", "ray")  # not imported by ray itself
     try:
         ray.init(address=settings.address, log_to_driver=False, configure_logging=False, include_dashboard=False)
-    except Exception as error:  # of many types, also plain Exception (a node that does not start)
+    except Exception as error:  # Ray raises many types, also plain Exception
         where = settings.address or "this machine"
         raise ZooError(
             f"The Ray cluster at {where} does not answer: {error}", "Run: ray start --head (docs/how-to/scaling.md)"

@@ -1,6 +1,6 @@
 """Execute commands as jobs of Slurm, through submitit.
 
-A job outlives this process: its ticket finds it again. Only squeue is called, because it needs no accounting.
+A job outlives this process and is found again by its ticket. Its state comes from squeue, which needs no accounting.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ ASK_S = 1.0
 # Delay until a shared folder shows a result that another machine wrote.
 RESULT_S = 10.0
 LOST = 255
-# Before a job's time limit, Slurm signals all of its processes; only submitit's must react.
+# Before a job's time limit, Slurm signals all of its processes; only submitit's process must react.
 SHIELD = ["/bin/sh", "-c", 'trap "" USR2; exec "$@"', "sh"]
 REQUEUED_AT_MOST = 1000
 
 
 class Shielded:
-    """A command that submitit calls on the node, queued again on timeout or preemption; it must be able to resume."""
+    """A command that submitit calls on the node, and queues again after a timeout or preemption; it must resume."""
 
     def __init__(self, command: Command) -> None:
         self._command = replace(command, words=[*SHIELD, *command.words])
@@ -40,7 +40,7 @@ class Shielded:
         return self._job.wait()
 
     def checkpoint(self) -> Any:
-        """Stop the command in order, and have submitit queue it again."""
+        """Stop the command cleanly; submitit queues it again."""
         import submitit
 
         if self._job is not None:
@@ -68,16 +68,15 @@ class SlurmJob:
         return not self._has_answered() and self._queue.has(self.ticket)
 
     def interrupt(self) -> None:
-        """Cancel it: Slurm sends SIGTERM, and SIGKILL after its KillWait."""
+        """Cancel the job: Slurm sends SIGTERM, and SIGKILL after its KillWait."""
         self._cancel()
 
     def kill(self) -> None:
-        """Send SIGKILL to all of its processes."""
         self._cancel("--signal=KILL", "--full")
         self._cancel()
 
     def wait(self) -> int:
-        """Wait for its end; return the exit status of its command, or 255 if Slurm ended it."""
+        """Wait for the end of the job; return the exit status of its command, or 255 if Slurm ended it."""
         while self.is_running():
             time.sleep(ASK_S)
         deadline = time.monotonic() + RESULT_S
@@ -87,7 +86,7 @@ class SlurmJob:
             return LOST
         try:
             return int(self._job.result())
-        except Exception as error:  # submitit raises here any error that occurred there
+        except Exception as error:  # submitit raises any error of the remote process
             raise ZooError(f"Slurm's job {self.ticket} could not run its command: {error}", self._logs()) from error
 
     def _has_answered(self) -> bool:
@@ -140,7 +139,7 @@ class SlurmExecutor:
             self._executor = submitit.SlurmExecutor(folder, max_num_timeout=REQUEUED_AT_MOST, python=settings.python)
         except RuntimeError as error:
             raise ZooError(
-                f"Slurm is not here: {error}", "Start the command on a machine from which sbatch works."
+                f"Slurm is not available: {error}", "Start the command on a machine with sbatch."
             ) from error
         self._parameters = _parameters(settings)
 
@@ -149,7 +148,7 @@ class SlurmExecutor:
             self._executor.update_parameters(**self._parameters, job_name=f"zoo-{command.name}")
             job = self._executor.submit(Shielded(command))
         except (ValueError, subprocess.SubprocessError, self._submitit.core.utils.FailedJobError) as error:
-            raise ZooError(f"Slurm did not take the job: {error}", "See `sinfo` and launcher.options.") from error
+            raise ZooError(f"Slurm rejected the job: {error}", "Check `sinfo` and launcher.options.") from error
         self._queue.add(str(job.job_id))
         return SlurmJob(self._queue, job)
 

@@ -1,6 +1,6 @@
 """Execute commands on a list of hosts, with the installed and configured OpenSSH.
 
-A command monitors its standard input and stops in order when it closes, which also happens when the connection or
+A command monitors its standard input and stops cleanly when it is closed, which also happens when the connection or
 this process ends.
 """
 
@@ -34,10 +34,10 @@ class Host:
     """A host of the list.
 
     Attributes:
-        name: for ssh.
-        jobs: commands at a time.
-        python: interpreter there; None means the same path as here.
-        running: its commands.
+        name: name of the host for ssh.
+        jobs: number of simultaneous commands.
+        python: interpreter on the host; None means the same path as on this machine.
+        running: commands that run on the host.
         rests_until: end of the pause after a failed connection, in monotonic seconds.
     """
 
@@ -63,17 +63,17 @@ class SshJob:
         return self._process.poll() is None
 
     def interrupt(self) -> None:
-        """Close its standard input, which the command treats like SIGTERM."""
+        """Close the standard input, which the command treats like SIGTERM."""
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
 
     def kill(self) -> None:
-        """End the connection; the command there stops within a minute."""
+        """End the connection; the command on the host stops within a minute."""
         self._process.kill()
 
     def wait(self) -> int:
-        """Wait for its end; return its exit status, or 255 if the connection failed."""
+        """Wait for the end of the command; return its exit status, or 255 if the connection failed."""
         status = self._process.wait()
         self.interrupt()
         if status == UNREACHABLE:
@@ -89,7 +89,7 @@ class SshExecutor:
         self.places = [host.name for host in hosts]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
-        """Start a command on the named host, or on one that has room and was reachable recently."""
+        """Start a command on the named host, or on a free host, preferably one without recent connection errors."""
         host = self._named(place) if place else self._free()
         remote = shlex.join(["sh", "-c", _script(command, host.python or self._settings.python)])
         words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
@@ -124,7 +124,7 @@ def _script(command: Command, python: str | None) -> str:
 
 
 def read_hosts(entries: list[str]) -> list[Host]:
-    """Read a list of hosts: their names, or one file with a host per line."""
+    """Read a list of hosts: names, or the path of a file with a host per line."""
     if len(entries) == 1 and user_path(entries[0]).is_file():
         text = user_path(entries[0]).read_text(encoding="utf-8", errors="replace")
         lines = enumerate((line.partition("#")[0].strip() for line in text.splitlines()), 1)

@@ -1,4 +1,4 @@
-"""Submit the runs of a sweep to an executor, follow them, and retry failed ones."""
+"""Submit the runs of a sweep to an executor, follow them, and retry failed runs."""
 
 import collections
 import contextlib
@@ -26,10 +26,10 @@ class Progress:
     """The state of a sweep.
 
     Attributes:
-        running: jobs by element, waiting in the engine or running.
-        failures: failed attempts by element.
+        running: submitted jobs by element; they wait in the engine or run.
+        failures: number of failed attempts by element.
         waiting: elements that are not submitted yet.
-        places: last machine by element.
+        places: last machine of each element.
     """
 
     running: dict[str, Job] = field(default_factory=dict)
@@ -45,13 +45,13 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
     """Execute all elements without a complete run.
 
     Args:
-        sweep: with the lock of its folder held.
+        sweep: the caller holds the lock of its folder.
         launcher: name of the executor's launcher.
-        retries: number of times that a failed element is tried again.
-        watch: called whenever something may have changed.
+        retries: largest number of retries of a failed element.
+        watch: called after possible changes.
 
     Raises:
-        KeyboardInterrupt: the user asked to stop; all jobs have ended by then.
+        KeyboardInterrupt: the user stopped the sweep; all jobs have ended.
     """
     missing = sweep.missing()
     progress = Progress(waiting=collections.deque(missing))
@@ -74,7 +74,7 @@ def _adopt(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) 
         if job is not None:
             progress.running[name] = job
             progress.waiting.remove(elements[name])
-            console.say(f"{name}: still in the hands of {launcher}, as {ticket}")
+            console.say(f"{name}: still managed by {launcher}, as {ticket}")
 
 
 def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress) -> None:
@@ -82,7 +82,7 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
         if executor.jobs is not None and len(progress.running) >= executor.jobs:
             return
         element = progress.waiting.popleft()
-        # A process of an earlier sweep may write, and ends soon.
+        # A process of an earlier sweep may still be writing; it ends soon.
         if any(lock.is_held(folder) for folder in sweep.attempts(element)):
             progress.waiting.append(element)
             continue
@@ -94,7 +94,7 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
 
 
 def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
-    """Process ended jobs; a failed element waits again if another attempt makes sense."""
+    """Process ended jobs; queue a failed element again if another attempt may succeed."""
     elements = {each.name: each for each in sweep.elements}
     for name, job in list(progress.running.items()):
         progress.places[name] = job.place or progress.places.get(name, "")
@@ -113,7 +113,7 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
         words = ending(sweep, elements[name], status)
         if isinstance(job, ssh.SshJob) and status == ssh.UNREACHABLE:
             words = f"{progress.places[name]} cannot be reached: {last_words(sweep.log(name)).splitlines()[-1]}"
-        console.warn(f"{name}: {words}" + ("; it is tried again" if again else ""))
+        console.warn(f"{name}: {words}" + ("; retrying" if again else ""))
         if again:
             progress.waiting.append(elements[name])
 
@@ -138,9 +138,7 @@ def last_words(path: Path) -> str:
 def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
     """Build the environments that runs need, once per kind of machine, before submitting any run.
 
-    Args:
-        wanted: arguments of the zoo that build them.
-        logs: folder for their output.
+    ``wanted`` are arguments of the zoo that build them; ``logs`` is the folder for their output.
     """
     jobs: dict[str, tuple[str, Job]] = {}
     for number, place in enumerate(executor.places, 1):
@@ -160,7 +158,7 @@ def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
 
 @contextlib.contextmanager
 def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
-    """If the block ends with an error, Ctrl-C or SIGTERM, stop all jobs in order, then kill them."""
+    """If the block ends with an error, Ctrl-C or SIGTERM, interrupt all jobs, then kill the remaining jobs."""
     with _terminated_as_interrupted():
         try:
             yield

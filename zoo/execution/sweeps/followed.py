@@ -1,4 +1,4 @@
-"""The state of a sweep's runs, possibly hundreds on a network disk: read again only after changes."""
+"""The state of a sweep's runs, read again only after changes: there may be hundreds on a network disk."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -21,7 +21,7 @@ class Followed:
         self._logs: dict[Path, event_log.LastEpoch] = {}
 
     def look(self, running: Collection[str], waiting: Collection[str]) -> None:
-        """Update the runs that may have changed, from the names of submitted and of waiting elements."""
+        """Update the runs that may have changed; ``running`` and ``waiting`` are names of elements."""
         for element in self._sweep.elements:
             run = self._runs.get(element.name)
             ended = run["exit"] if run else ""

@@ -1,6 +1,6 @@
 """A sweep: its folder, which contains the folders of its runs, and its record, ``sweep.json``.
 
-The state of a run is stored only in its own folder, so nothing can get out of sync.
+The state of a run is stored only in its own folder, so that it cannot get out of sync.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ class Element:
     """One run of a sweep.
 
     Attributes:
-        name: of its folder.
-        words: its settings in command-line syntax.
-        chosen: the settings that vary between elements.
+        name: name of its folder.
+        words: settings in command-line syntax.
+        chosen: settings that vary between elements.
     """
 
     name: str
@@ -46,8 +46,8 @@ class Sweep:
     """A sweep.
 
     Attributes:
-        folder: absolute; contains its runs.
-        verb: of all of its runs.
+        folder: absolute path of the folder that contains its runs.
+        verb: verb of all runs.
         launcher: settings of the launcher in command-line syntax.
         format: version of the record format.
     """
@@ -60,18 +60,18 @@ class Sweep:
     started: str = field(default_factory=records.now)
 
     def attempts(self, element: Element) -> list[Path]:
-        """Return an element's run folders so far, oldest first; a training run has only one, in which it resumes."""
-        if self.verb == "train":  # no listing: there may be hundreds, on a network disk
+        """Return an element's run folders so far, oldest first; a training run resumes in its only folder."""
+        if self.verb == "train":  # listing hundreds of folders on a network disk would be slow
             return [path for path in [self.folder / element.name] if path.is_dir()]
         folders = [self.folder / element.name, *self.folder.glob(f"{element.name}_*")]
         numbered = [path for path in folders if (path / records.RECORD).is_file() or path.name == element.name]
         return sorted((path for path in numbered if path.is_dir()), key=lambda path: (len(path.name), path.name))
 
     def run_of(self, element: Element) -> Json | None:
-        """Return the record of the complete attempt, or of the last one, or None."""
+        """Return the record of the complete attempt or, without one, of the last attempt, or None."""
         last: Json | None = None
         for folder in self.attempts(element):
-            with contextlib.suppress(ZooError):  # just begun or damaged: treated as missing
+            with contextlib.suppress(ZooError):  # a new or damaged run is treated as missing
                 last = records.read(folder) | {"folder": str(folder)}
                 if last["exit"] == "completed":
                     return last
@@ -82,7 +82,6 @@ class Sweep:
         return run is not None and run["exit"] == "completed"
 
     def missing(self) -> list[Element]:
-        """Return the elements without a complete run."""
         return [element for element in self.elements if not self.is_complete(element)]
 
     def log(self, name: str) -> Path:
@@ -116,7 +115,7 @@ class Sweep:
 
 
 def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
-    """Split the settings of the launcher, whose commas make lists, from those of the runs."""
+    """Split settings into those of the launcher, whose commas separate list items, and those of the runs."""
     own = [entry.key for entry in overrides if entry.key.partition(".")[0] == "launcher"]
     return overrides.only(*own), overrides.without(*own)
 
@@ -149,17 +148,17 @@ def load(folder: Path) -> Sweep:
     path = folder / RECORD
     for place in (folder / RECORD, folder / JOBS, folder / LOGS, *folder.glob(f"{LOGS}/*")):
         if place.is_symlink():
-            raise ZooError(f"{place} is a link, and what it leads to would be written to", "No sweep makes links.")
+            raise ZooError(f"{place} is a link, whose target would be overwritten", "Remove the link.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ZooError(f"{path} cannot be read: {error}", "Give the folder that a sweep made.") from error
+        raise ZooError(f"{path} cannot be read: {error}", "Give the folder of a sweep.") from error
     problems = schema.violations(content, Sweep, given=("folder",))
     names = [] if problems else [each["name"] for each in content["elements"]]
     problems += [f"{name!r} is not a valid name" for name in names if not name.isdigit()]
     if problems or content["format"] != FORMAT:
         raise ZooError(
-            f"{path} is damaged, or of another version: {', '.join(problems) or content['format']}", "Sweep again."
+            f"{path} is damaged or has another version: {', '.join(problems) or content['format']}", "Sweep again."
         )
     elements = [Element(**each) for each in content["elements"]]
     rest = {key: value for key, value in content.items() if key != "elements"}

@@ -12,19 +12,14 @@ from zoo.protocol.events import EpochEvent
 from zoo.runs.records import Json
 from zoo.runs.result import HEADLINES
 
-# Seconds between updates, and the multiple of an update's duration, for slow disks.
+# Minimum pause between updates: seconds, and a multiple of an update's duration, for slow disks.
 PACE_S, REST = 1.0, 10.0
 HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
 MEANS = ["settings", "seeds", "mean", "deviation", ""]
 
 
 def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | None = None) -> list[list[str]]:
-    """Return the cells of all runs.
-
-    Args:
-        progress: of a sweep in progress.
-        followed: the last known state of the runs; None reads all of them.
-    """
+    """Return the cells of all runs; without ``followed``, the last known state, read all runs."""
     shown, followed = progress or Progress(places=sweep.places()), followed or Followed(sweep)
     waiting = {each.name for each in shown.waiting}
     followed.look(shown.running, waiting)
@@ -53,7 +48,7 @@ def _state(element: Element, run: Json | None, progress: Progress, waiting: set[
 
 
 def over_seeds(sweep: Sweep) -> list[list[str]]:
-    """Return the cells of :data:`MEANS` for runs that differ only in their seed; the best mean is marked."""
+    """Return the cells of :data:`MEANS` for runs that differ only in their seeds; mark the best mean."""
     groups: dict[str, list[float]] = {}
     records = [(element, (sweep.run_of(element) or {}).get("metrics") or {}) for element in sweep.elements]
     name = next((name for name in HEADLINES for _, metrics in records if name in metrics), "")
@@ -87,7 +82,7 @@ def _result(run: Json) -> str:
 
 
 class Shown:
-    """Shows the changing table: redrawn on a terminal, else (``draw`` is None) a line per change of state."""
+    """Redraws the table on a terminal; without one (``draw`` is None), prints a line per change of state."""
 
     def __init__(self, sweep: Sweep, draw: "console.Draw | None") -> None:
         self._sweep, self._draw, self._followed = sweep, draw, Followed(sweep)

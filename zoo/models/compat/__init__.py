@@ -1,8 +1,7 @@
 """The differences between Keras versions, from 2.1 inside TensorFlow 1.8 to the current Keras 3.
 
-Builders get this package as their argument ``compat``. ``version`` holds the Keras in use. ``optimizers``,
-``training``, ``layers`` and ``gradients`` cover what is built on it. ``tensors`` has the operations that custom
-layers compute with. ``random_state`` and ``training_state`` capture and restore a training.
+Builders receive this package as the argument ``compat``. ``version`` imports Keras; ``tensors`` has the operations
+for custom layers. ``random_state`` and ``training_state`` save and restore the state of training.
 """
 
 # ruff: noqa: F401

@@ -1,4 +1,4 @@
-"""Attention of queries to keys and values, in the fastest way of each framework."""
+"""Multi-head attention, in the fastest implementation for each framework."""
 
 from zoo.models.compat.tensors import (
     MASKED,
@@ -18,24 +18,19 @@ from zoo.models.compat.tensors import (
 if TORCH:
     import torch
 
-# Pairs of tokens that attention by products computes at a time on PyTorch.
+# Number of query-key pairs that PyTorch computes at a time without fused attention.
 PAIRS_TOGETHER = 2**22
 
 
 def attention(q, k, v, heads, keep, causal, drop):
-    """Apply attention of queries to keys (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
+    """Apply multi-head attention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2).
 
     Args:
-        q: queries (batch, length, width).
-        k: keys (batch, keys, width).
-        v: values (batch, keys, width).
-        heads: number of heads; it divides the width.
-        keep: (batch, keys), 1 for keys that count, 0 for padding; None if all count.
-        causal: let a position attend only to itself and those before it; needs as many keys as queries.
-        drop: applies dropout to the attention weights; None if no phase has dropout.
-
-    Returns:
-        (batch, length, width).
+        q, k, v: queries (batch, length, width), keys and values (batch, keys, width). The result is like q.
+        heads: number of heads; must divide the width.
+        keep: (batch, keys) mask, 1 for tokens, 0 for padding; None without padding.
+        causal: let each position attend only to itself and earlier positions; needs as many keys as queries.
+        drop: function that applies dropout to the attention weights; None without dropout.
     """
     _, length, width = shape(q)
     size = int(width) // heads
@@ -68,7 +63,7 @@ def _by_products(q, k, v, bias, drop=None):
 
 
 def _some_at_a_time(q, k, v, bias):
-    """Compute attention by products for a few texts at a time, so that the memory for all token pairs is reused.
+    """Compute attention with matrix products for a few texts at a time, so that the memory of the scores is reused.
 
     This saves a tenth of the training time on film reviews, with up to 1,024 tokens in batches of 64.
     """
@@ -90,25 +85,23 @@ MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 
 
 def _faster_by_products(q, k):
-    """Return whether products are faster than PyTorch's fused attention, as in bfloat16 on CPUs.
+    """Return whether matrix products are faster than PyTorch's fused attention, as in bfloat16 on some CPUs.
 
-    Milliseconds of PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 and its bfloat16, fused and by products.
-    Sizes: 64 x 2 heads of 16, length 512; 64 x 1 of 32, 1024; 8 x 8 of 64, 1024; 12 x 4 of 32, 64. Forward and
-    backward: 92.9 and 44.1, 158 and 96, 253 and 121, 3.5 and 0.7. Forward only: 27.2 and 18.8, 62.5 and 37.6, 101 and
-    45, 0.4 and 0.2. In float32 there is no such difference. scripts/benchmarks/attention.py measures it.
+    Measured with PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 bfloat16, for lengths 64 to 1024. The products
+    took 20 to 61 % of the time with gradients, and 45 to 69 % without. In float32 there is no such difference.
+    scripts/benchmarks/attention.py measures it.
     """
-    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # values that the products keep
+    pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # scores kept in memory
     if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:
         return False
-    # On other CPUs, such as those with AMX, which fused attention uses, only where it loses most on the measured
-    # ones.
+    # CPUs that were not measured, such as those with AMX: only where fused attention is slowest on measured ones.
     return MEASURED or (q.requires_grad and q.shape[2] <= 512 and pairs <= 2**25)
 
 
 def _bias(keep, causal, length, like, fused):
     """Return the term added to scores (batch, heads, queries, keys), or None if nothing is masked."""
     if keep is None:
-        if not causal or fused:  # PyTorch's fused attention applies the mask itself
+        if not causal or fused:  # PyTorch's fused attention applies the causal mask itself
             return None
         return (causal_mask(length, like) - 1.0) * -MASKED
     keep = keep.to(like.dtype) if TORCH else keep
@@ -117,7 +110,7 @@ def _bias(keep, causal, length, like, fused):
 
 
 def _by_head(q, k, v, heads, size, keep, causal, drop):
-    """Compute one head after the other, in products of three axes, because PlaidML multiplies only these."""
+    """Compute one head at a time, because PlaidML multiplies only tensors of three axes."""
     bias = None if keep is None else module.expand_dims(keep, 1)
     if causal:
         past = module.expand_dims(causal_mask(shape(q)[1], q), 0)

@@ -1,4 +1,4 @@
-"""Value and gradient of a model as a function of one array, compiled where the stack compiles."""
+"""Value and gradient of a model as a function of one array, compiled if the stack supports it."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def value_and_grad(model, constant):
 
     Args:
         model: takes a (1, 1) array that it ignores, returns (1, 1) losses.
-        constant: its one trainable :class:`zoo.models.compat.layers.TrainableConstant`, of shape (1, ...).
+        constant: its only trainable :class:`zoo.models.compat.layers.TrainableConstant`, of shape (1, ...).
 
     Returns:
         A function from an array (...) to the list of losses and the gradient of their sum, (...) float32.

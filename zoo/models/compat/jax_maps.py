@@ -1,8 +1,7 @@
-"""Depthwise convolutions with JAX on CPUs as sums of shifted maps.
+"""Compute depthwise convolutions with JAX on CPUs as sums of shifted feature maps.
 
-XLA computes grouped convolutions there, and especially their gradients, in plain loops. A depthwise convolution of
-3x3 with its gradients took 5 to 30 times as long as nine products of shifted maps with a row of the kernel each. That
-was most of a step of MobileNet.
+On CPUs, XLA computes grouped convolutions and their gradients in plain loops. A 3x3 depthwise convolution took 5 to
+30 times as long as nine products of shifted maps with kernel values. This was most of a training step of MobileNet.
 """
 
 import jax
@@ -10,12 +9,12 @@ import jax.numpy as jnp
 
 from zoo.models.compat.version import network_operations
 
-# Largest kernel, in positions; kernels larger than 5x5 were not measured.
+# Largest area of a kernel; kernels larger than 5x5 were not measured.
 MOST = 25
 
 
 def install():
-    """Change Keras in this process, once."""
+    """Patch Keras in this process; call this only once."""
     nn = network_operations()
     original = nn.depthwise_conv
 
@@ -31,7 +30,7 @@ def install():
 
 
 def applies(x, kernel, dilation_rate):
-    """Return whether to use shifted maps: only CPUs were measured, and exporters trace with unknown sizes."""
+    """Return whether to use shifted maps: for known sizes, and only on CPUs, where they were measured."""
     known = x.ndim == 4 and all(isinstance(size, int) for size in x.shape[1:])
     dense = dilation_rate in (1, (1, 1), [1, 1]) and kernel.ndim == 4 and kernel.shape[0] * kernel.shape[1] <= MOST
     return known and dense and jax.default_backend() == "cpu"

@@ -9,7 +9,7 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
 
 
 def _fix_batch_normalization_of_plaidml():
-    """Let PlaidML 0.7 train through batch normalization, by computing it without reshaping gamma and beta.
+    """Correct the gradients of batch normalization on PlaidML 0.7, by not reshaping gamma and beta.
 
     PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of averaged
     values, and networks diverge within a step or two
@@ -33,19 +33,16 @@ if MAJOR >= 3 and backend_name() in ("torch", "jax"):
 
 
 def first_layer(input_shape):
-    """Return the keyword arguments that give a Sequential model's first layer its input shape, without the batch.
-
-    Keras 3 accepts ``input_shape`` with a warning; it does not accept ``batch_input_shape``.
-    """
+    """Return the input shape as arguments of a Sequential's first layer. Keras 3 rejects ``batch_input_shape``."""
     return {"input_shape": tuple(input_shape)}
 
 
 def dropout(rate, name):
     """Create a dropout layer whose random draws continue from the same state when training is resumed.
 
-    Models must use this layer. ``rate`` is the share of values dropped in training, 0 <= rate < 1. Keras 3 and
-    PlaidML keep the state of their draws in variables. TensorFlow's Keras 2 keeps it inside the operation, out of
-    reach. There, each draw is computed from the seed, the layer's name and the number of the step.
+    Models must use this layer; 0 <= rate < 1. Keras 3 and PlaidML keep the state of their draws in variables.
+    TensorFlow's Keras 2 keeps it inside the operation, where it cannot be saved. There, each draw is computed from
+    the seed, the layer's name and the number of the step.
     """
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)
@@ -53,10 +50,10 @@ def dropout(rate, name):
 
 
 def prepare_for_foreign_code():
-    """Number the automatic names of layers from the start, so that they are equal in every process.
+    """Reset the numbers in automatic layer names, so that names are the same in every process.
 
-    ``import keras`` then gives this Keras, even if only TensorFlow has it, or if TensorFlow 2.5 is installed with
-    another package ``keras``. Layers and models of that package do not work here.
+    Also make ``import keras`` return this Keras, even if only TensorFlow contains it, or if TensorFlow 2.5 comes with
+    a separate package ``keras``. Layers and models of that package do not work here.
     """
     sys.modules.setdefault("keras", keras)
     if MAJOR >= 3:
@@ -78,10 +75,7 @@ def relu6(name):
 
 
 def spatial_mean(x, channels):
-    """Average a Keras tensor over height and width, which stay as axes of size 1; Keras can keep them since 2.6.
-
-    Each Keras gets the layers that its own MobileNet has.
-    """
+    """Average over height and width, which keep size 1, with the layers that Keras's own MobileNet uses."""
     if at_least(2, 6):
         return keras.layers.GlobalAveragePooling2D(keepdims=True)(x)
     channels_first = keras.backend.image_data_format() == "channels_first"
@@ -93,18 +87,18 @@ def lambda_layer(function, x, shape, name=None, precision="float32"):
     """Apply a function of tensors as a layer.
 
     Args:
-        function: from a tensor, or a list of tensors, to a tensor; written in ``zoo.models.compat.tensors``.
+        function: maps a tensor, or a list of tensors, to a tensor with operations of ``zoo.models.compat.tensors``.
         shape: shape of the result, without the batch.
-        precision: dtype it computes in; tensors of other dtypes are converted first.
+        precision: dtype of the computation; inputs of other dtypes are converted first.
     """
     extra = {"dtype": precision} if MAJOR >= 3 else {}
     return keras.layers.Lambda(function, output_shape=tuple(shape), name=name, **extra)(x)
 
 
 class TrainableConstant(keras.layers.Layer):
-    """Returns the same array for any input: an image that is optimized, or a fixed target.
+    """Layer that returns its weights for any input: an image being optimized, or a fixed target.
 
-    ``shape`` is (1, ...); the array starts as zeros, and ``set_weights`` fills it.
+    ``shape`` is (1, ...). The weights are zeros until ``set_weights`` is called.
     """
 
     def __init__(self, shape, trainable, name):
@@ -151,12 +145,12 @@ def initializer(value):
 
 
 def seed_generator():
-    """Return the generator that a layer keeps for its random draws; None before Keras 3, which needs none."""
+    """Create the random generator of a layer; None on Keras 2, which needs none."""
     return keras.random.SeedGenerator() if MAJOR >= 3 else None
 
 
 def static_shape(x):
-    """Return the shape of a Keras tensor, batch included, with None for open sizes."""
+    """Return the shape of a Keras tensor, including the batch, with None for unknown sizes."""
     shape = x.shape if MAJOR >= 3 else keras.backend.int_shape(x)
     return tuple(None if size is None else int(size) for size in shape)
 
@@ -181,8 +175,8 @@ def source_inputs(x):
 def named_weights(model):
     """List (path, shape) of every weight, in the order of ``model.get_weights()``.
 
-    Paths are ``layer/weight`` and equal on every Keras, since each layer of the zoo is named. Paths in a nested
-    network begin with its name; if several weights of a layer have one name, all but the first are numbered.
+    Paths are ``layer/weight``, the same on every Keras because all layers of the zoo have names. Paths in a nested
+    network begin with its name. Duplicate names in a layer are numbered, except the first.
     """
     rows, counts = [], collections.Counter()
     for path, layer in named_layers(model):
@@ -206,7 +200,7 @@ def named_layers(model, prefix=""):
 
 
 def _shape(weight):
-    """Return a shape as plain integers; PlaidML's variables lack it, its backend has it."""
+    """Return the shape of a weight as integers. PlaidML's variables have no shape; its backend returns it."""
     shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)
     return tuple(int(size) for size in shape)
 

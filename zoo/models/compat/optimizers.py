@@ -1,4 +1,4 @@
-"""Optimizers with the same rule on every Keras, gradient clipping included."""
+"""Optimizers with the same update rule on every Keras, including gradient clipping."""
 
 import os
 import types
@@ -7,33 +7,33 @@ from zoo.models.compat.version import MAJOR, at_least, backend_name, is_tensorfl
 
 
 def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
-    """Create an optimizer.
+    """Create an optimizer; raise ValueError if its name is unknown or this Keras does not support a setting.
 
     Args:
         name: ``adam``, ``sgd``, ``momentum`` (SGD with Nesterov momentum 0.9) or ``rmsprop``.
-        clip: bound of the global norm of the gradients; None does not clip.
+        clip: largest global norm of the gradients; None disables clipping.
         beta_2: decay rate of Adam's second moment.
-        weight_decay: share, times the learning rate, by which weights shrink in a step (Loshchilov and Hutter 2019,
-            https://arxiv.org/abs/1711.05101).
-
-    Raises:
-        ValueError: the name is unknown, or this Keras does not support a setting.
+        weight_decay: decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101).
     """
-    if weight_decay and MAJOR < 3:
-        raise ValueError("weight decay needs Keras 3, this is %s: set trainer.weight_decay=0" % version())
+    if weight_decay and not at_least(2, 4) and not (is_tensorflow_1() and name == "adam"):
+        words = "weight decay needs TensorFlow 2.4 or newer, or Adam on TensorFlow 1; this is Keras %s with %s"
+        raise ValueError((words + ": set trainer.weight_decay=0") % (version(), name))
     if clip and backend_name() == "plaidml":  # PlaidML reports wrong shapes of gradients.
         raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
     builders = {"adam": _adam, "sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop}
     if name not in builders:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(builders)), name))
     if is_tensorflow_1() and name == "adam":
-        return _adam_of_tensorflow_1(learning_rate, clip, beta_2)
+        instance = _adam_of_tensorflow_1(learning_rate, clip, beta_2)
+        return _shrink_weights(instance, weight_decay) if weight_decay else instance
     arguments = {"learning_rate" if at_least(2, 3) else "lr": float(learning_rate)}
     if clip and at_least(2, 4):
         arguments["global_clipnorm"] = float(clip)
-    if weight_decay:
+    if weight_decay and MAJOR >= 3:
         arguments["weight_decay"] = float(weight_decay)
     instance = builders[name](arguments, beta_2)
+    if weight_decay and MAJOR < 3:
+        _shrink_weights(instance, weight_decay)
     if is_tensorflow_1():
         _synchronize_gradients(instance)
     if MAJOR >= 3 and backend_name() == "tensorflow":
@@ -54,7 +54,7 @@ def _lacks_lists():
 
 
 def _update_one_by_one(instance):
-    """Let Keras update one weight after another, as its other backends do, instead of a list of them at once."""
+    """Make Keras update one weight at a time, as on its other backends, instead of lists of weights."""
     base = next(each for each in type(instance).__mro__ if each.__name__ == "BaseOptimizer")
     names = ("_backend_update_step", "_apply_weight_decay")
     names += ("_backend_reset_gradient_accumulators", "_backend_increment_gradient_accumulators")
@@ -65,8 +65,8 @@ def _update_one_by_one(instance):
 def _module():
     """Return the module with this Keras's optimizers.
 
-    TensorFlow 2.11 and 2.12 made new optimizers the default, which are slow on Metal or fail there
-    (https://github.com/tensorflow/tensorflow/issues/58988). The former ones are still available as ``legacy``.
+    The default optimizers of TensorFlow 2.11 and 2.12 are slow on Metal or fail there
+    (https://github.com/tensorflow/tensorflow/issues/58988). The previous ones are available as ``legacy``.
     """
     if MAJOR == 2 and hasattr(keras.optimizers, "legacy"):
         return keras.optimizers.legacy
@@ -90,9 +90,9 @@ def _rmsprop(arguments, _beta_2):
 
 
 def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
-    """Create TensorFlow's own Adam, since Adam of tf.keras 1.8 reads its step count while another thread raises it.
+    """Create TensorFlow's Adam: Adam of tf.keras 1.8 reads its step count while another thread increments it.
 
-    As a result its first step is randomly 0.74 or 1 times the right size, and runs are not repeatable.
+    As a result, its first step is randomly 0.74 or 1 times the right size, and runs are not reproducible.
     """
     import tensorflow
 
@@ -128,11 +128,29 @@ def _clip_gradients_of_tensorflow_1(instance, clip):
     return instance
 
 
+def _shrink_weights(instance, decay):
+    """Shrink weights of two or more axes before each update, as Keras 3 does, since Keras 2 has no weight decay."""
+    import tensorflow
+
+    original = instance.apply_gradients
+
+    def apply_gradients(grads_and_vars, *arguments, **named):
+        pairs = list(grads_and_vars)
+        with tensorflow.control_dependencies([gradient for gradient, _ in pairs if gradient is not None]):
+            wide = [variable for _, variable in pairs if len(variable.shape) > 1]
+            shrunk = [variable.assign_sub(decay * instance.learning_rate * variable) for variable in wide]
+        with tensorflow.control_dependencies([each for each in shrunk if each is not None]):
+            return original(pairs, *arguments, **named)
+
+    instance.apply_gradients = apply_gradients
+    return instance
+
+
 def _synchronize_gradients(instance):
     """Update weights only after all gradients are computed, which tf.keras 1.8 does not ensure.
 
-    There a layer's kernel may be updated before the gradient of the previous layer is computed from it. Seen in 2 of
-    400 steps of a network with two layers, more often in the first step. TensorFlow's optimizers are not affected.
+    It may update a layer's kernel before it computes the gradient of the previous layer from it. This occurred in 2
+    of 400 steps of a network with two layers. TensorFlow's own optimizers are not affected.
     """
     import tensorflow
 
@@ -147,10 +165,10 @@ def _synchronize_gradients(instance):
 
 
 def _add_up_rows(instance):
-    """Sum the gradients of an embedding's row that occurs several times in a batch, before the optimizer sees them.
+    """Sum the gradients of an embedding row that is used several times in a batch, before they reach the optimizer.
 
-    Keras 3 on TensorFlow does not: Adam sums the squares of the parts instead of squaring their sum. A word that
-    occurs ten times in a batch took twice the step that it takes on PyTorch and JAX.
+    Keras 3 on TensorFlow does not: Adam sums the squares of the parts instead of squaring their sum. The update of a
+    word that occurs ten times in a batch was twice as large as on PyTorch and JAX.
     """
     import tensorflow
 
@@ -167,6 +185,6 @@ def set_learning_rate(model, value):
     if MAJOR >= 3:
         model.optimizer.learning_rate = float(value)
         return
-    instance = getattr(model.optimizer, "optimizer", model.optimizer)  # tf.keras 1 wraps TensorFlow's own.
+    instance = getattr(model.optimizer, "optimizer", model.optimizer)  # tf.keras 1 wraps TensorFlow's optimizers.
     variable = getattr(instance, "learning_rate", None)
     keras.backend.set_value(instance.lr if variable is None else variable, float(value))

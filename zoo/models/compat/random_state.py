@@ -1,7 +1,4 @@
-"""The random draws of a training run, captured so that another process can continue them.
-
-Keras 3 keeps the state of its draws in variables; this module covers Keras 2.
-"""
+"""Save and restore the state of random draws on Keras 2, to resume training. Keras 3 keeps it in variables."""
 
 import importlib.util
 import os
@@ -16,7 +13,7 @@ _state = {"seed": 0, "step": 0, "variable": None, "plaidml": []}
 
 
 def start(seed):
-    """Start a run; earlier draws, of probes for example, are forgotten."""
+    """Start a run: reset the state that earlier draws, such as those of probes, left."""
     _state.update(seed=int(seed), step=0, plaidml=[])
 
 
@@ -47,7 +44,7 @@ def restore(arrays):
 
 
 def _track_plaidml():
-    """Record the states that PlaidML draws from: no layer refers to them."""
+    """Record the states of PlaidML's random generators, to which no layer refers."""
     from plaidml.keras import backend
 
     original = backend._make_rng_state
@@ -65,11 +62,10 @@ if MAJOR < 3 and backend_name() == "plaidml":
 
 
 def dropout(x, rate, name):
-    """Drop a share of a tensor's values and scale up the rest, on Keras 2.
+    """Apply dropout to a tensor on Keras 2.
 
-    On TensorFlow the draw depends only on the run's seed, the name, which must be unique in the model, and the number
-    of the step. It is computed on the CPU: Metal draws the same numbers again and again
-    (https://github.com/tensorflow/tensorflow/issues/53505).
+    On TensorFlow, draws depend only on the run's seed, the step and ``name``, which must be unique in the model. They
+    run on the CPU, because Metal repeats its numbers (https://github.com/tensorflow/tensorflow/issues/53505).
     """
     if backend_name() == "plaidml":
         return keras.backend.dropout(x, rate)
@@ -86,7 +82,7 @@ def dropout(x, rate, name):
 
 
 def _is_of_another_graph(variable):
-    """Return whether ``clear_session`` gave up the variable's graph; TensorFlow 2 has no such graphs."""
+    """Return whether ``clear_session`` discarded the variable's graph; TensorFlow 2 has no such graphs."""
     import tensorflow
 
     default = getattr(tensorflow, "get_default_graph", None)
@@ -94,10 +90,7 @@ def _is_of_another_graph(variable):
 
 
 def dropout_of_tensorflow():
-    """Return a Dropout layer class for TensorFlow's Keras 2 whose draws can be continued.
-
-    It is called Dropout and configured as such, so that a saved model contains a plain Dropout layer.
-    """
+    """Return a Dropout class for TensorFlow's Keras 2 whose draws can be resumed; models save it as plain Dropout."""
 
     class Dropout(keras.layers.Dropout):
         call = _call_dropout
@@ -127,10 +120,10 @@ def continue_plain_dropout():
 
 
 def _stateless_uniform(tensorflow):
-    """Return a function from (shape, seed of two integers) to values from 0 to 1, the same for the same seed."""
+    """Return a function of a shape and a seed of two integers that draws uniform values from 0 to 1."""
     if hasattr(tensorflow, "random") and hasattr(tensorflow.random, "stateless_uniform"):
         return tensorflow.random.stateless_uniform
-    # TensorFlow 1.8 has it in contrib, whose import takes longer than all other imports: one file of it is enough.
+    # TensorFlow 1.8 has it in contrib, which takes long to import; load only the file that defines it.
     folder = os.path.join(os.path.dirname(tensorflow.__file__), "contrib", "stateless")
     spec = importlib.util.spec_from_file_location("stateless", os.path.join(folder, "gen_stateless_random_ops.py"))
     module = importlib.util.module_from_spec(spec)

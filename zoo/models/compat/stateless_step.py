@@ -1,7 +1,7 @@
-"""One optimizer step of a model in JAX or MLX: Keras's own, without the extra work of ``train_on_batch``.
+"""Keras's optimizer step on JAX and MLX, without the overhead of ``train_on_batch``.
 
-Keras resets its metrics before each step and assigns every variable after it, an operation each. For a small network
-that takes longer than the step. So the compiled step starts metrics at zero, and variables take new values directly.
+Keras resets its metrics before each step and assigns every variable after it, one operation each. For small networks
+this takes longer than the step. Here, the compiled step resets metrics, and variables get their values directly.
 """
 
 import numpy as np
@@ -10,10 +10,7 @@ from zoo.models.compat.version import backend_name, keras
 
 
 class Step:
-    """Takes optimizer steps of a compiled model.
-
-    ``names`` are those of the requested metrics; ``batch`` is x, y and weights or None, like those of the steps.
-    """
+    """Takes optimizer steps that return the metrics ``names``; ``batch`` is an example: x, y, optionally weights."""
 
     def __init__(self, model, names, batch):
         # As in Keras: the variables of optimizer and metrics must exist before the step is compiled.
@@ -29,7 +26,7 @@ class Step:
         self._step = (_compiled_by_jax if backend_name() == "jax" else _compiled_by_mlx)(step, self._variables)
 
     def take(self, *batch):
-        """Take one step on x, y and, unless all items count the same, their weights; return loss and metrics."""
+        """Take one step on x, y and optionally weights of items; return the loss and the metrics."""
         state = [[each.value for each in variables] for variables in self._variables]
         figures, state = self._step(state, list(batch))
         for variables, values in zip(self._variables, state):
@@ -48,7 +45,7 @@ def _compiled_by_jax(step, variables):
     shared = jax.jit(step, donate_argnums=0, out_shardings=(None, places))
 
     def whole(array):
-        """Return this process's share of the batch, as a part of the whole."""
+        """Return the global array of the batch, to which this process contributes its share."""
         layout = distribution.get_data_layout(array.shape).backend_layout
         return jax.make_array_from_process_local_data(layout, array)
 

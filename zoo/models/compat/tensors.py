@@ -1,7 +1,7 @@
-"""Operations on tensors for custom layers and losses, the same on every Keras.
+"""Tensor operations for custom layers and losses, the same on every Keras.
 
-Keras 2, Keras 3, PyTorch and PlaidML each have a module with the operations that differ; Keras 3's documents them.
-This one has the operations that are the same on all of them.
+Operations that need different code for Keras 2, Keras 3, PyTorch or PlaidML are in a module for each. Their
+docstrings are in ``tensors_keras3``.
 """
 
 # ruff: noqa: F403, F405
@@ -39,7 +39,7 @@ def first_rows(table, count):
 
 
 def weighted_sum(rows, weights, keep):
-    """Sum rows (batch, count, columns) by weights (batch, count, 1) where ``keep`` is 1: (batch, columns)."""
+    """Sum rows (batch, count, columns) times weights (batch, count, 1) where ``keep`` is 1: (batch, columns)."""
     return module.sum(rows * (weights * module.expand_dims(keep, -1)), axis=1)
 
 

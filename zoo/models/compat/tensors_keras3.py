@@ -33,7 +33,7 @@ def layer_norm(x, gamma, beta, epsilon):
 
 
 def activation(x, name):
-    """Apply ``relu`` or ``gelu`` (the exact one, by the error function)."""
+    """Apply ``relu`` or the exact ``gelu``, which uses the error function."""
     return ops.relu(x) if name == "relu" else ops.gelu(x, approximate=False)
 
 
@@ -43,15 +43,12 @@ def softmax(x):
 
 
 def dropout(x, rate, generator, training, name):
-    """Drop a share of the values in training and scale up the rest; a rate of 0 returns the tensor itself.
-
-    ``training`` is the argument of a layer's ``call``; ``name`` must be unique in the model.
-    """
+    """Apply dropout if ``training``, an argument of a layer's ``call``. ``name`` must be unique in the model."""
     return keras.random.dropout(x, rate, seed=generator) if rate and training else x
 
 
 def is_inference(training):
-    """Return whether a layer is certainly not in a training step; Keras 2 often determines this later."""
+    """Return whether this is certainly inference; False on Keras 2, where a graph may serve both phases."""
     return not training
 
 
@@ -60,12 +57,12 @@ def take(table, indices):
     return ops.take(table, indices, axis=0)
 
 
-# Return values of a table of one column by their indices: (batch, count, 1).
+# Look up values of a table with one column: (batch, count, 1).
 take_values = take
 
 
 def modulo(x, divisor):
-    """Return the remainder of non-negative integers below 2 to the 24th."""
+    """Return the remainders of non-negative integers below 2**24."""
     return x % divisor
 
 
@@ -89,7 +86,7 @@ def split(x, count):
 
 
 def joined(pairs):
-    """Concatenate pairs of (batch, count) into one; PlaidML keeps several, because joining changes its integers."""
+    """Concatenate pairs of (batch, count) into one pair, except on PlaidML, where this changes integers."""
     return [[ops.concatenate(parts, axis=1) for parts in zip(*pairs)]]
 
 

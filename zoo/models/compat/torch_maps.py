@@ -1,8 +1,8 @@
-"""Feature maps with PyTorch on CPUs, without Keras's copies of them.
+"""Faster convolution, pooling and batch normalization with PyTorch on CPUs.
 
-Keras puts the channels first, in memory too, before each convolution and pooling, and normalizes by a dozen passes
-over the maps, in float32. PyTorch can compute maps whose channels come last in memory, and normalizes, forward and
-backward, in one operation. Weights, results and statistics are the same to rounding.
+Keras copies maps to channels-first memory before each convolution and pooling, and normalizes them in a dozen passes
+in float32. PyTorch can compute with channels last in memory, and normalizes in one operation, forward and backward.
+Weights, results and statistics are the same up to rounding.
 """
 
 import functools
@@ -17,7 +17,7 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 
 
 def install():
-    """Change Keras in this process, once."""
+    """Patch Keras in this process; call this only once."""
     nn = network_operations()
     _leave_maps_in_place(nn)
     _choose_convolutions(nn)
@@ -40,7 +40,7 @@ def _leave_maps_in_place(nn):
 
 
 def _choose_convolutions(nn):
-    """Compute 1x1 convolutions as matrix products, which need no change of the kernel's layout."""
+    """Use matrix products for 1x1 convolutions, and faster gradients for strided depthwise ones in bfloat16."""
     original = nn.conv
 
     def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
@@ -62,10 +62,10 @@ def _choose_convolutions(nn):
 
 @functools.lru_cache(maxsize=None)
 def _multiplies_fast(kind):
-    """Return whether a product is as fast as the convolution: MKL, which multiplies float32, favors Intel CPUs.
+    """Return whether matrix products are as fast as 1x1 convolutions: float32 uses MKL, which favors Intel CPUs.
 
-    On an AMD EPYC with AVX-512, MobileNet's 1x1 convolutions, with gradients, took 0.80 of products (two threads,
-    batch of 32).
+    On an AMD EPYC with AVX-512, MobileNet's 1x1 convolutions took 0.80 of the time of products (with gradients, two
+    threads, batch of 32).
     """
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -75,10 +75,10 @@ def _multiplies_fast(kind):
 
 
 class _LeapingDepthwise(torch.autograd.Function):
-    """A depthwise convolution with a stride, without padding.
+    """Depthwise convolution with a stride and without padding.
 
-    PyTorch 2.13 has no fast gradient of its input in bfloat16: 93 ms for maps of 32 x 113 x 113 x 64. Here it is the
-    convolution of the outputs' gradient, spread out with zeros between, with the mirrored kernel: 9 ms.
+    In bfloat16, PyTorch 2.13 needs 93 ms for the gradient of inputs of 32 x 113 x 113 x 64. Here, the gradient of the
+    outputs is spread out, with zeros in between, and convolved with the mirrored kernel: 9 ms.
     """
 
     @staticmethod
@@ -145,7 +145,7 @@ def normalize_by(function):
     """Replace the normalization of maps in training, for processes that share a batch.
 
     Args:
-        function: from maps (N, C, H, W), gamma, beta (C,) or None, and epsilon to normalized maps. It also returns
+        function: takes maps (N, C, H, W), gamma and beta, (C,) or None, and epsilon. It returns normalized maps, and
             mean and variance (C,) of the batch.
     """
     _by["normalize"] = function

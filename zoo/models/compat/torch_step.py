@@ -1,10 +1,10 @@
-"""One optimizer step of a classifier in plain PyTorch, the same step that Keras would take.
+"""Optimizer steps of a classifier in plain PyTorch, equivalent to Keras's steps but faster.
 
-Keras computes the loss from probabilities, a metric by a dozen small operations, and Adam by a dozen passes over the
-weights. Here the loss comes from the logits, as it does with TensorFlow, and one fused operation clips, shrinks and
-moves all weights. Weights and moments stay the variables of Keras, so that checkpoints, freezing and averages work as
-usual. Networks with only layers of the zoo, such as the language model, run without Keras's work around each layer.
-They run by halves of the batch if the CPU has two threads.
+Keras computes the loss from probabilities, and metrics and Adam in a dozen operations each. Here the loss is computed
+from the logits, as on TensorFlow, and one fused operation clips gradients, applies weight decay and updates weights.
+Weights and moments remain variables of Keras, so that checkpoints, freezing and averages work as usual. Networks of
+only zoo layers, such as the language model, also skip Keras's overhead for each layer. On two CPU threads, each
+computes half of the batch.
 """
 
 import functools
@@ -19,7 +19,7 @@ from zoo.models.compat.version import keras
 
 # Methods that a user's own model may override.
 OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
-# Options that add to an optimizer's rule.
+# Options of optimizers that the fused operation does not support.
 UNFUSED = (
     "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
 )  # fmt: skip
@@ -42,10 +42,9 @@ class Step:
         """Take one step and return the loss and the accuracy.
 
         Args:
-            model: the model that this was created for.
-            average: turns gradients of this process into those of the whole batch; None if they already are.
+            average: function from this process's gradients to those of the whole batch; None with one process.
             y: (batch, ..., classes) labels.
-            weights: (batch,) weight of each item; None if all count the same.
+            weights: (batch,) weight of each item; None weights all equally.
         """
         y = keras.ops.convert_to_tensor(y)
         figures, gradients = self._in_halves(model, x, y, weights) or self._part(model, x, y, weights)
@@ -59,9 +58,9 @@ class Step:
         return figures.tolist()
 
     def _in_halves(self, model, x, y, weights):
-        """Compute two halves of a batch at once, one thread each: their operations do not wait for each other.
+        """Compute the two halves of a batch in parallel, in one thread each.
 
-        Return None without two threads (other numbers were not measured), or if items of a batch affect each other.
+        Return None unless there are two threads (other numbers were not measured) and two independent items.
         """
         if not self._divides or torch.get_num_threads() != 2 or len(y) < 2:
             return None
@@ -109,7 +108,7 @@ class Step:
 
 
 def _laid_out(values, gradients):
-    """Return gradients copied to the strides of their weights: the fused operation changes them in place."""
+    """Return gradients with the strides of their weights, and no shared memory: they are changed in place."""
     taken, rows = set(), []
     for value, gradient in zip(values, gradients):
         if gradient is not None:
@@ -122,12 +121,12 @@ def _laid_out(values, gradients):
 
 @functools.lru_cache(maxsize=None)
 def _threads():
-    """Return two threads whose operations start no other threads."""
+    """Return a pool of two threads whose operations are single-threaded."""
     pool, both = ThreadPoolExecutor(2), threading.Barrier(2)
 
     def begin():
         torch.set_num_threads(1)
-        torch.get_num_threads()  # a thread fixes its number at the first query
+        torch.get_num_threads()  # the first query fixes the number for this thread
         both.wait()  # so that each thread runs this once
 
     for begun in [pool.submit(begin) for _ in range(2)]:
@@ -139,7 +138,7 @@ def _threads():
 def _direct_calls(model):
     """Return functions that call a model's layers in training, or None if a layer needs Keras's ``__call__``.
 
-    The transformer's layers do not need it: they contain no layers, masks or losses.
+    The transformer's layers do not need it, because they contain no other layers, masks or losses.
     """
     if model is None or len(model.inputs) != 1:
         return None
@@ -169,7 +168,7 @@ def _as(kind, tensor):
 
 
 def _learns_each_item_alone(model):
-    """Return whether a training step neither draws random numbers nor updates statistics."""
+    """Return whether items of a batch are independent: on the CPU, without random draws, statistics or penalties."""
     draws = any(getattr(layer, "seed_generator", None) is not None for layer in model.layers)
     on_processor = all(weight.value.device.type == "cpu" for weight in model.weights)
     return on_processor and not draws and not model.losses and not model.non_trainable_variables
@@ -182,8 +181,8 @@ def _at_least_float32(tensor):
 class _Adam:
     """Adam on the CPU, in one pass over all weights.
 
-    PyTorch adds epsilon to the root of the second moment after correcting its bias, Keras before it. PyTorch's
-    epsilon is Keras's divided by the root of the correction.
+    PyTorch adds epsilon to the root of the second moment after the bias correction, Keras before it. The epsilon for
+    PyTorch is Keras's divided by the root of the correction.
     """
 
     def __init__(self, optimizer, variables):
@@ -198,7 +197,7 @@ class _Adam:
 
     @torch.no_grad()
     def move(self, gradients):
-        """Move all weights by the gradients of a step; the gradient of an unused weight is None."""
+        """Update all weights with the gradients of a step; the gradient of an unused weight is None."""
         optimizer = self._optimizer
         done, rate = int(optimizer.iterations.value), float(optimizer._learning_rate.value)
         scale = self._scale([each for each in gradients if each is not None], optimizer.global_clipnorm)
@@ -222,7 +221,7 @@ class _Adam:
 
     @staticmethod
     def _scale(gradients, most):
-        """Return the divisor that keeps the norm of the gradients within bounds, or None without bounds."""
+        """Return the divisor that clips the global norm of the gradients, or None without clipping."""
         if not most or not gradients:
             return None
         return (torch.nn.utils.get_total_norm(gradients) / most).clamp_(min=1.0)

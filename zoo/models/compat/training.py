@@ -16,12 +16,12 @@ _sharing = {"group": None}
 
 
 def share_with(group):
-    """Average metrics over whole batches, which the processes of a group share.
+    """Share batches among the processes of a group, and average metrics over whole batches.
 
     Args:
-        group: has ``present``, (begin, total) of the current share, and ``mean``, from metrics of the share to those
-            of the batch. The ``mean_gradients`` of its ``engine`` does the same with gradients. ``outputs`` predicts
-            if this process alone cannot run a model, or None.
+        group: has ``present``, (begin, total) of this process's share. ``mean`` averages metrics over the batch, and
+            ``engine.mean_gradients`` averages gradients. ``outputs`` predicts with models that need several
+            processes, or is None.
     """
     _sharing["group"] = group
 
@@ -43,16 +43,15 @@ def seed(number):
 
 
 def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
-    """Compile for one-hot labels: categorical cross-entropy and accuracy.
+    """Compile a model that ends in probabilities, with cross-entropy and accuracy for one-hot labels.
 
     Args:
-        model: a model that ends in probabilities.
         optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`, which may raise ValueError.
-        jit: compile with XLA, which Keras 3 leaves open on TensorFlow; never possible on Metal.
-        settings: further arguments of the optimizer. Weights of one axis, biases and scales, do not decay.
+        jit: compile with XLA on TensorFlow with Keras 3; not possible on Metal.
+        settings: other arguments of the optimizer. Weights with one axis (biases and scales) do not decay.
     """
     instance = optimizer(optimizer_name, learning_rate, **settings)
-    if settings.get("weight_decay"):
+    if settings.get("weight_decay") and MAJOR >= 3:
         instance.exclude_from_weight_decay([each for each in model.trainable_weights if len(each.shape) < 2])
     model.compile(loss="categorical_crossentropy", optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
     _traced_steps.pop(model, None)  # A model may be compiled again with more frozen layers.
@@ -61,14 +60,14 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
 def freeze(model, names):
     """Freeze the named layers, including the statistics of their batch normalization; unfreeze all other layers.
 
-    Return the model to compile and train instead. It shares its layers, and so its weights, with the first one.
+    Return the model to compile and train, which shares the layers and weights of the given one.
     """
     for layer in model.layers:
         layer.trainable = layer.name not in names
         vars(layer).pop("call", None)  # Set by an earlier call, see below.
     if not names or MAJOR >= 3 or at_least(2, 4):
         return model
-    # Before TensorFlow 2 a frozen batch normalization still used mean and variance of the training batch.
+    # Before TensorFlow 2, frozen batch normalization still used mean and variance of the training batch.
     for layer in model.layers:
         if layer.name in names.intersection(batch_norm_names(model)):
             layer.call = _in_inference_mode(layer.call)
@@ -101,7 +100,7 @@ def _means(values, count):
 
 
 def compile_terms(model, names, optimizer_name, learning_rate):
-    """Compile a model with output (batch, 1 + n): its own loss first, then the n ``names`` of terms of that loss."""
+    """Compile a model whose output (batch, 1 + n) is its loss, followed by the n terms ``names`` of that loss."""
 
     def column(index, name):
         def value(_, predicted):
@@ -138,9 +137,8 @@ def train_mse(model, x, y):
 def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return the loss and the metrics.
 
-    PyTorch, JAX and MLX skip Keras's work around a step, see ``torch_step`` and ``stateless_step``. On TensorFlow
-    ``train_on_batch`` of Keras 3.6 passes a new generator each time, which is traced again. A step of the small MNIST
-    network took ten times as long as in ``fit``.
+    On PyTorch, JAX and MLX, ``torch_step`` and ``stateless_step`` avoid Keras's overhead. On TensorFlow,
+    ``train_on_batch`` of Keras 3.6 traces every step again, which made steps of a small network ten times slower.
     """
     if MAJOR < 3:
         return model.train_on_batch(*batch)[: 1 + len(names)]
@@ -155,13 +153,13 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
         model.reset_metrics()  # see below
         return model.train_on_batch(*batch)[: 1 + len(names)]
     steps = _kept_step(model, dict)
-    share = group.present if group else None  # its position in the batch becomes part of the step
+    share = group.present if group else None  # the traced step contains its position in the batch
     if share not in steps:
         import tensorflow
 
         # As in `fit`: the variables of optimizer and metrics must exist before the step is traced.
         model._symbolic_build(data_batch=(*batch, *[None] * (3 - len(batch))))
-        # Some versions of Keras 3 return means since the last reset, some the batch's own values.
+        # Some versions of Keras 3 return means since the last reset, some return the values of the batch.
         steps[share] = tensorflow.function(
             lambda *batch: (model.reset_metrics(), model.train_step(batch))[1], jit_compile=model.jit_compile
         )
@@ -170,7 +168,7 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
 
 def _kept_step(model, make):
-    """Return the object that takes the steps of a model, created for the first of them."""
+    """Return the object that takes the steps of a model, created before the first step."""
     if model not in _traced_steps:
         _traced_steps[model] = make()
     return _traced_steps[model]
@@ -190,7 +188,7 @@ def _stateless_step(model, names, batch):
 
 
 def forget_compiled(model):
-    """Let OpenVINO, which compiles weights in as constants, read a model's weights again."""
+    """Make OpenVINO compile a model again, because it compiles weights as constants."""
     if backend_name() == "openvino":
         model.ov_compiled_model = None
 

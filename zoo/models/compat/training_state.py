@@ -24,8 +24,7 @@ def capture(model, trained):
 def restore(model, trained, arrays):
     """Set the models, and the random states of this process, to the result of :func:`capture`.
 
-    Raises:
-        ValueError: the arrays come from another model or optimizer; the message names the difference.
+    ValueError names the difference if the arrays come from another model or optimizer.
     """
     parts = {kind: _part(arrays, kind) for kind in ("weights", "optimizer", "seeds", "draws", "random")}
     _check_shapes("weights", parts["weights"], model.get_weights())
@@ -51,7 +50,7 @@ def _part(arrays, kind):
 def _check_shapes(what, stored, present):
     shapes = [np.shape(value) for value in stored.values()], [np.shape(value) for value in present]
     if shapes[0] != shapes[1]:
-        raise ValueError("the checkpoint holds %d %s, the model has %d, or they differ in shape"
+        raise ValueError("the checkpoint has %d %s, the model has %d, or their shapes differ"
                          % (len(shapes[0]), what, len(shapes[1])))  # fmt: skip
 
 
@@ -62,7 +61,7 @@ def _array(variable):
 
 
 def _seeds(model):
-    """Return Keras 3's variables that count its draws; those of compiled metrics belong to no model."""
+    """Return the states of the random generators in a model's layers on Keras 3."""
     if MAJOR < 3:
         return []
     layers = model._flatten_layers()
@@ -100,7 +99,7 @@ def _is_tensorflow_2(optimizer):
 
 
 def _build_in_tensorflow_2(model):
-    """Create the step count and the moments, which would only appear with the first step."""
+    """Create the step count and the moments, which TensorFlow 2 creates only in the first step."""
     if model.trainable_weights:
         model.optimizer._create_all_weights(model.trainable_weights)
 

@@ -1,4 +1,4 @@
-"""The Keras and the backend that this process uses, and the configuration of Keras.
+"""The Keras and the backend of this process, and the configuration of Keras.
 
 ``$ZOO_KERAS`` is read once, when this module is imported: ``keras`` (the default) or ``tf.keras``.
 """
@@ -56,10 +56,10 @@ def is_tensorflow_1():
 
 
 def jit_arguments(requested):
-    """Return the keyword arguments of ``compile`` that choose XLA; Keras 2 has none.
+    """Return the keyword arguments of ``compile`` that enable XLA; Keras 2 has none.
 
-    ``requested`` matters on TensorFlow only. JAX without XLA computes one operation at a time, many times slower.
-    PyTorch has no XLA. On MLX it is ``mlx.core.compile``, which does nothing if ``MLX_DISABLE_COMPILE`` is set.
+    ``requested`` matters on TensorFlow only. JAX without XLA is many times slower. PyTorch has no XLA. On MLX this
+    enables ``mlx.core.compile``, unless ``MLX_DISABLE_COMPILE`` is set.
     """
     return {"jit_compile": uses_jit(requested)} if MAJOR >= 3 else {}
 
@@ -71,15 +71,10 @@ def uses_jit(requested):
 
 
 def set_precision(name):
-    """Choose the dtype that layers compute in. Weights are float32, except in float64.
+    """Choose the dtype of layers before a model is built; raise ValueError if this Keras does not support it.
 
-    Call it before a model is built.
-
-    Args:
-        name: ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``.
-
-    Raises:
-        ValueError: this Keras does not support it.
+    ``name`` is ``float32``, ``mixed_bfloat16``, ``mixed_float16`` or ``float64``. Only ``float64`` changes the dtype
+    of weights from float32.
     """
     if name == "float64":
         _use_float64()
@@ -88,16 +83,16 @@ def set_precision(name):
     if not hasattr(chooser, "set_global_policy"):
         if name == "float32":
             return
-        raise ValueError("Keras %s computes in float32 only, and %s was asked for" % (version(), name))
+        raise ValueError("Keras %s computes in float32 only, not in %s" % (version(), name))
     chooser.set_global_policy(name)
 
 
 def _use_float64():
     """Let all of Keras compute in float64, including losses and metrics."""
     if MAJOR < 3:
-        raise ValueError("float64 needs Keras 3, this is %s" % version())
+        raise ValueError("float64 needs Keras 3, not %s" % version())
     if backend_name() == "mlx":
-        raise ValueError("Keras's MLX backend turns arrays of float64 into float32: choose stack=torch for float64")
+        raise ValueError("Keras's MLX backend converts float64 to float32: set stack=torch for float64")
     if backend_name() == "jax":
         import jax
 
@@ -111,7 +106,7 @@ def _use_float64():
 
 
 def full_precision():
-    """Return the keyword arguments of a layer that computes in at least float32 even if other layers do not."""
+    """Return the keyword arguments with which a layer computes in at least float32, even in mixed precision."""
     return {"dtype": keras.backend.floatx()} if at_least(2, 4) else {}
 
 

@@ -22,10 +22,10 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="
 
     Args:
         name: one of ``NETWORKS``.
-        layers: names from the network's ``LAYERS``; layers after the last of them are left out.
+        layers: names from the network's ``LAYERS``; the model ends with the last of them.
         input_shape: (height, width, 3) of one image; height and width may be None.
         seed: seed of the filters of ``random``.
-        precision: dtype of the computation, ``float32`` or ``bfloat16`` (Keras 3); images are float32.
+        precision: dtype of the computation, ``float32`` or, with Keras 3, ``bfloat16``; images are float32.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to the list of feature maps, in the order of ``layers``,

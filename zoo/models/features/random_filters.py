@@ -1,10 +1,10 @@
 """Random filters of many sizes, one layer deep: features that need no training and no download.
 
-After Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021: one layer of random filters of eight sizes. Its
-Gram matrices capture texture about as well as those of a trained network. The filters of the paper reach 55x55; here
-the large ones are small filters on repeatedly halved images, at a fiftieth of the cost. Each filter uses one random
-color direction, has zero mean over the window, and its own threshold. With plain noise, the Gram matrices of images
-differ in little more than brightness, and results have colored grain. Filters of one pixel capture the palette.
+Based on Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021: the Gram matrices of one layer of random filters
+of eight sizes capture texture about as well as a trained network. The paper's filters reach 55x55. Here, small
+filters on repeatedly halved images replace large ones, at a fiftieth of the cost. Each filter has a random color
+direction, zero mean and its own threshold. With plain noise as filters, Gram matrices differ in little more than
+brightness, and results have colored grain. Filters of one pixel capture the colors.
 """
 
 import numpy as np
@@ -19,10 +19,9 @@ CONTENT = ("octave2", "octave3")
 
 
 def trunk(compat, x, layers, seed):
-    """Apply the filters up to the last requested octave to a tensor of images.
+    """Return ``{layer: feature map}`` up to the last requested octave, and the weights of all layers.
 
-    Returns:
-        ``{layer: feature map}``, and the weights of all layers, drawn by NumPy: equal on every stack.
+    NumPy draws the weights, so that they are equal on every stack.
     """
     from zoo.models.layers.spatial import Convolution
 
@@ -46,7 +45,7 @@ def trunk(compat, x, layers, seed):
 
 
 def _draw(random, size):
-    """Draw the kernel and the bias; each filter has norm one, so that no size outweighs another."""
+    """Draw the kernel and the bias. Each filter has norm one, so that all sizes have equal weight."""
     window = random.uniform(-1, 1, (size, size, 1, FILTERS))
     if size > 1:
         window -= window.mean(axis=(0, 1))

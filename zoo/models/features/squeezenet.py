@@ -17,11 +17,7 @@ CONTENT = ("fire4",)
 
 
 def trunk(compat, x, layers, seed):
-    """Apply the network up to the last requested layer to a tensor of images; the seed is not used.
-
-    Returns:
-        ``{layer: feature map}``, and the weights of the preprocessing layer.
-    """
+    """Return ``{layer: feature map}`` up to the last requested layer, and the preprocessing layer's weights."""
     from zoo.models.layers.spatial import Convolution, MaxPooling
 
     x, fixed = caffe_layer(compat, x)

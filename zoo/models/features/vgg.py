@@ -23,11 +23,7 @@ class Network:
         self.LAYERS = tuple("block%d_conv%d" % (block, n) for block, depth in depths for n in range(1, depth + 1))
 
     def trunk(self, compat, x, layers, seed):
-        """Apply the convolutions up to the last requested one to a tensor of images; the seed is not used.
-
-        Returns:
-            ``{layer: feature map}``, and the weights of the preprocessing layer.
-        """
+        """Return ``{layer: feature map}`` up to the last requested layer, and the preprocessing layer's weights."""
         from zoo.models.layers.spatial import Convolution, MaxPooling
 
         x, fixed = caffe_layer(compat, x)

@@ -35,7 +35,7 @@ class InstanceNormalization(compat.keras.layers.Layer):
 
 
 class Shift(compat.keras.layers.Layer):
-    """Add a learned number to every channel: the rest of a batch normalization that was folded into a kernel."""
+    """Add a learned bias to every channel. It remains of a batch normalization that was folded into a kernel."""
 
     def build(self, input_shape):
         self.shift = self.add_weight(name="shift", shape=(int(input_shape[-1]),), initializer="zeros", trainable=True)

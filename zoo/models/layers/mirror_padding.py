@@ -5,11 +5,7 @@ from zoo.models.compat import tensors
 
 
 class MirrorPadding(compat.keras.layers.Layer):
-    """Pad a map on its four edges with its reflection, without repeating the edge itself.
-
-    Args:
-        edge: rows and columns added on each side; the map must be larger than this.
-    """
+    """Pad a map by reflection, with ``edge`` rows and columns on each side; the map must be larger than ``edge``."""
 
     def __init__(self, edge, **kwargs):
         super(MirrorPadding, self).__init__(**kwargs)

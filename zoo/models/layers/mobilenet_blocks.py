@@ -1,6 +1,6 @@
 """Blocks shared by the MobileNets: normalized convolutions, arguments and published weights.
 
-The rules for arguments are those of keras.applications, so that the zoo's networks can replace its networks. Invalid
+Arguments follow the rules of keras.applications, so that the zoo's networks can replace its networks. Invalid
 arguments raise ``ValueError`` with the value received.
 """
 
@@ -11,12 +11,11 @@ from collections import namedtuple
 MIN_SIZE = 32
 DEFAULT_SIZE = 224
 
-# Weights published for one architecture. ``file_name`` takes alpha, the size in pixels, and whether to include the
-# top.
+# Weights published for one architecture. ``file_name`` takes alpha, the size in pixels and ``include_top``.
 Published = namedtuple("Published", "address sizes alphas file_name")
 
-# One network as its function in keras.applications builds it. ``trunk`` takes a tensor, ``top`` a tensor and an
-# activation; ``tensor_shape`` is the shape of the caller's tensor, batch included, if it sets the default size.
+# Parts of a network. ``trunk`` takes a tensor, ``top`` a tensor and an activation. ``tensor_shape`` is the shape of
+# the caller's tensor, including the batch, if it sets the default size.
 Network = namedtuple("Network", "published alpha name trunk top tensor_shape")
 
 
@@ -48,7 +47,7 @@ def depthwise_conv(compat, x, name, stride=1, multiplier=1):
 
 
 def global_pool(compat, x, pooling):
-    """End a network without its top: in feature maps (None), or in their ``avg`` or ``max``."""
+    """Apply the pooling of a network without its top: ``avg``, ``max``, or None to keep the feature maps."""
     layers = compat.keras.layers
     if pooling is None:
         return x
@@ -60,10 +59,7 @@ def global_pool(compat, x, pooling):
 def application(
     compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
 ):
-    """Build a network from arguments that mean the same as in keras.applications.
-
-    ``network`` is a :class:`Network` whose weights :func:`check_weights` has accepted.
-    """
+    """Build a :class:`Network` with the arguments of keras.applications; call :func:`check_weights` first."""
     published = network.published
     shape = _input_shape(compat, input_shape, weights, include_top, published.sizes, network.tensor_shape)
     rows = _rows(compat, shape, weights, published.sizes)
@@ -89,10 +85,10 @@ def check_width(alpha, classes):
 
 
 def fixed_input_shape(input_shape, input_size):
-    """Return the (height, width, channels) of a model that the worker builds.
+    """Return the input shape (height, width, channels) of a model that the worker builds.
 
-    ``input_shape`` is the shape of the images, or None; ``input_size`` is the height and width in pixels of the
-    settings, or None for any.
+    ``input_shape`` is the shape of the images, or None. ``input_size`` is the configured height and width in pixels,
+    or None for any.
     """
     if input_shape is None:
         input_shape = (input_size or DEFAULT_SIZE, input_size or DEFAULT_SIZE, 3)
@@ -109,7 +105,7 @@ def fixed_input_shape(input_shape, input_size):
 
 
 def check_weights(published, weights, include_top, classes, alpha):
-    """Check that weights exist, and were published for such a network."""
+    """Check that the weights exist, and were published for this number of classes and this width."""
     if not (weights is None or weights == "imagenet" or os.path.exists(weights)):
         raise ValueError(
             "`weights` should be None (random numbers), 'imagenet' (the published ones) or the path of a weights "
@@ -138,11 +134,10 @@ def _check_activation(compat, activation, weights):
 
 
 def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape):
-    """Return a network's input shape, in the order of axes that this Keras is configured for.
+    """Return a network's input shape, in Keras's configured order of axes.
 
-    ``sizes`` are the heights in pixels for which weights were published. ``tensor_shape`` is the shape of the
-    caller's input tensor, batch included, if it sets the default size; else None. Without a top, height and
-    width of the result may be None.
+    ``sizes`` are the heights in pixels for which weights were published. ``tensor_shape`` is described at
+    :class:`Network`. Without a top, height and width of the result may be None.
     """
     first = channel_axis(compat) == 1
     if input_shape is not None:
@@ -191,7 +186,7 @@ def _as_configured(shape, channels_first):
 
 
 def _rows(compat, shape, weights, sizes):
-    """Return the height that the model's name contains; with published weights, the height they were trained for."""
+    """Return the height for the model's name; with published weights, the height they were trained for."""
     rows, columns, _ = _rows_first(shape, channel_axis(compat) == 1)
     if weights != "imagenet" or (rows == columns and rows in sizes):
         return rows
@@ -203,7 +198,7 @@ def _rows(compat, shape, weights, sizes):
 
 
 def _input(compat, input_tensor, shape):
-    """Return the tensor a network starts from: a new input, or the caller's tensor."""
+    """Return the input of a network: a new one, or the caller's tensor."""
     Input = compat.keras.layers.Input
     if input_tensor is None:
         return Input(shape=shape)

@@ -1,7 +1,7 @@
 """Convolution, pooling and Gram matrices of large feature maps.
 
 Keras on PyTorch copies every map before and after each convolution and pooling, to put the channels first. At 533 x
-400 pixels that took more than half of a step of VGG19. PyTorch also computes maps whose channels come last, so these
+400 pixels this took more than half of a step of VGG19. PyTorch can also compute maps with channels last, so these
 layers call it directly. On all other backends they are Keras's own.
 """
 
@@ -20,7 +20,7 @@ else:
     import torch
 
     class Convolution(layers.Conv2D):
-        """``Conv2D`` without dilation; kernels must be odd where it pads."""
+        """``Conv2D`` without dilation; with padding, kernels must have odd sizes."""
 
         def call(self, inputs):
             if self.padding == "same" and max(self.strides) > 1:
@@ -37,13 +37,13 @@ else:
         """``MaxPooling2D`` without padding."""
 
         def call(self, inputs):
-            if inputs.device.type == "meta":  # Let Keras infer the shape; PyTorch cannot here.
+            if inputs.device.type == "meta":  # Keras infers the shape; PyTorch cannot.
                 return super(MaxPooling, self).call(inputs)
             pooled = torch.nn.functional.max_pool2d(inputs.permute(0, 3, 1, 2), self.pool_size, self.strides)
             return pooled.permute(0, 2, 3, 1)
 
     class _ChannelProducts(torch.autograd.Function):
-        """Products in float32 for maps of any dtype: bfloat16 rounds such sums by a hundredth."""
+        """Products in float32 for maps of any dtype, because sums in bfloat16 have errors of about 1 %."""
 
         @staticmethod
         def forward(ctx, a, b):

@@ -6,13 +6,9 @@ All functions take tensors of (batch, height, width, channels) with known height
 
 
 def gram_matrix(compat, x, name=None, mask=None):
-    """Compute Gram matrices: the correlation of each pair of channels of a feature map, over all positions.
+    """Compute Gram matrices (batch, channels, channels): mean products of all pairs of channels of a feature map.
 
-    Args:
-        mask: (1, height, width, 1) tensor of weights that sum to one; None weights all positions equally.
-
-    Returns:
-        (batch, channels, channels): the mean over all positions, so that images of any size can be compared.
+    ``mask`` is a (1, height, width, 1) tensor of weights that sum to one; None weights all positions equally.
     """
     from zoo.models.compat.tensors import reshape
     from zoo.models.layers.spatial import channel_products
@@ -36,12 +32,7 @@ def gram_matrix(compat, x, name=None, mask=None):
 
 
 def squared_distance(compat, a, b, name=None):
-    """Sum the squared differences of each image of two tensors: (batch, 1).
-
-    Args:
-        a: (batch, ...).
-        b: the same, or (1, ...) to compare with every image of the batch.
-    """
+    """Sum the squared differences of each image of ``a`` from ``b``, which may be a single image: (batch, 1)."""
     from zoo.models.compat.tensors import reshape, square, sum_rows
 
     size = 1
@@ -71,14 +62,10 @@ def total_variation(compat, x, name=None):
 
 
 def tone_distance(compat, a, b, block=8, name=None):
-    """Measure how much the light and dark areas of two images differ, independent of contrast.
+    """Measure how much light and dark areas of images, (batch, height, width, 3) RGB 0..255, differ.
 
-    Args:
-        a, b: (batch, height, width, 3) RGB 0..255.
-        block: edge in pixels of the squares whose mean brightness is compared.
-
-    Returns:
-        (batch, 1): 0 if the same areas are light, 2 for unrelated images, 4 if light and dark are swapped.
+    ``block`` is the edge in pixels of the squares whose mean brightness is compared. Contrast has no effect. Return
+    (batch, 1): 0 if the same areas are light, 2 for unrelated images, 4 if light and dark are swapped.
     """
     from zoo.models.compat.tensors import mean, reshape, sqrt, square
 
@@ -109,10 +96,7 @@ def weighted_sum(compat, terms, weights, name=None):
 
 
 def constant(compat, value, like, name):
-    """Add a fixed NumPy array (1, ...) to a model as a tensor.
-
-    ``like`` is any tensor of the model; it connects the layer to the model's inputs.
-    """
+    """Add a fixed array (1, ...) to a model as a tensor; ``like``, any tensor of the model, connects it."""
     layer = compat.TrainableConstant(value.shape, trainable=False, name=name)
     tensor = layer(like)
     layer.set_weights([value])

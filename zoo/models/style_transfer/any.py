@@ -1,4 +1,4 @@
-"""Style transfer in one pass, for any painting: a predictor reads the painting, a transformer restyles the photo.
+"""Style transfer in one pass, for any painting: a predictor analyzes the painting, a transformer restyles the photo.
 
 Ghiasi et al. 2017, https://arxiv.org/abs/1705.06830, as published in a small form for phones. The trunk of a
 MobileNetV2 turns a painting of 256 x 256 pixels into 100 numbers. These give the shift and scale of each instance
@@ -11,7 +11,7 @@ import numpy as np
 from zoo.models.mobilenet_v2 import STAGES
 from zoo.models.style_transfer import fast
 
-# Height and width of a painting, and how many numbers describe its style.
+# Height and width of a painting, and length of the vector that describes its style.
 PAINTING, NUMBERS = 256, 100
 FILTERS, BLOCKS, KERNEL_SIZE = 8, 5, 9
 # sigmoid(x) * 255 is 127.5 + 127.5 tanh(x / 2).
@@ -28,13 +28,9 @@ def stages():
 
 
 def build(compat, input_shape=(None, None, 3), initializer="zeros"):
-    """Build the transformer; :func:`apply_style` sets its style.
+    """Build the transformer, from RGB 0..255 to RGB 0..255 of the same shape; :func:`apply_style` sets its style.
 
-    Args:
-        input_shape: (height, width, 3) of one image, multiples of 4 from 16 on; None is any.
-
-    Returns:
-        A model from (batch, height, width, 3) RGB 0..255 to RGB 0..255 of the same shape.
+    ``input_shape`` is (height, width, 3) of one image, multiples of 4, at least 16; None accepts any.
     """
     return fast.assemble(compat, stages(), input_shape, initializer, COLORS, EPSILON)
 
@@ -65,7 +61,7 @@ def _block(compat, x, name, channels, expansion, filters, stride):
 
 
 def _padded(compat, x, filters, name, stride, size=1):
-    """Convolve with the padding of TensorFlow's "SAME"; without ``filters``, depthwise."""
+    """Convolve with the padding of TensorFlow's "SAME", depthwise if ``filters`` is None."""
     layers = compat.keras.layers
     if stride == 2:
         x = layers.ZeroPadding2D(((0, 1), (0, 1)), name=PREDICTOR + name + "_pad")(x)
@@ -86,7 +82,7 @@ def apply_style(compat, model, arrays, style):
         model: from :func:`build`.
         arrays: the weights, with ``LAYER_style/shift_kernel``, ``/shift_bias``, ``/scale_kernel`` and
             ``/scale_bias`` of each normalization.
-        style: (100,), the output of the predictor, or a mean of several.
+        style: (100,), an output of the predictor, or a mean of several outputs.
     """
     for stage in stages():
         if stage.norm == "instance":

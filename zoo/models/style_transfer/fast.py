@@ -1,12 +1,12 @@
-"""The feed-forward style network: it renders an image in the style of one painting.
+"""Feed-forward network that renders images in the style of one painting.
 
-Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, as its trained networks were published: instance instead of
-batch normalization, zero padding, output 150 tanh(x) + 127.5. Three convolutions, of which two halve the image,
-residual blocks, two transposed convolutions, a last convolution. It has 1,674,854 weights at 32 filters and five
-blocks. Transposed convolutions leave checkerboard artifacts until long training removes them (Odena et al. 2016,
-https://distill.pub/2016/deconv-checkerboard): ``upsampling="nearest"`` repeats every value instead, and convolves.
-Zero padding shows the network where the edge of the image is. It learns to paint a frame there, in whatever color the
-painting has more of than the photo. ``"nearest"``, which no published network uses, pads by reflection instead.
+Johnson, Alahi, Li 2016, https://arxiv.org/abs/1603.08155, in the form of its published networks: instance instead of
+batch normalization, zero padding, output 150 tanh(x) + 127.5. Two of the first three convolutions halve the image.
+Residual blocks, two transposed convolutions and a last convolution follow. It has 1,674,854 weights with 32 filters
+and five blocks. Transposed convolutions leave checkerboard artifacts until long training removes them (Odena et al.
+2016, https://distill.pub/2016/deconv-checkerboard). ``upsampling="nearest"`` repeats values and convolves instead.
+With zero padding the network can detect edges of the image, and learns to paint a frame there. ``"nearest"`` pads by
+reflection instead; no published network uses it.
 """
 
 from collections import namedtuple
@@ -16,8 +16,8 @@ import numpy as np
 from zoo.models.preprocessing import to_float32 as preprocess  # noqa: F401
 
 # One convolution: ``kind`` is "same" (stride 1), "halve" (stride 2), "double" (transposed, stride 2), or "repeat"
-# (stride 1, after nearest-neighbor upsampling). ``mirror`` pads with the reflection instead of zeros.
-# ``norm`` is what follows: "instance" normalization, or "shift", a bias.
+# (stride 1, after nearest-neighbor upsampling). ``mirror`` pads by reflection instead of with zeros. ``norm`` is the
+# next layer: "instance" normalization, or "shift", a bias.
 Stage = namedtuple("Stage", "name kind size filters mirror norm")
 # The colors of the network: 127.5 + gain * tanh(rate * x).
 Colors = namedtuple("Colors", "gain rate")
@@ -26,14 +26,14 @@ EPSILON = 1e-3
 
 # Height and width of the images must be multiples of this.
 GRAIN = 4
-# And at least this: reflections of smaller images are not as deep as the largest kernel reaches.
+# Smallest height and width; smaller images have too few pixels to reflect for the largest kernel.
 LEAST_EDGE = 16
 
 UPSAMPLING = {"transposed": "double", "nearest": "repeat"}
 
 
 def stages(filters=32, blocks=5, kernel_size=9, upsampling="transposed"):
-    """List the convolutions in their order, as :class:`Stage`.
+    """List the convolutions in order, as :class:`Stage`.
 
     Args:
         filters: filters of the first convolution; the next two have two and four times as many.
@@ -55,9 +55,9 @@ def chain(filters, blocks, kernel_size, doubling, mirror=False, first_norm="inst
     """List the convolutions; :func:`stages` explains the first three arguments.
 
     Args:
-        doubling: the kind of the two stages that enlarge.
-        mirror: pad every stage with its reflection.
-        first_norm: what follows the first three stages.
+        doubling: ``kind`` of the two upsampling stages.
+        mirror: pad every stage by reflection.
+        first_norm: ``norm`` of the first three stages.
     """
 
     def stage(name, kind, size, filters, norm="instance"):
@@ -84,9 +84,9 @@ def build(
 
     Args:
         filters, blocks, kernel_size, upsampling: see :func:`stages`.
-        input_shape: (height, width, 3) of one image, multiples of 4 from 16 on; None is any.
-        initializer: initializer of the kernels; use ``"zeros"`` if weights are loaded next, since JAX needs seconds
-            per layer to draw them.
+        input_shape: (height, width, 3) of one image, multiples of 4, at least 16; None accepts any.
+        initializer: of the kernels; use ``"zeros"`` before loading weights, because JAX needs seconds per layer to
+            draw them.
 
     Returns:
         A model from (batch, height, width, 3) RGB 0..255 to RGB of the same shape, which may exceed 0..255.
@@ -118,17 +118,17 @@ def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPS
 
 
 def range_of(painting):
-    """Return the mean and standard deviation of each color of a painting before the tanh, (3,) float32.
+    """Return mean and standard deviation of the colors of a painting before the tanh, (3,) float32 each.
 
-    As shift and scale of the last normalization, they give results the painting's colors, (height, width, 3) RGB
-    0..255.
+    ``painting`` is (height, width, 3) RGB 0..255. As shift and scale of the last normalization, the values give
+    results the colors of the painting.
     """
     before = np.arctanh((painting.reshape(-1, 3) - 127.5) / 150.0)
     return before.mean(axis=0).astype(np.float32), before.std(axis=0).astype(np.float32)
 
 
 def _convolution(compat, stage, initializer):
-    """Create the convolution of a stage, with padding that means the same in every framework."""
+    """Create the convolution of a stage, with padding that is the same in every framework."""
     from zoo.models.layers.spatial import Convolution
 
     layer = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
@@ -174,11 +174,11 @@ def part(compat, model, chain, raw=False):
 
     Args:
         model: from :func:`build`; the two share their kernels.
-        raw: the input is the output of a convolution, and is normalized and clipped at zero first.
+        raw: the input is the output of a convolution; apply normalization and ReLU to it first.
 
     Returns:
-        A model from [x, scale, shift, ...], with one (1, 1, channels) scale and shift for each normalization on the
-        way. Its output comes from the last convolution, before its normalization.
+        A model from [x, scale, shift, ...], with a (1, 1, channels) scale and shift for each normalization, to the
+        output of the last convolution before its normalization.
     """
     layers = compat.keras.layers
     channels = _channels_in(model, chain[0])

@@ -9,7 +9,7 @@ DEFAULTS = {
     "heads": 8, "d_ff": 2048, "dropout": 0.1, "activation": "relu", "norm_first": False, "causal": False,
     "epsilon": 1e-5, "attention_dropout": None, "deviation": None, "out_deviation": None,
 }  # fmt: skip
-# PyTorch's argument names -> our name and its default.
+# PyTorch's name of an argument -> the zoo's name and default.
 TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_encoder_layers": ("layers", 6)}
 
 
@@ -64,14 +64,13 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     Args:
         d_model: width of the vectors, in and out; a multiple of heads.
         heads: number of attention heads.
-        d_ff: width inside the feed-forward networks.
-        dropout: share dropped in training, 0 <= dropout < 1.
+        d_ff: width of the hidden layers of the feed-forward networks.
+        dropout: dropout rate, 0 <= dropout < 1.
         activation: relu or gelu.
-        norm_first: normalize the inputs of attention and feed-forward network, instead of the sums.
-        causal: let a position attend only to itself and those before it.
+        norm_first: normalize the inputs of attention and feed-forward network, instead of the residual sums.
+        causal: let each position attend only to itself and earlier positions.
         final_norm: normalize the output of the last layer.
-        epsilon: epsilon of the normalizations.
-        attention_dropout: share of attention weights dropped; None means ``dropout``.
+        attention_dropout: dropout rate of the attention weights; None means ``dropout``.
         length: number of positions of every input; None accepts any number, except on PlaidML.
         masked: take a second input, (batch, length): 1 for positions that count, 0 for padding.
         nhead, dim_feedforward, num_encoder_layers: PyTorch's names of ``heads``, ``d_ff`` and ``layers``.
@@ -95,28 +94,20 @@ def _in_our_names(arguments):
             continue
         if arguments[ours] not in (default, value):
             raise ValueError(
-                "`%s` and `%s` are one argument. Received %r and %r" % (theirs, ours, value, arguments[ours])
+                "`%s` and `%s` are the same argument. Received %r and %r" % (theirs, ours, value, arguments[ours])
             )
         arguments[ours] = value
     return arguments
 
 
 def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
-    """Apply an encoder to a Keras tensor.
+    """Apply an encoder to a Keras tensor (batch, length, width); return the same shape.
 
     Args:
-        x: (batch, length, width).
-        keep: (batch, length), 1 for positions that count, 0 for padding; None if all count.
-        final_norm: normalize the output of the last layer.
+        keep: (batch, length), 1 for positions that count, 0 for padding; None without padding.
         settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``. ``deviation`` is
-            the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` is the same for
-            the products before the sums, None for ``deviation``. ``DEFAULTS`` has their defaults.
-
-    Returns:
-        (batch, length, width).
-
-    Raises:
-        TypeError: a setting is unknown.
+            the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` replaces it for
+            the projections before residual sums, unless it is None. ``DEFAULTS`` has their defaults.
     """
     unknown = sorted(set(settings).difference(DEFAULTS))
     if unknown:

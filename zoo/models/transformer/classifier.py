@@ -32,16 +32,16 @@ def build(
         vocabulary: number of tokens, padding included.
         length: largest number of tokens of a text.
         layers, heads, d_ff, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
-        attention_dropout: share of attention weights dropped; 0 allows fused attention in training.
-        pooled_dropout: share dropped of the pooled vector; None is ``dropout``. Dropout only here is much faster on
-            a CPU, where drawing takes longer than the products; ``trainer.word_dropout`` can replace the rest.
+        attention_dropout: dropout rate of the attention weights; 0 allows fused attention in training.
+        pooled_dropout: dropout rate of the pooled vector; None means ``dropout``. On CPUs, random draws take longer
+            than matrix products: use dropout only here, with ``trainer.word_dropout``, for speed.
         d_model: width of embeddings and encoder.
         pooling: mean or max over the tokens, or first.
-        pair_buckets: number of hash buckets for pairs of neighboring tokens; adds a linear classifier of tokens and
-            pairs to the encoder; 0 adds none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
-        spelling: that classifier also uses combinations of stems, and is fitted to the parts of words too.
+        pair_buckets: number of hash buckets for pairs of neighboring tokens, for a linear classifier added to the
+            encoder; 0 adds none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
+        spelling: the linear classifier also uses combinations of stems, and is fitted with parts of words.
         fixed: all inputs have ``length`` tokens, which PlaidML requires; if False, any number up to it.
-        probabilities: end in softmax; if False, in logits.
+        probabilities: end in softmax; if False, return logits.
 
     Returns:
         A model from (batch, length) int32 tokens to (batch, classes) float32.

@@ -1,7 +1,7 @@
 """Decode a language model one token at a time with a key/value cache.
 
-The step model has the weights of the language model, by name and order, and takes the cache as an input. Inputs and
-outputs are arrays, so that it works on every Keras. All sizes are fixed: PlaidML and OpenVINO compile it once.
+The step model has the weights of the language model, in the same order, and takes the cache as an input. Inputs and
+outputs are arrays, so that it works on every Keras. All sizes are fixed, so that PlaidML and OpenVINO compile once.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ from zoo.models.transformer.layers import EncoderLayer, LayerNorm
 
 @compat.registered("StepLayer")
 class StepLayer(EncoderLayer):
-    """An encoder layer for the newest position; it maps [x, keys, values, filled] to [y, key, value].
+    """Encoder layer for the newest position, from [x, keys, values, filled] to [y, key, value].
 
-    x, y, key and value are (batch, 1, width); keys and values (batch, length, width). filled (batch, length + 1) is 1
-    for occupied positions of the cache and for the last entry, the newest position; 0 for the rest.
+    x, y, key and value are (batch, 1, width); keys and values are (batch, length, width). filled (batch, length + 1)
+    is 1 for occupied positions of the cache and for the newest position, the last entry; 0 elsewhere.
     """
 
     def call(self, inputs, training=None):
@@ -105,11 +105,10 @@ class CachedDecoder:
     def step(self, tokens):
         """Append one token to each text, (batch,) integers; return (batch, vocabulary) float32 logits of the next.
 
-        Raises:
-            ValueError: the cache is full; call :meth:`reset` and append the last tokens again.
+        If the cache is full, raise ValueError: call :meth:`reset` and append the last tokens again.
         """
         if self.position >= self.length:
-            raise ValueError("the model holds %d tokens and all places are taken" % self.length)
+            raise ValueError("the model's context of %d tokens is full" % self.length)
         tokens = np.asarray(tokens, np.int32).reshape(-1, 1)
         inputs = [tokens, np.full_like(tokens, self.position), self._filled, *self._caches]
         logits, *newest = compat.outputs(self._model, inputs)

@@ -22,8 +22,7 @@ class TextEmbedding(ZooLayer):
 
     Args:
         length: largest number of positions.
-        width: width of the embeddings.
-        dropout: share dropped of the sum.
+        dropout: dropout rate of the sum.
         deviation: standard deviation of the initial embeddings.
     """
 
@@ -82,11 +81,11 @@ class PaddingMask(ZooLayer):
 
 @compat.registered("Pooling")
 class Pooling(ZooLayer):
-    """Pool [x (batch, length, width), keep (batch, length)] to (batch, width), leaving out padding.
+    """Pool [x (batch, length, width), keep (batch, length)] to (batch, width), ignoring padding.
 
     Args:
-        kind: ``mean``, ``max``, or ``first``, the first position. A text without tokens yields zeros, with ``first``
-            the encoder's output at the padding.
+        kind: ``mean``, ``max``, or ``first``, the first position. For a text without tokens, ``first`` returns the
+            encoder's output at the padding; ``mean`` and ``max`` return zeros.
     """
 
     def __init__(self, kind="mean", **kwargs):
@@ -107,23 +106,23 @@ class Pooling(ZooLayer):
 
 @compat.registered("WordPairLogits")
 class WordPairLogits(ZooLayer):
-    """Linear classifier of the tokens of a text and of combinations of them, added to an encoder.
+    """Linear classifier of the tokens of a text and combinations of tokens, added to an encoder.
 
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes), as in NBSVM (Wang and
-    Manning 2012, https://aclanthology.org/P12-2018). They are the sum, over tokens and combinations that count, of
-    the feature's log-count ratio in each class times a learned gain. Combinations share ``buckets`` numbers by
-    hashing, see :func:`zoo.models.text_features.combinations`. The ratios are fixed; they are zero until a training
-    has counted its texts, see :func:`zoo.models.text_features.log_count_ratios`. The initial gains come from a
-    logistic regression, see :func:`zoo.models.logistic_regression.gains`.
+    Manning 2012, https://aclanthology.org/P12-2018). These are sums over all features without padding, of the
+    log-count ratio in each class times a learned gain. :func:`zoo.models.text_features.combinations` hashes
+    combinations to ``buckets`` numbers. The ratios stay fixed after training has computed them, see
+    :func:`zoo.models.text_features.log_count_ratios`. See :func:`zoo.models.logistic_regression.gains` for the
+    initial gains.
 
     Args:
         buckets: number of hash buckets for combinations.
-        spelling: combine the stems of tokens too. Each token has the number of a stem, 0 until a training sets it.
+        spelling: combine the stems of tokens too. Stem numbers are 0 until training sets them.
     """
 
-    # A weight of zero is a gain of FIRST_GAIN; a change of a weight changes its gain by GAIN_RATE times as much.
+    # The gain is FIRST_GAIN plus GAIN_RATE times the weight.
     FIRST_GAIN, GAIN_RATE = 0.02, 0.5
-    # Stored ratios are larger by this factor, so that gains learn faster than other weights by the same factor.
+    # Stored ratios are larger by this factor, so that gains are trained faster than other weights by this factor.
     SCALE = 7.0
 
     def __init__(self, vocabulary, buckets, classes, spelling=False, **kwargs):
@@ -156,7 +155,7 @@ class WordPairLogits(ZooLayer):
         return functools.reduce(operator.add, logits)
 
     def _logits(self, features, kept):
-        # Compute only the gains of these texts: there are a million.
+        # Compute only the gains of these texts, not of all features (up to a million).
         gains = self.FIRST_GAIN + self.GAIN_RATE * tensors.take_values(self.gains, features)
         return tensors.weighted_sum(tensors.take(self.ratios, features), gains, kept)
 
@@ -209,7 +208,7 @@ def check(vocabulary, length, classes=1):
 
 
 def token_input(length, fixed):
-    """Create the input of a text model, (batch, length) int32; any length if it is not fixed."""
+    """Create the input of a text model, (batch, length) int32, of any length unless ``fixed``."""
     return compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")
 
 

@@ -12,7 +12,7 @@ class ZooLayer(compat.keras.layers.Layer):
     """Base of layers that create their weights from a table and may drop values in training.
 
     Attributes:
-        initial_deviations: randomly initialized weights, as name -> standard deviation, None for Glorot uniform.
+        initial_deviations: standard deviation of each randomly initialized weight, None for Glorot uniform.
     """
 
     def _add_weights(self, table):
@@ -34,16 +34,10 @@ class ZooLayer(compat.keras.layers.Layer):
 
 @compat.registered("EncoderLayer")
 class EncoderLayer(ZooLayer):
-    """One layer of an encoder: self-attention and feed-forward network with their residual sums.
+    """One layer of an encoder: self-attention and feed-forward network with residual sums.
 
     Call it with x (batch, length, width), or with [x, keep], where keep (batch, length) is 1 for positions that
-    count and 0 for padding.
-
-    Args:
-        heads, d_ff, dropout, attention_dropout, activation, norm_first, causal, epsilon: see
-            :func:`zoo.models.transformer.TransformerEncoder`.
-        deviation: standard deviation of the initial kernels; None is Glorot uniform.
-        out_deviation: the same for the two products before the sums; None is ``deviation``.
+    count and 0 for padding. See :func:`zoo.models.transformer.encode` for the arguments.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Language model: a causal encoder between token embeddings and the logits of the next token.
 
-Radford et al. 2019 (GPT-2): normalization first, GELU, initial kernels with a standard deviation of 0.02, and a
-smaller one before the sums the more layers there are.
+Like GPT-2 (Radford et al. 2019): pre-normalization, GELU, and initial kernels with a standard deviation of 0.02,
+divided by sqrt(2 * layers) before residual sums.
 """
 
 import math
@@ -36,16 +36,14 @@ def build(
         length: size of the context window in tokens.
         layers, heads, dropout, activation, norm_first: see :func:`zoo.models.transformer.TransformerEncoder`.
         d_model: width of embeddings and encoder.
-        d_ff: width inside the feed-forward networks; None is four times d_model.
-        tied: compute the outputs with the table of embeddings; if False, with a separate kernel.
+        d_ff: width of the hidden layers of the feed-forward networks; None means four times d_model.
+        tied: use the token embeddings as the output kernel; if False, a separate kernel.
         fixed: all inputs have ``length`` tokens, which PlaidML requires; if False, any number up to it.
-        probabilities: end in softmax; if False, in logits.
+        probabilities: end in softmax; if False, return logits.
         deviation: standard deviation of the initial weights.
 
     Returns:
-        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32: at each position the scores
-        of
-        the next token.
+        A model from (batch, length) int32 tokens to (batch, length, vocabulary) float32 scores of the next tokens.
     """
     from zoo.models import transformer
     from zoo.models.transformer import embeddings

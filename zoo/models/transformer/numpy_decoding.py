@@ -1,6 +1,6 @@
 """Decode a language model with NumPy and a key/value cache, for one text.
 
-The products of one token take microseconds on a CPU; a call into Keras takes milliseconds.
+The matrix products for one token take microseconds on a CPU; a call of Keras takes milliseconds.
 """
 
 import math
@@ -11,16 +11,16 @@ import numpy as np
 SLOPE = 0.3275911 / math.sqrt(2.0)
 COMPLEMENT = [each / 2 for each in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)]
 EPSILON = 1e-5
-# Tokens of a long prompt that are read together, which bounds the memory of their attention.
+# Number of tokens of a long prompt processed at a time, to limit the memory of attention.
 AT_ONCE = 256
 
 
 class NumpyDecoder:
-    """The same as :class:`zoo.models.transformer.decoding.CachedDecoder`, in float32 on the CPU.
+    """Equivalent of :class:`zoo.models.transformer.decoding.CachedDecoder` in float32 on the CPU.
 
     Args:
-        weights: arrays of the language model by their names, ``layer/weight``.
-        heads, activation, norm_first: arguments that it was built with.
+        weights: arrays of the language model by name, ``layer/weight``.
+        heads, activation, norm_first: arguments that the model was built with.
 
     Attributes:
         position: number of tokens in the cache.
@@ -46,11 +46,10 @@ class NumpyDecoder:
     def read(self, tokens):
         """Append tokens; return the logits after the last, (vocabulary,) float32.
 
-        Raises:
-            ValueError: the cache has too little room; call :meth:`reset` and append the last tokens again.
+        If the cache has too little room, raise ValueError: call :meth:`reset` and append the last tokens again.
         """
         if self.position + len(tokens) > self.length:
-            raise ValueError("the model holds %d tokens and all places are taken" % self.length)
+            raise ValueError("the model's context of %d tokens is full" % self.length)
         for first in range(0, len(tokens), AT_ONCE):
             x = self._encode(np.asarray(tokens[first : first + AT_ONCE]))
         return (self._normalize(x[-1:], "norm/") if self._norm_first else x[-1:]).dot(self._project)[0]
@@ -71,7 +70,7 @@ class NumpyDecoder:
         return x
 
     def _attend(self, x, number, prefix):
-        """Attend to the cache and, causally, to x (tokens, width), which is added to the cache."""
+        """Append x (tokens, width) to the cache and attend to the cache, causally."""
         begin, end, size = self.position, self.position + len(x), self._keys.shape[2]
         q, k, v = self._linear(x, prefix + "attention").reshape(len(x), 3, self._heads, size).transpose(1, 2, 0, 3)
         self._keys[number, :, :, begin:end] = k.transpose(0, 2, 1)
@@ -97,7 +96,7 @@ class NumpyDecoder:
 
 
 def gelu(x):
-    """Compute x times the normal distribution function: relu(x) minus a correction that is even in x."""
+    """Compute the exact GELU as relu(x) minus a correction that is even in x."""
     size = np.abs(x)
     t = 1.0 / (1.0 + SLOPE * size)
     series = COMPLEMENT[0] * t

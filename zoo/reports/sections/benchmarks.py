@@ -13,10 +13,10 @@ from zoo.tasks.benchmarks import crossover, operations
 
 Row = dict[str, str]
 Place = tuple[str, str, str]
-# For comparisons: the column with the name of the run, which no file can contain.
+# For comparisons: the column with the name of the run; a file cannot contain this name.
 RUN = "\x00run"
 MOST_COLUMNS = 16
-# Columns shown elsewhere on the page.
+# Columns that the page shows in other sections.
 ELSEWHERE = {
     "machine", "zoo_version", "git_commit", "date", "platform", "system", "python", "numpy", "keras", "source",
 }  # fmt: skip
@@ -39,7 +39,7 @@ def section(record: Untrusted, folder: Path) -> Html | None:
 
 
 def _table(results: list[Row]) -> Html:
-    """Show all rows; constant columns are below the table, empty ones are omitted."""
+    """Show all rows; constant columns are below the table, empty columns are omitted."""
     names = [name for name in results[0] if name not in ELSEWHERE and any(row.get(name) for row in results)]
     constant = [name for name in names if len({row.get(name) for row in results}) == 1] if len(results) > 1 else []
     various = [name for name in names if name not in constant]
@@ -66,7 +66,7 @@ def _cell(row: Row, name: str) -> Child:
 
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
-    """Draw the charts of several benchmarks, the same kind of work in one chart."""
+    """Draw the charts of several benchmarks; the same kind of work shares a chart."""
     results = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
     charts = _charts(results)
     return tag("div", charts, class_="pair") if charts else None

@@ -14,7 +14,7 @@ from zoo.runs.untrusted import Untrusted
 
 Runs = list[tuple[str, Untrusted]]
 MOST_FIGURES, MOST_NAMED = 8, 3
-# Required to be equal for a fair comparison.
+# Properties that must be equal for a fair comparison.
 SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("machine", provenance.machine_line, "their times are not comparable"),
     (
@@ -29,7 +29,7 @@ SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
 
 
 def labels(runs: Runs) -> list[str]:
-    """Return a label for each run: its name, and the settings that vary, those of the user first, if few vary."""
+    """Return a label for each run: its name, and the settings that vary, if few vary (the user's take precedence)."""
     flat = [provenance.settings(record) for _, record in runs]
     keys = _varied(flat)
     given = [key for key in keys if all(record.text("set_by", key) == "user" for _, record in runs)]
@@ -42,7 +42,7 @@ def labels(runs: Runs) -> list[str]:
 
 
 def best(runs: Runs) -> Html | None:
-    """Name the best run by the first metric that all runs have, if all were tested on the same data."""
+    """Name the best run by the first metric that all runs have, if all used the same data."""
     data = {record.text("data", "sha256") or record.text("data", "name") for _, record in runs}
     common = [name for name in HEADLINES if all(record.number("metrics", name) is not None for _, record in runs)]
     if len(data) > 1 or not common or common[0] == "items_per_s":
@@ -64,7 +64,7 @@ def best(runs: Runs) -> Html | None:
 
 
 def figures(runs: Runs) -> Html:
-    """Show one row per run; common properties are above the table."""
+    """Show a row per run; common properties are above the table."""
     names = _names(runs)
     facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
     same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
@@ -92,7 +92,7 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
-    """Select the columns: test metrics, followed by times and memory, and common metrics."""
+    """Select the columns: test metrics, times and memory, then other metrics by frequency."""
     count: dict[tuple[str, str], int] = {}
     for _, record in runs:
         for name, row in record.items("metrics"):

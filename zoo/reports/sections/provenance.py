@@ -130,12 +130,12 @@ def recorded(record: Untrusted) -> Html:
 
 
 def _rows(model: str, backend: str) -> list[evidence.Row]:
-    # The names may come from a third party: only known ones become part of a path.
+    # The names may come from a third party, so only known names are used in a path.
     if model not in config_files.options("model") or backend not in backends.names():
         return []
     try:
         return evidence.read(model, backend)
-    except ZooError:  # `zoo list` reports a damaged file of the checkout; this page is about the run
+    except ZooError:  # `zoo list` reports damaged evidence; this page is about the run
         return []
 
 
@@ -242,7 +242,7 @@ def settings(record: Untrusted) -> dict[str, str]:
 
 
 def files(record: Untrusted, folder: Path) -> Html:
-    """List the recorded files, and verify their checksums."""
+    """List the recorded files, and verify their checksums, up to :data:`HASHED_BYTES` in total."""
     rows: list[list[Child]] = []
     left = HASHED_BYTES
     for row in record.rows("artifacts"):

@@ -16,7 +16,7 @@ from zoo.runs.untrusted import Untrusted, number_in
 MOST_CARDS = 12
 MOST_PREDICTIONS = 20
 MOST_CLASSES = 40
-# Redrawn by this page.
+# Images that this page draws itself.
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
     "mistakes": "Misclassified test images with true and predicted class",
@@ -43,7 +43,7 @@ def headline(record: Untrusted) -> Html:
 
 
 def _right(record: Untrusted) -> Html | None:
-    """Report the correct test items, and the range of the true accuracy: Wilson's interval for 95 %."""
+    """Show the number of correct test items, and the 95 % confidence interval of the accuracy (Wilson)."""
     accuracy, items = record.number("metrics", "test_accuracy"), record.number("data", "test_items")
     if accuracy is None or items is None or not 0 <= accuracy <= 1 or not 1 <= items < 1e12:
         return None
@@ -66,13 +66,13 @@ def _linear_baseline(record: Untrusted) -> Html | None:
 
 
 def title(name: str, training: bool = False) -> str:
-    """Return a metric's name for cards; ``training`` marks loss and accuracy as measured on the training data."""
+    """Return a metric's name for cards; ``training`` means that loss and accuracy are of the training data."""
     words = TITLES.get(name, label(name))
     return capitalized(f"training {words}" if training and name in ("loss", "accuracy") else words)
 
 
 def of_training(record: Untrusted) -> bool:
-    """Return True if loss and accuracy were measured on training data; style and scored texts have only a loss."""
+    """Return True if loss and accuracy are of the training data; style and scored texts have only a loss."""
     return record.number("metrics", "accuracy") is not None
 
 
@@ -140,12 +140,12 @@ def points(rows: Iterable[Row], name: str) -> list[tuple[float, float]]:
 
 
 def validation(rows: list[Row], name: str) -> list[tuple[float, float]]:
-    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model's counts tokens."""
+    """Return ``loss`` or ``accuracy`` of the validation data by epoch; a language model counts tokens."""
     return points(rows, f"val_{name}") or points(rows, f"val_token_{name}")
 
 
 def curves(folder: Path) -> Html | None:
-    """Draw loss and accuracy by epoch with the best epoch marked, above a table of the numbers."""
+    """Draw loss and accuracy by epoch, with the best epoch marked, and a table of the numbers."""
     rows = history(folder)
     if not rows:
         return None
@@ -219,10 +219,7 @@ def predictions(folder: Path) -> Html | None:
 
 
 def confusion(folder: Path) -> Html | None:
-    """Show the confusion matrix of ``confusion.csv``, with recall, precision and F1 of each class.
-
-    With very many classes, show the image drawn by the run.
-    """
+    """Show the confusion matrix with recall, precision and F1 by class, or its image if there are many classes."""
     rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
         return None
@@ -262,7 +259,7 @@ def _mistakes(folder: Path) -> Html | None:
 
 
 def _share(value: float, total: float, right: bool) -> Html:
-    """Return a count, shaded by its share of the row; correct and wrong ones have different colors."""
+    """Return a count, shaded by its share of the row; correct and wrong predictions have different colors."""
     share = min(1.0, max(0.0, value / total)) if total > 0 else 0.0
     strength = 0 if value <= 0 else max(1, round(10 * share**0.5))
     return tag("span", data(value), class_=f"{'hit' if right else 'miss'} s{strength}")
@@ -286,7 +283,7 @@ def texts(folder: Path) -> Html | None:
 
 
 def phases(record: Untrusted) -> list[tuple[str, float]]:
-    """Return the seconds of each phase in order of execution, unknown phases last."""
+    """Return the seconds of each phase in order of execution; unknown phases come last."""
     order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
     named_seconds = [(name.removesuffix("_s"), value) for name, row in record.items("phases")
              if (value := row.number()) is not None and value >= 0]  # fmt: skip

@@ -1,6 +1,6 @@
-"""The kinds of served models: modules here, and modules of the same name in ``zoo.worker.serving``.
+"""The kinds of served models: modules of this package, with modules of the same name in ``zoo.worker.serving``.
 
-Each has a class ``Kind``, a :class:`zoo.serving.served.Served`. There is no list of them.
+Each defines a class ``Kind``, a :class:`zoo.serving.served.Served`. New modules are found automatically.
 """
 
 import importlib
@@ -16,10 +16,10 @@ from zoo.tasks import discovery, registry, trained_run
 
 
 def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[str]) -> Served:
-    """Open a model like ``infer``.
+    """Open a model to serve, with the settings of ``infer``.
 
     Args:
-        overrides: its settings; ``name=`` is its name in addresses.
+        overrides: settings of the model; ``name=`` is its name in URLs.
         folder: parent of the workers' folders.
         taken: names of other models.
     """
@@ -41,7 +41,7 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
 def _free_name(name: str | None, overrides: Overrides, taken: set[str]) -> str:
     if name is not None:
         if not NAME.fullmatch(name) or name in taken:
-            problem = "is the name of another model" if name in taken else "cannot be part of an address"
+            problem = "is the name of another model" if name in taken else "cannot be part of a URL"
             raise ZooError(f"name={name} {problem}", "Use letters, digits and . _ -, each name once.")
         return name
     value = overrides.get("run") or next(iter(overrides)).text.partition("=")[2]

@@ -27,7 +27,7 @@ class Kind(Classifier):
         context, network, self._style = predict.opened(overrides)
         self._size, settings = network.size, context.settings
         if settings.precision == "auto":
-            raise ZooError("precision=auto compares the first 600 images of a run", "For a server, name a precision.")
+            raise ZooError("precision=auto is not supported by the server", "Name one, such as precision=float32.")
         shape = (*network.size, 3 if self._style is None else 1)
         super().__init__(
             name, place, limits, context, network.model, network.weights, shape, network.classes,
@@ -52,11 +52,11 @@ class Kind(Classifier):
         try:
             pixels = np.array(instance, np.float64)
         except (ValueError, TypeError, OverflowError, RecursionError):
-            raise RequestError(400, f"Pixels are numbers, in lists of the shape {shape}") from None
+            raise RequestError(400, f"Pixels must be numbers in lists of shape {shape}") from None
         if shape[2] == 1 and pixels.shape == shape[:2]:
             pixels = pixels[..., None]
         if pixels.shape != shape or not (np.isfinite(pixels).all() and pixels.min() >= 0 and pixels.max() <= 255):
-            words = f"Pixels are numbers from 0 to 255 in lists of the shape {shape}, not {pixels.shape}"
+            words = f"Pixels must be numbers from 0 to 255 in lists of shape {shape}, not {pixels.shape}"
             raise RequestError(400, words)
         return np.rint(pixels).astype(np.uint8)
 

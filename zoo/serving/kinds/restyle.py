@@ -43,7 +43,7 @@ class Kind(Batched):
         return await decoders.decode(content, {"op": "whole", "side": side})
 
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:
-        """Answer with an image if the client asks for one, else with Base64."""
+        """Return an image if the client requests one, else JSON with Base64."""
         kind = "JPEG" if "image/jpeg" in accepted else "PNG"
         files = [await decoders.encode(row, kind) for row in rows]
         if "image/" in accepted and "json" not in accepted and len(files) == 1:

@@ -17,7 +17,7 @@ from zoo.tasks.text import predict, trained_text
 
 
 class Kind(Classifier):
-    """A classifier of texts, each a row of tokens."""
+    """A classifier of texts, which are rows of tokens."""
 
     task, summary = "text_classifier", "Classify a text"
     instance = {"anyOf": [openapi.TEXT, openapi.object_of({"text": openapi.TEXT})]}  # noqa: RUF012
@@ -37,7 +37,7 @@ class Kind(Classifier):
         text = inputs.text_of(instance, "text", self.limits.max_characters)
         tokens = self._tokenizer.encode(text)
         if not tokens or tokenization.is_blank(self._tokenizer.kind, text):
-            raise RequestError(422, "The text is blank: there is nothing to read in it")
+            raise RequestError(422, "The text is blank")
         row = np.zeros(length, np.int32)
         row[: min(len(tokens), length)] = _middle_left_out(tokens, length)
         return row

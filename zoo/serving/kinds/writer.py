@@ -36,7 +36,7 @@ PROMPT: Json = {"type": "object", "properties": {"prompt": openapi.TEXT, **DRAWI
 
 
 class Kind(Served):
-    """A language model, whose texts are streamed or answered whole."""
+    """A language model, which returns texts in a stream or whole."""
 
     task, summary = "language_model", "Continue a text"
     instance, parameters = {"anyOf": [openapi.TEXT, PROMPT]}, DRAWING
@@ -53,7 +53,7 @@ class Kind(Served):
         self.engine = Writer(self.model, environment, self.limits, metrics)
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
-        """Answer with whole texts, generated one after the other."""
+        """Return whole texts, generated one at a time."""
         asked = await inputs.read(request, self.pixels)
         writing = asyncio.ensure_future(self._texts(asked))
         leaving = asyncio.ensure_future(_left(request))
@@ -63,9 +63,9 @@ class Kind(Served):
                 return encoded({"predictions": [{"text": text} for text in writing.result()]})
             if leaving.done():
                 raise ClientDisconnect
-            words = f"What was asked for was not complete within {MOST_WRITING_S:.0f} s"
-            raise RequestError(504, f"{words}; ask for fewer texts or a smaller length, or use :generate")
-        finally:  # a disconnected client frees the writer
+            words = f"The texts were not complete within {MOST_WRITING_S:.0f} s"
+            raise RequestError(504, f"{words}; request fewer or shorter texts, or use :generate")
+        finally:  # stop the generation, even if the client disconnected
             writing.cancel()
             leaving.cancel()
 

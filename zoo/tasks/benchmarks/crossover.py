@@ -24,23 +24,26 @@ def crossover(slower_start: Mapping[float, float], challenger: Mapping[float, fl
 
 
 def words(slower_start: Mapping[float, float], challenger: Mapping[float, float], names: tuple[str, str]) -> str:
-    """Return a sentence: ``From n = 3e6 on the GPU wins over the CPU: 4.2 times as fast at n = 1e8.``"""
+    """Return a sentence such as ``From n = 3e6 on the GPU is faster than the CPU: 4.2 times as fast at n = 1e8.``"""
     shared = sorted(slower_start.keys() & challenger.keys())
     if not shared:
-        return f"{names[1]} and {names[0]} were timed at no size in common."
+        return f"{names[1]} and {names[0]} were not timed at any common size."
     largest = shared[-1]
     gain = slower_start[largest] / challenger[largest]
     start_size = crossover(slower_start, challenger)
     if start_size is None:
         longer = scientific(1 / gain)
         slower = f"at n = {scientific(largest)} it takes {'' if longer == '1' else f'{longer} times '}as long"
-        return f"Up to n = {scientific(largest)} {names[1]} does not win over {names[0]}: {slower}."
+        return f"Up to n = {scientific(largest)} {names[1]} is not faster than {names[0]}: {slower}."
     start = "At every size" if start_size == 0.0 else f"From n = {scientific(start_size)} on"
-    return f"{start} {names[1]} wins over {names[0]}: {scientific(gain)} times as fast at n = {scientific(largest)}."
+    return (
+        f"{start} {names[1]} is faster than {names[0]}: "
+        f"{scientific(gain)} times as fast at n = {scientific(largest)}."
+    )
 
 
 def scientific(value: float) -> str:
-    """Return ``3e6``; small numbers unchanged."""
+    """Format large numbers like ``3e6``, small ones without an exponent."""
     if value < 10_000:
         return f"{value:.2g}" if value < 100 else f"{value:.0f}"
     head, _, power = f"{value:.1e}".partition("e")

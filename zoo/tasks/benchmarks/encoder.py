@@ -1,4 +1,4 @@
-"""Time the transformer's encoder on one or several stacks in turn; with a GPU, always on the CPU too."""
+"""Time the transformer's encoder on one or more stacks in turn; with a GPU, also on the CPU."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ from zoo.tasks.benchmarks.participants import Participant
 from zoo.tasks.benchmarks.results import Row
 
 TORCH = "torch"
-# Published figures are shown only for the same work: ten passes over 1,024 vectors.
+# Published results are shown only for the same task: ten passes over 1,024 vectors.
 PUBLISHED = {"length": 1024, "batch": 1, "passes": 10, "layers": 6, "d_model": 512, "heads": 8, "d_ff": 2048}
 
 
@@ -62,11 +62,11 @@ class EncoderParticipant(Participant):
 
 
 def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchConfig) -> list[selection.Selection]:
-    """Return every stack that takes part, the selected one first, without duplicates."""
+    """Return the stacks to time, without duplicates, the selected one first."""
     selections = participants.choices(context, settings.compare_to)
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in selections):
-        console.say("PyTorch's own module needs a stack of PyTorch; it is timed as well")
+        console.say("PyTorch's own module needs stack torch, which is also timed")
         selections.append(participants.on_processor(context, TORCH))
     if wanted == [TORCH]:
         selections = [choice for choice in selections if choice.stack.framework == TORCH]
@@ -83,7 +83,7 @@ def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) ->
     except ZooError as error:
         participant.record_error(error)
         return True
-    if outcome.done:  # an interrupted turn leaves the rows of the turn before, or none
+    if outcome.done:  # after an interrupted turn, rows.json is missing or from the previous turn
         path = participant.context.folder / "rows.json"
         fresh = json.loads(path.read_text(encoding="utf-8"))
         for old, new in zip(participant.timings, fresh, strict=False):

@@ -1,4 +1,4 @@
-"""Time the networks of the zoo on one stack: compilation, warm-up and running separately, known outputs checked."""
+"""Time the zoo's networks on one stack (compilation, warm-up and execution separately) and check known outputs."""
 
 import json
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _names(settings: NetworksConfig) -> list[str]:
 
 
 def known() -> list[str]:
-    """List every model that is a single network and can be built from its settings alone."""
+    """List the models that are a single network and can be built from their settings alone."""
     tasks = discovery.tasks()
     names = [name for name in config_files.options("model") if name != style_network.ANY]  # published as two networks
     return [name for name in names if tasks[config_files.task_of(name)].network_arguments]
@@ -103,7 +103,7 @@ def sentences(rows: list[Row], peak: float | None) -> Iterator[str]:
             rates = f"{short(row['items_per_s'])} items/s, {short(row['gflop_per_s'])} GFLOP/s"
             yield f"{what}: {times}, {rates}{share}; {verdict(row)}"
     if peak:
-        yield f"Peak: {peak:.4g} GFLOP/s in a product of square matrices of the same run"
+        yield f"Peak: {peak:.4g} GFLOP/s, measured with a product of square matrices in the same run"
 
 
 def short(value: float) -> str:
@@ -113,7 +113,7 @@ def short(value: float) -> str:
 def verdict(row: Row) -> str:
     if row.get("correct") is None:
         error = row.get("largest_error")
-        return "answers untested" if error is None else f"largest error {error:.2g}"
+        return "outputs not checked" if error is None else f"largest error {error:.2g}"
     return f"{'PASS' if row['correct'] else 'FAIL'}, largest error {row['largest_error']:.2g}"
 
 

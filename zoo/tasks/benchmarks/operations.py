@@ -53,14 +53,14 @@ def sentences(rows: list[Row]) -> Iterator[str]:
             if one in times:
                 yield f"{words}: {crossover.words(times[one], times[other], (_called(*one), _called(*other)))}"
     if not any(row["device_kind"] == "gpu" for row in rows):
-        yield "No accelerator took part; the processor alone was timed, with and without the framework."
+        yield "No accelerator was timed, only the CPU, with and without the framework."
     timed = [row for row in rows if row.get("median_ms")]
     off = "{operation} {size:,} on {device} (off by {percent:.2g} %)"
     wrong = [off.format(**row, percent=100 * row["largest_error"]) for row in timed if not row["correct"]]
     if wrong:
-        yield f"WRONG, by more than a thousandth of what numpy gets in float64: {', '.join(wrong)}"
+        yield f"WRONG, more than 0.1 % from NumPy's result in float64: {', '.join(wrong)}"
     else:
-        yield f"All {len(timed)} results are right."
+        yield f"All {len(timed)} results are correct."
     yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in rows if _told(row))
 
 

@@ -1,4 +1,4 @@
-"""The stacks that take part in a benchmark, each with its own context and folder."""
+"""The stacks of a benchmark, each with its own context and folder."""
 
 import copy
 import dataclasses
@@ -18,18 +18,18 @@ T = TypeVar("T", bound=Settings)
 
 @dataclasses.dataclass
 class Participant:
-    """One stack on one device, and the error that ended its part.
+    """A stack on a device.
 
     Attributes:
-        context: its own context, with a folder inside the run's.
-        error: the first line of its error, or None.
+        context: context of this stack, with a folder inside the run folder.
+        error: first line of the error that stopped its timing, or None.
     """
 
     context: RunContext[Settings]
     error: str | None = None
 
     def record_error(self, error: ZooError) -> None:
-        """Report an error and keep it for the rows; the other participants continue."""
+        """Report an error and store it for the rows; the other participants continue."""
         self.error = error.message.splitlines()[0]
         console.warn(f"{self.context.choice.stack.name}: {error.message}")
 
@@ -46,7 +46,7 @@ def on_processor(context: RunContext[Settings], stack: str) -> selection.Selecti
 
 
 def choices(context: RunContext[Settings], others: Iterable[str]) -> list[selection.Selection]:
-    """Return every stack that takes part: the selected one, with a GPU also on the CPU, and the other ones."""
+    """Return the stacks to time: the selected one (with a GPU, also on the CPU) and ``others`` on the CPU."""
     selections = [context.choice]
     if context.choice.device_kind == "gpu":
         selections.append(on_processor(context, context.choice.stack.name))
@@ -69,7 +69,7 @@ def participant_context(context: RunContext[T], choice: selection.Selection, num
         "framework": choice.stack.framework,
         "stand_in_for": platform.stand_in_for if platform else None,
     }
-    if number:  # a user's own environment is only for the stack that was selected with it
+    if number:  # the user's own environment applies only to the selected stack
         own.overlay("machine", {"backend.python": None})
     return own
 

@@ -1,4 +1,4 @@
-"""Benchmark rows, including failures: each has its machine, stack, versions and result."""
+"""Rows of benchmarks, with machine, stack, versions and result; failures have rows too."""
 
 import json
 import statistics
@@ -68,7 +68,7 @@ ENCODER_COLUMNS = (
 
 
 def figures(taken_s: list[float], passes: int, flops: float) -> Row:
-    """Return the median and the spread of the seconds of ``passes`` passes, and the work per second."""
+    """Return the median and the range of the seconds that ``passes`` passes took, and operations per second."""
     if not taken_s:
         return {"repeats": 0}
     median = statistics.median(taken_s)
@@ -85,7 +85,7 @@ def figures(taken_s: list[float], passes: int, flops: float) -> Row:
 
 
 def published(about: str) -> list[Row]:
-    """Return published figures of the same work, as rows."""
+    """Return published results for the same task, as rows."""
     return [
         {
             "model": about,

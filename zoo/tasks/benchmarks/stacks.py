@@ -1,4 +1,4 @@
-"""Time one network on several stacks and in several precisions, all kept ready and alternating."""
+"""Time one network on several stacks and in several precisions, in alternating turns."""
 
 import contextlib
 import dataclasses
@@ -28,7 +28,7 @@ COLUMNS = (
     "q3_ms", "count", "items_per_s", "times_the_first", "times_the_first_q1", "times_the_first_q3", "gflop_per_item",
     "gflop_per_s", "share_of_peak", "build_s", "compile_s", "peak_memory_bytes", "largest_error", "correct",
 )  # fmt: skip
-# Training runs a network forward and backward, the latter for inputs and for weights.
+# Training adds two backward passes: gradients of the inputs and of the weights.
 PASSES = {"inference": 1, "training": 3}
 Turns = list[list[float]]
 TURNS = "turns"
@@ -61,7 +61,7 @@ class StackParticipant(Participant):
     session: WorkerSession | None = None
 
     def start(self, settings: StacksConfig) -> None:
-        """Start the worker and wait until every case is ready; failed cases are kept."""
+        """Start the worker and wait until every case is ready; failed cases keep their errors."""
         request = request_of(self.context, {"name": settings.network}, "bench_interleaved")
         request.bench = InterleavedBench(
             network=networks.network(settings.network, self.context.folder), modes=settings.modes,
@@ -74,7 +74,7 @@ class StackParticipant(Participant):
             return outcome
 
         with self._errors_kept():
-            # No other output may interrupt its progress bars.
+            # Build the environment first, so that no other output interrupts its progress bars.
             store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.session = WorkerSession(working)
             ready = self.session.start()
@@ -83,7 +83,7 @@ class StackParticipant(Participant):
             self.turns = [[] for _ in self.cases]
 
     def take_turn(self, case: int, seconds: float) -> None:
-        """Let the worker time a case, and keep its error."""
+        """Let the worker time a case; store the times or the error."""
         if self.error or self.session is None or self.cases[case]["error"]:
             return
         with self._errors_kept():
@@ -111,7 +111,7 @@ class StackParticipant(Participant):
 
 
 def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
-    """Run all rounds, every other one in reverse order; return False if the user stopped them."""
+    """Run all rounds, every second one in reverse order; return False if the user stopped them."""
     cases = range(len(settings.modes) * len(settings.precisions))
     try:
         for participant in everyone:
@@ -124,7 +124,7 @@ def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
                     participant.take_turn(case, settings.turn_s)
                 bar.advance(1)
     except KeyboardInterrupt:
-        console.say("\nStopping; what was timed is kept.")
+        console.say("\nStopping; the results so far are kept.")
         return False
     finally:
         for participant in everyone:
@@ -136,10 +136,10 @@ def figures(case: Row, turns: Turns, batch: int, peak: float | None) -> Row:
     """Return the row of a case: median and quartiles over all calls of all turns.
 
     Args:
-        case: the worker's facts of the case.
+        case: the worker's row for the case.
         turns: seconds of each call, one list per turn.
-        batch: items of one call.
-        peak: GFLOP/s of the fastest matrix product in float32, for the share of float32 rows.
+        batch: items per call.
+        peak: GFLOP/s of the fastest matrix product in float32, to compare float32 rows with.
     """
     taken = [second for turn in turns for second in turn]
     row = case | {"batch_size": batch, "rounds": len(turns), "count": len(taken), TURNS: turns}

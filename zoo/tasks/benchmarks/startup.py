@@ -1,4 +1,4 @@
-"""Time the command line, the search for the environment, and the time to the first step."""
+"""Time the command line, the lookup of the environment, and the start of training."""
 
 import json
 import statistics
@@ -25,7 +25,7 @@ from zoo.tasks.benchmarks.results import Row
 
 COLUMNS = ("what", "median_s", "q1_s", "q3_s", "count", "limit_s", "kept")
 COMMANDS = {"command line: --help": ["--help"], "command line: list": ["list"]}
-# The zoo's promises.
+# The limits that the zoo promises.
 LIMITS_S = {"command line: --help": 0.4, "environment found": 0.1, "zoo: all that the worker does not do": 1.0}
 TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
 
@@ -36,7 +36,7 @@ def bench(overrides: Overrides) -> Run:
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context), tempfile.TemporaryDirectory() as root:
         context.record.bench = settings.bench
-        # If the environment is missing, it is built now, before the clock starts.
+        # Build a missing environment before the timing starts.
         store.ensure(context.choice.stack, context.machine.platform)
         times = _taken(context, settings.count, Path(root))
         rows = [_row(what, taken) | results.known(context) for what, taken in times.items()]
@@ -72,7 +72,7 @@ def _environment(context: RunContext[Settings]) -> dict[str, float]:
 
 
 def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
-    """Train one epoch on digits; return how the whole process spent its time."""
+    """Train one epoch on digits; return the seconds of each part of the process."""
     where = [f"backend={context.choice.backend.name}", f"stack={context.choice.stack.name}", f"output.root={root}"]
     whole, printed = _process([*TRAINING, *where])
     record: Json = json.loads(printed)
@@ -92,7 +92,7 @@ def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
 
 
 def _worker_s(folder: Path) -> float:
-    """Return the seconds from the start of the worker, right after its request was written, to its last event."""
+    """Return the seconds from the writing of the request, when the worker starts, to the worker's last event."""
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
     return float(json.loads(lines[-1])["t"] - (folder / "request.json").stat().st_mtime)
 

@@ -21,7 +21,7 @@ PAPER, INK, FAINT, BAR = "#ffffff", "#1a1a1a", "#6a6a6a", "#c9d8f0"
 
 @dataclass(frozen=True)
 class Entry:
-    """One image on a sheet: its thumbnail, uint8 (height, width, 3), its name, and (label, share) best first."""
+    """An image on a sheet: thumbnail, uint8 (height, width, 3), name, and (label, probability), best first."""
 
     thumb: "Bytes"
     name: str
@@ -49,7 +49,7 @@ def draw(entries: list[Entry], title: str, path: Path) -> None:
         foot += highest[number]
         for column, thumb in enumerate(row):
             left = MARGIN + column * (CELL + MARGIN)
-            # At the bottom of its row, next to its labels, for any aspect ratio.
+            # Align images of any aspect ratio at the bottom of the row, next to their labels.
             page.paste(thumb, (left, foot - thumb.height))
             _label(pen, letters, entries[number * COLUMNS + column], left, foot + 3)
         foot += LINES * LINE + 2 * MARGIN
@@ -67,7 +67,7 @@ def _fitting(thumb: "Image.Image") -> "Image.Image":
 
 
 def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry: Entry, left: int, top: int) -> None:
-    # The end of a long path matters more; the text is reversed to cut it there.
+    # The end of a path matters more than its start: the text is reversed, so that the start is cut.
     name = _fitted(pen, entry.name[::-1], letters, CELL)[::-1]
     pen.text((left, top), name, FAINT, letters)
     for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
@@ -80,7 +80,7 @@ def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry:
 
 
 def _fitted(pen: "ImageDraw.ImageDraw", text: str, letters: "ImageFont.FreeTypeFont", room: float) -> str:
-    # Names may contain line breaks, which would be drawn.
+    # Replace line breaks in names by spaces.
     text = " ".join(text.split())
     if pen.textlength(text, letters) <= room:
         return text

@@ -11,10 +11,7 @@ from zoo.tasks.image_classification import contact_sheet
 
 
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
-    """Do the same as :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``.
-
-    Return None if nothing was evaluated. ``material`` is the training set, ``title`` the images'.
-    """
+    """Call :func:`zoo.tasks.error_analysis.keep` and write ``mistakes.png``; return None if nothing was evaluated."""
     judged = error_analysis.read(folder)
     if judged is None:
         return None

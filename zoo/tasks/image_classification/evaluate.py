@@ -113,7 +113,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
 
 
 def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
-    """Return the true number of each folder, given by its name."""
+    """Return the true number for the images of each folder, from the folder's name."""
     if len(classifier.classes) > 1:
         raise ZooError(f"{classifier.model['name']} predicts {len(classifier.classes)} numbers", "Use `infer`.")
     try:
@@ -169,7 +169,7 @@ def _conclude(context: RunContext[EvaluateConfig], judging: Judging, title: str,
     macro = {name: value for name, value in record.judgement.items() if name.startswith("macro_")}
     record.metrics = judging.metrics() | macro | record.metrics
     if record.exit == "interrupted":
-        console.warn(f"Interrupted: the figures are those of the first {len(judging.names):,} images")
+        console.warn(f"Interrupted: the metrics are for only the first {len(judging.names):,} images")
 
 
 EVALUATE: Command[Any] = Command(

@@ -1,4 +1,4 @@
-"""Labeled images for an evaluation, and a network for them."""
+"""Load labeled images for an evaluation, and a network for them."""
 
 import dataclasses
 from pathlib import Path
@@ -48,7 +48,7 @@ def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Class
 
 
 def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: int | None) -> Inputs:
-    """Return the test part, with the labels of the network; saved models convert colors to gray themselves."""
+    """Return the test part, with the labels of the network and the gray images repeated as ``channels``."""
     labels = np.array(numbers, np.int64)[np.load(dataset.y_test)[:limit]]
 
     def save(path: Path) -> None:
@@ -60,7 +60,7 @@ def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: 
 
 
 def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
-    """Return the network of a run on small gray images, and a folder of images converted to them."""
+    """Return the network of a run on small gray images, and the images of a folder, converted for it."""
     from zoo.data.images import grayscale
 
     classifier = origin.classifier()
@@ -85,7 +85,7 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
 
 
 def _rows(folders: list[str], known: dict[str, Any], limit: int | None) -> list[int]:
-    """Return the rows of images in class folders; with a limit, of each class in turn."""
+    """Return the rows of images in class folders; with a limit, alternate between the classes."""
     places: dict[str, int] = {}
     order = []
     for row, folder in enumerate(folders):
@@ -96,7 +96,7 @@ def _rows(folders: list[str], known: dict[str, Any], limit: int | None) -> list[
 
 
 def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:
-    """Warn if a run is evaluated on the folder that it was trained with."""
+    """Warn if a run is evaluated on its training images."""
     trained, root, part = source.record["data"].get("source"), folder.root.absolute(), folder.part
     if not part and trained == str(root.parent):  # a part of that folder
         part = (set_parts.part_of(root.name) or ("", ""))[0]

@@ -14,7 +14,7 @@ WORST = 15
 
 
 def tables(run: Run) -> list[Table]:
-    """Return the table of metrics by class; with very many classes, only the ones with the lowest F1."""
+    """Return the table of metrics by class; with many classes, only those with the lowest F1."""
     path = run.folder / judging.FIGURES
     if not path.is_file():
         return []
@@ -41,7 +41,7 @@ def lines(run: Run) -> list[str]:
     top5 = f", top-5 {metrics['test_top5']:.4f}" if "test_top5" in metrics else ""
     means = ", ".join(f"{name} {metrics[f'macro_{key}']:.4f}" for name, key in
                       (("precision", "precision"), ("recall", "recall"), ("F1", "f1")))  # fmt: skip
-    summary = [f"Interrupted; the figures are those of {items:,} images."] if run.exit == "interrupted" else []
+    summary = [f"Interrupted; the metrics are for only {items:,} images."] if run.exit == "interrupted" else []
     summary += [f"{where}: {counted(items, 'image')}"]
     summary += [f"top-1 {metrics['test_accuracy']:.4f}{top5}, loss {metrics['test_loss']:.4f}"]
     summary += [f"Means over the classes: {means}"]

@@ -1,4 +1,4 @@
-"""Export an image classifier: of a run, of published weights, or a saved model."""
+"""Export an image classifier from a run, published weights or a saved model."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,7 +82,7 @@ def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: 
 
 
 def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:
-    """Write items from all over a part of the data, with their labels."""
+    """Write items, evenly spaced over a part of the data, with their labels."""
     material = predict.trained_on(run, settings.data)
     part = part if len(material.splits[part]) else "train"
     rows = material.splits[part]
@@ -124,12 +124,12 @@ def _photos(given: str | None, how: Reading) -> Write:
 
     def write(folder: Path, most: int) -> ItemData:
         if given is None:
-            console.warn("No photos are given: two that come with scikit-learn are compared. input=FOLDER is better.")
+            console.warn("No photos are given: comparing two photos of scikit-learn. input=FOLDER is better.")
         skipped: list[tuple[str, str]] = []
         pixels = list(_decoded(_named(given), how, skipped, most))
         _warn(skipped)
         if not pixels:
-            raise ZooError(f"None of the images of {given} can be used", photo_stream.KINDS)
+            raise ZooError(f"No usable images in {given}", photo_stream.KINDS)
         return _written(folder, np.stack(pixels))
 
     return write

@@ -1,4 +1,4 @@
-"""Write the names of images with features: ``features.csv``, in the order of the rows."""
+"""Write the names of images to ``features.csv``, in the order of the rows of ``features.npy``."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ from zoo.runs.records import Json
 from zoo.tasks import error_analysis
 from zoo.tasks.image_classification import contact_sheet
 
-# Returns the thumbnail of an image, uint8 (height, width[, 3]), by its index among the evaluated ones.
+# Returns the thumbnail of an evaluated image by its index, uint8 (height, width[, 3]).
 Thumb = Callable[[int], "NDArray[np.uint8] | None"]
 
 FIGURES = "evaluation.json"
@@ -26,7 +26,7 @@ class Errors:
         self._errors = array("d")
 
     def take(self, name: str, value: float, numbers: "NDArray[np.float32]") -> None:
-        """Record the error of the only number predicted for an image."""
+        """Record the error of the number predicted for an image."""
         self.names.append(name)
         self._errors.append(abs(float(numbers[0]) - value))
 
@@ -36,12 +36,12 @@ class Errors:
 
 
 class Judging:
-    """Stores each image's name, label and most likely classes with probabilities: about 60 bytes and the name."""
+    """Stores name, label and most likely classes of each image, in about 60 bytes plus the name."""
 
     def __init__(self, classes: list[str]) -> None:
         self.names: list[str] = []
         self._classes = classes
-        # As in training: the right class is always among all classes.
+        # As in training: top-k accuracy over all classes would always be 1.
         self._count = max(1, min(BEST, len(classes) - 1))
         self._labels, self._best = array("i"), array("i")
         self._shares, self._true = array("f"), array("f")
@@ -74,7 +74,7 @@ class Judging:
         return metrics | {"test_loss": float(-np.log(true).mean())}
 
     def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
-        """Write metrics, tables and images of the occurring classes; return the metrics for ``run.json``.
+        """Write metrics, tables and images for the classes that occur; return the metrics for ``run.json``.
 
         ``what`` describes the data in ``evaluation.json``; ``thumb`` returns the thumbnail of an image.
         """

@@ -1,6 +1,6 @@
 """Decode images in threads while the network computes, into memory that host and worker share.
 
-Memory does not grow with the number of images: only a few batches are in progress, and results are passed on at once.
+Memory use does not depend on the number of images: only a few batches are in memory at a time.
 """
 
 import contextlib
@@ -25,10 +25,10 @@ from zoo.data.images import decode, reading
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent
 from zoo.protocol.request import StreamPart
 
-KINDS = f"Give an image ({decode.NAMES}), a folder of them, or - for a list of paths to be read."
+KINDS = f"Give an image ({decode.NAMES}), a folder of images, or - to read paths from standard input."
 SLOTS = 3
 THUMB = 224
-# Images decoded ahead, per decoding thread.
+# Number of images decoded in advance, per thread.
 AHEAD = 2
 
 
@@ -50,15 +50,15 @@ class Skipped:
 
 
 class PhotoStream:
-    """Decodes images for a worker and takes its answers.
+    """Decodes images for a worker and receives the predictions.
 
     Args:
         names: (name to show, path) of every image, in order.
         size: (height, width) of the network's input.
-        batch: images at a time.
+        batch: largest number of images in a batch.
         resize: see :class:`zoo.data.images.reading.Reading`.
-        thumbs: number of thumbnails, of the first images.
-        take: called with an image and its probabilities, (classes,) float32, in order; they are empty for 0 classes.
+        thumbs: number of images, from the first, that get a thumbnail.
+        take: called in order with each image and its probabilities, (classes,) float32.
         skip: called with every unusable file.
     """
 
@@ -78,7 +78,7 @@ class PhotoStream:
         self._pool, self._ahead = ThreadPoolExecutor(threads, "decode"), AHEAD * threads
         self._decoded = self._decode(iter(names))
         self._waiting: dict[int, list[Picture]] = {}
-        # A queue that a signal handler may use at any time.
+        # A SimpleQueue is reentrant, so that signal handlers can use it.
         self._free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._ended = False
         self._files: list[Path] = []
@@ -100,7 +100,7 @@ class PhotoStream:
         return False
 
     def share(self, folder: Path, classes: int, items: int | None, precision: str) -> StreamPart:
-        """Create the files that both sides map, and return the part of the request that describes them.
+        """Create the files that host and worker map into memory; return the part of the request with their paths.
 
         With 0 classes, the worker returns only the number of completed images.
         """
@@ -123,12 +123,12 @@ class PhotoStream:
     # -- what the runner calls
 
     def begin(self, stdin: IO[bytes]) -> None:
-        """Start to fill slots and report each to the worker."""
+        """Start to fill slots and announce each to the worker."""
         self._thread = threading.Thread(target=self._fill, args=(stdin,), daemon=True)
         self._thread.start()
 
     def event(self, event: Event) -> None:
-        """Handle an event: pass on the answers of a slot and free it."""
+        """Handle an event: process the predictions of a slot and free it."""
         if isinstance(event, ReadyEvent):
             self._ready = time.monotonic()
         elif isinstance(event, BatchEvent) and event.slot is not None:
@@ -145,7 +145,7 @@ class PhotoStream:
         self._free.put(None)
 
     def close(self) -> None:
-        """Clean up, and raise the error that stopped the decoding."""
+        """Clean up; raise the error that stopped decoding, if any."""
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -158,9 +158,9 @@ class PhotoStream:
 
     @property
     def end_to_end_s(self) -> float:
-        """Seconds from the first file to the last answer, without the time in which the worker was not ready.
+        """Seconds from the first file to the last prediction, without the start of the worker.
 
-        Images decoded while the worker started are counted by the time that they took.
+        The time of decoding during that start is included.
         """
         return max(1e-9, self._last - self._ready + self.ahead_s) if self.taken else 0.0
 
@@ -202,7 +202,7 @@ class PhotoStream:
                 self._pixels[slot, place] = picture.pixels
             if not self._ready:
                 self.ahead_s += time.monotonic() - began
-            # Only the thumbnail is needed from here on.
+            # From here on, only the thumbnail is needed.
             self._waiting[slot] = [Picture(each.name, each.pixels[:0], each.thumb) for each in chosen]
             stdin.write(json.dumps({"slot": slot, "count": len(chosen)}).encode() + b"\n")
             stdin.flush()
@@ -228,8 +228,8 @@ class Listed:
     """The images of ``input=``.
 
     Attributes:
-        names: (name to show, path) of each, to iterate over once.
-        count: number of images; None if unknown in advance.
+        names: (name to show, path) of each image; an iterator.
+        count: number of images; None if unknown.
         closed: folders that cannot be listed.
     """
 
@@ -239,11 +239,11 @@ class Listed:
 
 
 def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
-    """Find the images of ``input=``, with at most the names of one folder in memory.
+    """Find the images of ``input=``, with the names of at most one folder in memory.
 
     Args:
         source: an image, a folder, or ``-``.
-        lines: returns, for ``-``, one path per item as bytes, since a path may not be valid text.
+        lines: function that returns the paths for ``-``, in bytes because a path may not be valid text.
     """
     if source == "-":
         given = (os.fsdecode(line).rstrip("\r\n") for line in lines())
@@ -261,7 +261,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
 
 
 def _given(line: str) -> Path:
-    """Return the path of a line; an impossible path is skipped later, like a missing one."""
+    """Return the path in a line; invalid paths are skipped later, like missing files."""
     try:
         return user_path(line)
     except ZooError:
@@ -269,5 +269,5 @@ def _given(line: str) -> Path:
 
 
 def shown(name: str) -> str:
-    """Return a printable name: bytes that are not UTF-8 and control characters as escapes."""
+    """Return a printable name, with escapes for control characters and for bytes that are not UTF-8."""
     return console.escape_controls(name, keep="")

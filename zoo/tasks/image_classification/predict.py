@@ -65,9 +65,9 @@ def infer(overrides: Overrides) -> Run:
 
 
 def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photos.Classifier, str | None]:
-    """Open the classifier of ``run=`` or ``model=`` for images that arrive one by one; ``input=`` is ignored.
+    """Open the classifier of ``run=`` or ``model=`` for images that arrive one by one; ignore ``input=``.
 
-    Return context, network, and the style of gray images for :func:`zoo.data.images.grayscale.load`; None for color.
+    Return the context, the network, and the style for :func:`zoo.data.images.grayscale.load`, None for color images.
     """
     overrides = overrides.with_("command", {"input": "-"})
     origin = source.find(INFER, overrides)
@@ -82,7 +82,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
 def refuse_video(source: str | None) -> None:
     moving = unknown_kinds.moving(source) if source else None
     if moving:
-        raise ZooError(f"{moving[0]}: neither videos nor cameras are read", moving[1])
+        raise ZooError(f"{moving[0]}: videos and cameras are not supported", moving[1])
 
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
@@ -92,7 +92,7 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 @dataclass
 class Inputs:
-    """Small images that are predicted at once: names, how to write them, optional labels, and the record."""
+    """Small images predicted as one array: names, a function that writes them, labels or None, and the record."""
 
     names: list[str]
     save: Callable[[Path], None]
@@ -101,7 +101,7 @@ class Inputs:
 
 
 def _sees_photos(run: TrainedRun, given: str | None) -> bool:
-    """Return whether the images of ``input=`` are decoded in color, one after the other."""
+    """Return whether the images of ``input=`` are decoded in color, one at a time."""
     return run.is_of_photos and bool(given) and given != "test" and not str(given).endswith(".npy")
 
 
@@ -123,7 +123,7 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
 
 
 def trained_on(run: Run, asked: TestData) -> TrainingSet:
-    """Return the data of a run, with the requested amount of the test part."""
+    """Return the data of a run, with the requested number of test images."""
     trained = run.record["config"]
     data, model = DataSettings(**trained["data"]), trained["model"]
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
@@ -134,7 +134,7 @@ def trained_on(run: Run, asked: TestData) -> TrainingSet:
 
 
 def test_set(run: Run, limits: TestData) -> Inputs:
-    """Return the test part of a run's data, or the requested amount of it."""
+    """Return the test part of a run's data, or the requested number of its images."""
     material = trained_on(run, limits)
     data = material.record
     rows = material.splits["test"]
@@ -151,18 +151,18 @@ def test_set(run: Run, limits: TestData) -> Inputs:
 
 
 def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
-    """Reject settings that have no effect on images that are predicted as one array, in float32."""
+    """Reject settings that have no effect on images predicted as one array, in float32."""
     settings = context.settings
     context.refuse_needless("on arrays, the test part of a run, and grayscale images", *OF_PHOTOS)
     if settings.precision != "float32":
         raise ZooError(
-            f"precision={settings.precision} is for images that are read one by one from files",
-            "Arrays, the test part of a run, and grayscale images are answered in float32: remove precision=.",
+            f"precision={settings.precision} is supported only for color images in files",
+            "Arrays, the test part of a run, and grayscale images are predicted in float32: remove precision=.",
         )
 
 
 def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, trained: Json) -> Request:
-    # Copies inside the run folder keep the inputs next to the answers.
+    # Copy the inputs to the run folder, next to the predictions.
     pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
     inputs.save(pixels)
     if inputs.labels is not None:

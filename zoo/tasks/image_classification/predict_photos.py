@@ -1,4 +1,4 @@
-"""Classify any number of photos with a network with trained weights."""
+"""Classify any number of photos with a trained network."""
 
 import sys
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Classifier:
         size: (height, width) of its images.
         weights: ``.npz`` for the worker; None if the model has them.
         record: its fields in ``run.json``.
-        numbers: whether it predicts numbers, which ``classes`` name, instead of classes.
+        numbers: whether it predicts numbers instead of classes; ``classes`` then has their names.
     """
 
     model: Arguments
@@ -59,7 +59,7 @@ class Classifier:
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
-    """Add the backend that predicts fastest if none is named: OpenVINO on a CPU."""
+    """Add the fastest backend for prediction if the user names none: OpenVINO on a CPU."""
     stack = overrides.get("stack")
     if overrides.get("backend") not in (None, "auto"):
         return overrides
@@ -74,9 +74,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     (row,) = (row for row in selection.load_all() if row.name == "openvino")
     if selection.evaluate(row, here, available).stack is None:
         return overrides
-    console.say(
-        "OpenVINO predicts, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow"
-    )
+    console.say("Using OpenVINO, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow")
     return overrides.with_("machine", {"backend": "openvino"})
 
 
@@ -155,7 +153,7 @@ def ask(
 
 
 def _peak_bytes() -> int | None:
-    """Return the largest resident size so far in bytes, or None if the system does not report it."""
+    """Return the peak resident memory in bytes, or None if the system does not report it."""
     try:
         import resource
     except ImportError:

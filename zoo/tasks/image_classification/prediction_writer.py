@@ -35,7 +35,7 @@ class LeftOut:
         if self.skipped_count <= SHOWN_SKIPPED:
             console.warn(f"Left out {left_out.name}: {left_out.reason}")
         elif self.skipped_count == SHOWN_SKIPPED + 1:
-            console.warn("More is left out; skipped.csv lists it")
+            console.warn("More files are skipped; skipped.csv lists all of them")
 
 
 class TableWriter(LeftOut):
@@ -64,17 +64,12 @@ class TableWriter(LeftOut):
 
 
 class NumberWriter(TableWriter):
-    """Writes the numbers that a network predicts into ``predictions.csv``.
-
-    Args:
-        names: of the numbers.
-    """
+    """Writes the numbers that a network predicts, with these names, into ``predictions.csv``."""
 
     def __init__(self, folder: Path, names: list[str]) -> None:
         super().__init__(folder, "predictions.csv", ["input", *names])
 
     def take(self, picture: Picture, numbers: "NDArray[np.float32]") -> None:
-        """Write one row."""
         self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
@@ -83,9 +78,9 @@ class PredictionWriter(LeftOut):
 
     Args:
         title: printed above each contact sheet.
-        pages: contact sheets at most.
+        pages: largest number of contact sheets.
         whole: also write ``probabilities.npy``, (n, classes) float32.
-        best: classes in each row, likeliest first.
+        best: number of classes in each row, the most likely first.
     """
 
     def __init__(
@@ -111,7 +106,7 @@ class PredictionWriter(LeftOut):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        """Complete all files, also after an error."""
+        """Complete all files, even after an error."""
         self._json.write("\n]\n")
         self._json.close()
         self._csv.close()
@@ -150,7 +145,7 @@ class PredictionWriter(LeftOut):
             self._entries = []
 
     def _keep_whole(self) -> None:
-        """Put NumPy's header before the numbers, by mapping both files: they may exceed the memory."""
+        """Convert the raw file to ``.npy``, some rows at a time, because it may exceed the memory."""
         raw = self._folder / "probabilities.raw"
         shape = (self.written, len(self._classes))
         if self.written:

@@ -12,7 +12,7 @@ from zoo.tasks.image_classification import feature_writer
 
 
 def lines(run: Run) -> list[str]:
-    """Summarize predictions for photos, which are shown as a table, or for small images; or features."""
+    """Summarize features, predictions for photos (which are shown as a table), or predictions for small images."""
     if "features" in run.record:
         return feature_writer.lines(run)
     return _photos(run) if _of_photos(run) else summaries.predictions(run)
@@ -66,16 +66,16 @@ def _photos(run: Run) -> list[str]:
 def _precision(metrics: Json) -> str:
     tried, compared = metrics["precision_tried"], metrics["precision_compared"]
     if tried is None:
-        return "precision=auto: float32, this device is not known to be faster in another"
+        return "precision=auto: float32; no faster precision is known for this device"
     if not compared:
-        return f"precision=auto: no image was compared in float32 and {tried}"
+        return f"precision=auto: no image was predicted in both float32 and {tried}"
     if metrics["precision"] == tried:
         chosen = tried
     elif not metrics["precision_decided"]:
-        chosen = f"float32 kept: so few images do not tell whether {tried} serves"
+        chosen = f"float32 kept: too few images to decide on {tried}"
     else:
         chosen = f"float32 kept ({tried} tried)"
     return (
-        f"precision=auto: {chosen}; of the first {counted(compared, 'image')} {tried} gives "
-        f"{metrics['precision_changed']:,} another class, in {metrics['precision_time']:.2f} of the time"
+        f"precision=auto: {chosen}; {tried} changed the class of {metrics['precision_changed']:,} of the first "
+        f"{counted(compared, 'image')}, in {metrics['precision_time']:.2f} of the time"
     )

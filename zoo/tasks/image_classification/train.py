@@ -5,12 +5,13 @@ import dataclasses
 from typing import Any
 
 from zoo.config import config_files, model_files, references
+from zoo.config.arguments import problems as argument_problems
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.errors import counted
+from zoo.core.errors import ZooError, counted
 from zoo.data import array_datasets, training_set
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
@@ -36,6 +37,7 @@ def train(overrides: Overrides) -> Run:
     _resolve_size(context)
     weights = _weights(context)
     material = training_set.prepare(context.settings)
+    _refuse_small_images(context.settings, material)
     _refuse_needless(context, material)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
@@ -54,6 +56,16 @@ def train(overrides: Overrides) -> Run:
             compared = references.comparison(context.reference.published or [], context.record.to_json())
             context.record.reference = {"name": context.reference.name, "compared": compared}
     return context.result
+
+
+def _refuse_small_images(settings: TrainConfig, material: TrainingSet) -> None:
+    """Raise an error for a network of photos and a data set of images below its smallest input size."""
+    size = {"input_size": min(material.input_shape[:2])} if "input_size" in settings.model else {}
+    if problems := argument_problems({**settings.model, **size}):
+        raise ZooError(
+            f"{settings.data.name} has images of {size['input_size']} pixels: {problems[0]}",
+            "Train model=mnist with them, or save larger images in class folders: data=folder data.root=DIR",
+        )
 
 
 def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) -> None:
@@ -97,7 +109,7 @@ def _is_without_recipe(settings: TrainConfig) -> bool:
 def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights | None:
     """Return the initial weights, if any; without them, the settings of fine-tuning have no effect.
 
-    The file determines arguments of the model that nobody set. A resumed run keeps its own.
+    The file determines arguments of the model that the user did not set. A resumed run keeps its arguments.
     """
     settings, fine_tune = context.settings, context.settings.fine_tune
     application.refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
@@ -110,7 +122,7 @@ def _weights(context: RunContext[TrainConfig]) -> pretrained.PretrainedWeights |
     if chosen and chosen.arguments:
         context.overlay("weights", chosen.settings)
     if chosen is None and not _is_without_recipe(settings) and (fine_tune.head_epochs or fine_tune.unfreeze_from):
-        console.say("weights=none: there is nothing to fine-tune, so all layers learn from the first epoch")
+        console.say("weights=none: there is nothing to fine-tune, so all layers are trained from the first epoch")
     return chosen
 
 
@@ -153,12 +165,12 @@ class _Beside:
         if isinstance(event, StartEvent):
             self._judgement = None
         elif isinstance(event, ArtifactEvent) and event.kind == "judged":
-            # An error must not end the worker here: it occurs again in `finish`, which reports it.
+            # An error must not stop the worker: it occurs again in `finish`, which reports it.
             with contextlib.suppress(Exception):
                 self._judgement = self._judged()
 
     def finish(self, outcome: worker_process.Outcome) -> None:
-        """Draw the rest; raise an error if the worker did not finish."""
+        """Draw what is missing; raise an error if the worker did not finish."""
         self._history.finish(outcome.epochs)
         raise_if_failed(self._context, outcome)
         self._context.record.judgement = self._judgement or self._judged()
@@ -167,7 +179,7 @@ class _Beside:
         return error_analysis.keep(self._context.folder, self._material, title(self._context))
 
 
-# TensorFlow trains single layers of narrower networks faster.
+# Smallest alpha for which PyTorch is added: TensorFlow trains some layers of narrower networks faster.
 WIDE = 0.5
 
 

@@ -61,7 +61,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[RestyleConfig], Weights, Ar
 
 def source_of(command: Command[Settings], overrides: Overrides) -> Run | None:
     for name in overrides.given("model"):
-        raise ZooError(f"model.{name} has no use here", "The weights tell the size of the network.")
+        raise ZooError(f"model.{name} has no effect", "The weights determine the size of the network.")
     if not overrides.get("run"):
         return None
     if overrides.get("weights"):
@@ -70,12 +70,12 @@ def source_of(command: Command[Settings], overrides: Overrides) -> Run | None:
 
 
 def _styles(settings: RestyleConfig, items: list[pipeline.Item]) -> "list[Bytes]":
-    """Return the paintings, (256, 256, 3) each, as the predictor needs them: squeezed, not cropped."""
+    """Return the paintings for the predictor, (256, 256, 3) each: resized without cropping."""
     names = settings.styles or ([settings.style] if settings.style else [])
     paintings = [images.opened(user_path(name), "style") for name in names]
     for painting in paintings:
         if any(item.target.exists() and item.target.samefile(painting.path) for item in items):
-            raise ZooError(f"{painting.path} would be written over", "Give another place: save=PATH")
+            raise ZooError(f"{painting.path} would be overwritten", "Give another place: save=PATH")
     return [images.sized(painting.pixels, PAINTING_EDGE, PAINTING_EDGE) for painting in paintings]
 
 
@@ -122,7 +122,7 @@ def _names(given: Path) -> list[str]:
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
-    """Return the sources and targets (in the run folder without ``save=``), after checking that nothing is lost."""
+    """Return the sources and targets, after checking that no file is overwritten by mistake."""
     items = _items(given, names, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)
@@ -222,7 +222,7 @@ def _words(record: Json) -> list[str]:
     metrics, results = record["metrics"], record["results"]
     lines = [*results[:5], *([f"... and {metrics['written'] - 5:,} more"] if metrics["written"] > 5 else [])]
     skipped = len(record["data"]["skipped"])
-    lines += [f"{skipped:,} could not be used and were left out"] if skipped else []
+    lines += [f"Skipped as unusable: {skipped:,}"] if skipped else []
     if record["exit"] == "interrupted":
         lines.append(f"Interrupted after {metrics['written']:,} of {record['data']['items']:,}")
     if "s_per_megapixel" in metrics:

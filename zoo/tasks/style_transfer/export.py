@@ -17,17 +17,17 @@ from zoo.tasks import export_examples, exporting
 from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.style_transfer import apply_network, images
 
-# Longer sides in pixels, in turn, of the images to compare exports on: more than one size.
+# Longer sides in pixels, in turn, of the images to compare exports on, which need different sizes.
 SIZES = (256, 192)
 GRAIN = 4
 # Minimum side of an image in pixels, because the networks pad by reflection.
 LEAST_EDGE = 16
 MOST = 10
-# Longer side in pixels of the image that the files of the README's check show, most of them enlarged.
+# Longer side in pixels of the image in the example files for the README, most of which enlarge it.
 EXAMPLE_EDGE = 40
 
 
-# How a file becomes an input; the worker adds what the network needs.
+# How a file is read as an input; the worker adds the requirements of the network.
 READING = {"color": "sRGB, by the profile", "orientation": "exif", "background": "white", "padding": "edge"}
 
 
@@ -75,7 +75,7 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
     """Write images whose sides are multiples of 4."""
     paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()
     if given is None:
-        console.warn("No input= is given: two photos of scikit-learn are used. input=FOLDER gives better results.")
+        console.warn("No input= is given: using two photos of scikit-learn. input=FOLDER gives better results.")
     if not paths:
         raise ZooError(f"No images in {given}", photo_stream.KINDS)
     written: list[str] = []

@@ -39,21 +39,21 @@ def opened(path: Path, role: str) -> Picture:
 
 
 def fitted(pixels: "Bytes", long_side: int) -> "Bytes":
-    """Return the image with a longer side of ``long_side`` pixels, and the shorter one in proportion."""
+    """Resize an image to a longer side of ``long_side`` pixels, keeping the aspect ratio."""
     rows, columns = pixels.shape[:2]
     scale = long_side / max(rows, columns)
     return sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))
 
 
 def sized(pixels: "Bytes", rows: int, columns: int) -> "Bytes":
-    """Return the image at (rows, columns); gray ones stay (rows, columns)."""
+    """Resize an image, in color (height, width, 3) or gray (height, width), to (rows, columns)."""
     if pixels.shape[:2] == (rows, columns):
         return pixels
     return np.asarray(Image.fromarray(pixels).resize((columns, rows), Image.Resampling.LANCZOS))
 
 
 def sizes(long_side: int, min_size: int) -> list[int]:
-    """Return longer sides from coarse to fine: halves of the last, none below ``min_size``."""
+    """Return longer sides from coarse to fine: ``long_side`` and its repeated halves, at least ``min_size``."""
     sides = [long_side]
     while sides[0] // 2 >= min_size:
         sides.insert(0, (sides[0] + 1) // 2)
@@ -63,8 +63,7 @@ def sizes(long_side: int, min_size: int) -> list[int]:
 def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
     """Return the brightness of one image with the colors of another of the same size.
 
-    Gatys et al. 2016, "Preserving color in neural artistic style transfer" (https://arxiv.org/abs/1606.05897),
-    luminance-only transfer.
+    Luminance-only transfer, Gatys et al. 2016 (https://arxiv.org/abs/1606.05897).
     """
     light = Image.fromarray(result).convert("YCbCr").split()[0]
     _, blue, red = Image.fromarray(content).convert("YCbCr").split()
@@ -72,10 +71,7 @@ def recoloured(result: "Bytes", content: "Bytes") -> "Bytes":
 
 
 def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
-    """Return (word, image) pairs side by side at one height, each with its word below.
-
-    ``height`` is in pixels; images wider than four times that are reduced.
-    """
+    """Draw images side by side, from (label, image) pairs, at one ``height``; very wide images are reduced."""
     from PIL import ImageDraw, ImageFont
 
     font, gap, line = ImageFont.load_default(16), 8, 28

@@ -1,4 +1,4 @@
-"""The images of a style transfer, opened before anything is built, and the path of its result."""
+"""The images of a style transfer and the path of its result."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -32,13 +32,13 @@ class StyleInputs:
 
 
 def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
-    """Open every image before anything is built, and select the path of the result, which may replace our ``own``."""
+    """Open all images, to report errors early, and select the path of the result, which may replace ``own``."""
     content = images.opened(user_path(settings.content) if settings.content else bundled_photos()[0], "content")
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [user_path(name) for name in names]
     if not named:
         named = [ASSETS / "style_waves.jpg"]
-        console.say(f"Style: {named[0]}; style=FILE takes another painting")
+        console.say(f"Style: {named[0]}; style=FILE selects another painting")
     styles = [images.opened(path, "style") for path in named]
     masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
     weights = settings.style_weights or [1.0] * len(styles)
@@ -54,7 +54,7 @@ def _mask(name: str, content: images.Picture) -> "Bytes | None":
         return None
     picture = images.opened(user_path(name), "mask")
     grey = np.asarray(Image.fromarray(picture.pixels).convert("L"))
-    if picture.metadata.transparent:  # transparent images get a white background, but transparent masks are black
+    if picture.metadata.transparent:  # images get a white background, but transparent areas of masks are black
         clear = decode.open_upright(picture.path).convert("RGBA")
         grey = np.asarray(Image.alpha_composite(Image.new("RGBA", clear.size, "black"), clear).convert("L"))
     if not grey.any():
@@ -93,19 +93,19 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
 
 
 def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
-    """Return the result of a resumed run, which it may replace if nobody changed it since."""
+    """Return the path of a resumed run's result, which the run may replace, or None if the file was changed."""
     if folder is None or not settings.save:
         return None
     target = user_path(settings.save)
     record = records.read(folder)
-    # A record may come from a third party: it must name a file next to the one in the settings, or none.
+    # A record may come from a third party: use only its file name, in the folder of the setting.
     path = target.with_name(Path(str(record.get("saved", ""))).name or target.name)
     unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
     return path if unchanged else None
 
 
 def described(job: StyleInputs) -> Json:
-    """Return the identity of the images, which must be the same for a resumed run."""
+    """Return the paths and a checksum of the images, which must be the same for a resumed run."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
     total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())
     named = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}

@@ -1,4 +1,4 @@
-"""Style transfer by optimization: the images, the settings, the worker and all result files for the user."""
+"""Style transfer by optimization: images, settings, worker and result files."""
 
 import contextlib
 from pathlib import Path
@@ -49,7 +49,7 @@ def _request(
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
         feature_networks.write(work_dir / "features.npz", features)
-    # A former result already has its final detail.
+    # An image to start from already has its fine detail.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     request = request_of(context, settings.model, "optimize_style")
     request.style = StylePart(
@@ -85,7 +85,7 @@ def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int
 
     content = images.fitted(job.content.pixels, long_side)
     rows, columns = content.shape[:2]
-    # A style has the area of the photo, so that the strokes do not become as long as a panorama.
+    # Scale a style by area, not by its longer side, so that a panorama does not get very long strokes.
     edge = (rows * columns) ** 0.5 * style_scale
     styles = [_style_of(style.pixels, edge) for style in job.styles]
     return StyleSize(
@@ -131,7 +131,7 @@ def _finish(
         f"Features: {features.network} ({features.source}), computed in {metrics['precision']}; {used}",
         f"After {metrics['steps']} steps: {losses}",
         f"Image: {job.save or result}",
-        f"Beside it: {', '.join(context.record.side_files)}",
+        f"In the run folder: {', '.join(context.record.side_files)}",
     ]
 
 
@@ -144,7 +144,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     if job.save is not None:
         files.write(job.save, [result], job.content.metadata)
         context.record.saved, context.record.saved_sha256 = str(job.save), file_sha256(job.save)
-    elif context.record.get("saved"):  # by the resumed run, without a setting where to save
+    elif context.record.get("saved"):  # the resumed run saved a result, but `save` is not set now
         console.warn(f"{context.record.get('saved')} was not changed; the new image is {path}")
     words = [("content", content), *(("style", style.pixels) for style in job.styles), ("result", result)]
     files.write(context.folder / "sheet.jpg", [images.sheet(words)], files.ImageMetadata())
@@ -160,7 +160,7 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
 
 
 def _tidy(folder: Path) -> None:
-    """Remove the arrays for the worker; the user still has the images."""
+    """Remove the arrays for the worker, which are copies of the user's images."""
     for path in folder.glob("*"):
         path.unlink()
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Random crops of photos for training, made while the worker trains on earlier ones."""
+"""Random crops of photos for training, created while the worker trains on earlier ones."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +16,7 @@ _THREADS = 4
 
 
 def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
-    """Write ``steps`` batches of square crops, uint8 (batch, size, size, 3); the same ones for the same seed.
+    """Write ``steps`` batches of square crops, uint8 (batch, size, size, 3), reproducible by ``seed``.
 
     Every photo is used once before any is used again.
     """
@@ -48,7 +48,7 @@ def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
 
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
-    """Return a random square of a photo, which may be mirrored, or the reason why there is none."""
+    """Return a random square crop of a photo, mirrored at random, or the reason if the photo is unusable."""
     from PIL import ImageOps
 
     try:

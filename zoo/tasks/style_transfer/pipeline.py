@@ -73,14 +73,14 @@ class ImagePipeline:
         self.queue.task_done()
 
     def _write_frame(self, film: _Film) -> None:
-        """Pass a frame of a video to its encoder at once: all frames as arrays could fill a disk."""
+        """Encode a frame of a video at once, because all frames as arrays could fill the disk."""
         assert film.clip is not None  # noqa: S101  (checked before)
         film.writer = film.writer or video.Writer(film.item.target, film.clip)
         film.writer.add(np.load(film.done[-1], allow_pickle=False))
         film.done[-1].unlink()
 
     def close(self) -> None:
-        """Finish an incomplete film and report errors, after the worker has ended."""
+        """Finish an incomplete video and report errors, after the worker has ended."""
         film = self._film
         if film and not film.complete:
             frames = len(film.metadata.durations) or (film.clip.count if film.clip else None) or "more"
@@ -118,7 +118,7 @@ class ImagePipeline:
             return
         metadata, frames = files.open_image(item.source)
         if metadata.durations and item.target.suffix.lower() not in files.MOVING:
-            console.warn(f"{item.target.suffix} stands still: only the first frame of {item.source} is used")
+            console.warn(f"{item.target.suffix} cannot be animated: only the first frame of {item.source} is used")
             metadata = replace(metadata, durations=())
         film = _Film(item, metadata, [])
         for frame in frames:

@@ -1,4 +1,4 @@
-"""Train a feed-forward style network: the painting, the photos, the worker, the samples during training."""
+"""Train a feed-forward style network: painting, photos, worker, and samples during training."""
 
 import dataclasses
 import hashlib
@@ -36,7 +36,7 @@ MODEL = "style_transfer/fast"
 ASSETS = paths.ROOT / "assets"
 # The initial weights, in the run folder during training.
 START = "start.npz"
-# A painting longer than this many times its width shows little of a style.
+# Largest ratio of the sides of a painting; narrower ones show too little of a style.
 MOST_LENGTH = 20
 # Layers that Johnson et al. 2016 use of VGG16, and their counterparts in other networks.
 LAYERS: dict[str, dict[str, list[str]]] = {
@@ -74,11 +74,11 @@ def train(overrides: Overrides) -> Run:
 
 
 def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
-    """Return the weights that ``weights=`` names, or None; the network is built with the same size."""
+    """Return the weights that ``weights=`` names, or None; set the network's size in the settings to theirs."""
     settings = context.settings
     if settings.weights is None:
         return None
-    # A resumed run has its size in its initial settings.
+    # The settings of a resumed run already contain the size.
     for name in () if context.resumes else context.overrides.given("model"):
         raise ZooError(f"model.{name} has no effect", f"weights={settings.weights} sets the size of the network.")
     weights, size = apply_network.network_of(network_path(settings.weights))
@@ -99,11 +99,11 @@ def _checksum(files: list[Path]) -> str:
 def _painting(settings: StyleNetworkConfig) -> images.Picture:
     """Return the painting, by default the zoo's, with its shorter side scaled as requested."""
     if not settings.style:
-        console.warn("Without style=IMAGE, the style is a painting that comes with the zoo.")
+        console.warn("No style= is given: using a painting that comes with the zoo.")
     painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
     rows, columns = painting.pixels.shape[:2]
     if max(rows, columns) > MOST_LENGTH * min(rows, columns):
-        raise ZooError(f"{painting.path} is {columns} x {rows}, a mere strip", "Cut a piece out of it.")
+        raise ZooError(f"{painting.path} is too narrow, {columns} x {rows}", "Crop a less narrow part of it.")
     scale = settings.style_size / min(rows, columns)
     pixels = images.sized(painting.pixels, round(rows * scale), round(columns * scale))
     return dataclasses.replace(painting, pixels=pixels)
@@ -111,7 +111,7 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
 
 def _files(photos: str | None) -> list[Path]:
     if photos is None:
-        console.warn("No photos are given: two that come with scikit-learn are used. photos=FOLDER is far better.")
+        console.warn("No photos are given: using two photos of scikit-learn. photos=FOLDER gives better results.")
         return bundled_photos()
     folder = user_path(photos)
     if not folder.is_dir():
@@ -126,17 +126,17 @@ def _files(photos: str | None) -> list[Path]:
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
-    """Return the layers of a feature network to compare, as far as its weights reach."""
+    """Return the layers of a feature network whose outputs are compared, only those that have weights."""
     layers = LayersPart(**LAYERS[chosen.network])
     if chosen.arrays is None:
         return layers
     available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
     missing = [layer for layer in layers.style if layer not in available]
     if missing:
-        console.warn(f"The weights have no {listed(missing)}: the style is judged without")
+        console.warn(f"The weights have no {listed(missing)}, so the style loss does not use them")
     if not set(layers.content) <= available or len(missing) == len(layers.style):
         raise ZooError(
-            f"{chosen.source} holds too little of {chosen.network}", f"It must reach to {layers.content[-1]}."
+            f"{chosen.source} has too few layers of {chosen.network}", f"It needs all up to {layers.content[-1]}."
         )
     return layers.replace(style=[layer for layer in layers.style if layer not in missing])
 

@@ -18,7 +18,7 @@ from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, trained_text
 
 CODE = (cutting.numbers_of, cutting.pieces_of, cutting.bytes_of, cutting.merged, cutting.byte_letters)
-# Parts of a text that are prompts.
+# Number of parts of a text that are used as prompts.
 PROMPTS = 10
 Write = Callable[[Run, TestData, str, Path, int], ItemData]
 
@@ -80,11 +80,11 @@ def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tup
 def _refuse_other_items(settings: ExportConfig) -> None:
     for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
         if value not in (None, usual):
-            raise ZooError(f"{key}={value}: models of texts are compared on texts of their run", f"Leave {key}= out.")
+            raise ZooError(f"{key}={value}: text models are compared on texts of their run", f"Leave {key}= out.")
 
 
 def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:
-    """Write tokens of texts, spread over all of a part."""
+    """Write the tokens of texts, evenly spaced over a part."""
     inputs = text_inputs.part_of(asked, source, part)
     count = len(inputs.tokens)
     if not count:

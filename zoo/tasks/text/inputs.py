@@ -26,11 +26,11 @@ class Inputs:
     """Texts to classify.
 
     Attributes:
-        tokens: token ids of each.
+        tokens: token ids of each text.
         labels: the true classes, or None.
-        record: for ``run.json``.
+        record: the ``data`` of ``run.json``.
         skipped: position of each skipped text, and the reason.
-        notes: how they were read, one sentence each.
+        notes: sentences about how the texts were read.
     """
 
     names: list[str]
@@ -43,7 +43,7 @@ class Inputs:
 
 
 def needless(settings: TextInferConfig, source: Run) -> list[str]:
-    """Return the keys of ``data`` that have no effect on what ``input=`` names."""
+    """Return the keys of ``data`` that have no effect with this ``input=``."""
     given, of_tables = str(settings.input), ["text_column", "delimiter", "quoting", "header"]
     if given == "test":
         keys = ["encoding", "lines", *of_tables]
@@ -106,7 +106,7 @@ def _dialect(source: Run) -> list[str]:
 
 
 def _is_file(text: str) -> bool:
-    """Return whether an input names a file, and is not itself the sentence."""
+    """Return whether an input is a file name, not a sentence."""
     path = Path(text)
     try:
         if path.is_dir():
@@ -117,7 +117,7 @@ def _is_file(text: str) -> bool:
 
 
 def _is_table(settings: TextInferConfig, source: Run, path: Path) -> bool:
-    """Return whether the name, a column in the settings, or a suffix as in training indicates a table."""
+    """Return whether an input is a table: by its suffix, a text column in the settings, or the training table."""
     named = settings.data.text_column is not None
     return tables.suffix(path) in tables.SUFFIXES or named or _is_like_trained(source, path)
 
@@ -209,7 +209,7 @@ def _refuse_other_reading(source: Run, prepared: dataset.TextDataset, parts: "di
     outside = any(len(part) and (part.min() < 0 or part.max() >= count) for part in parts.values())
     if outside or (whole and split != count) or prepared.info.class_names != source.record["data"]["class_names"]:
         raise ZooError(
-            f"The texts of {prepared.source} are read in another way than when {source.folder} was made: {count:,} "
+            f"The texts of {prepared.source} differ from those that {source.folder} was trained with: now {count:,} "
             f"of {len(prepared.info.class_names)} classes",
             "Train again.",
         )

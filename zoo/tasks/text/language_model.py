@@ -30,10 +30,10 @@ def train(overrides: Overrides) -> Run:
     validated, most = parts["validation"][1] - parts["validation"][0], dataset.MOST_VALIDATED
     context.refuse_without_validation(validated, "texts")
     if settings.data.test_limit is None and validated == most:
-        console.say(f"Validation reads the first {most:,} tokens of those set aside; data.test_limit=N reads N")
+        console.say(f"Validation uses only the first {most:,} tokens of its part; data.test_limit=N uses N")
     if parts["train"][1] <= settings.model["length"]:
         raise ZooError(
-            f"The model reads {settings.model['length']} tokens, and there are {parts['train'][1]} to train with",
+            f"The training part has {parts['train'][1]} tokens; model.length={settings.model['length']} needs more",
             "Lower model.length, or give a longer text.",
         )
 
@@ -63,9 +63,9 @@ def infer(overrides: Overrides) -> Run:
     context.refuse_needless("without input=test", "data.root", "data.test_limit")
     tokens = prompt_tokens(tokenizer, settings.prompt)
     if settings.top_k is not None and settings.top_k > len(tokenizer):
-        raise ZooError(f"top_k={settings.top_k} is more than the {len(tokenizer)} tokens there are", "Give less.")
+        raise ZooError(f"top_k={settings.top_k} exceeds the vocabulary of {len(tokenizer)} tokens", "Reduce top_k=.")
     if len(tokens) > trained["args"]["length"]:
-        console.warn(f"The model sees {trained['args']['length']} tokens: only the end of the prompt counts")
+        console.warn(f"The context has {trained['args']['length']} tokens: only the end of the prompt is used")
     start_run(context, ["infer", trained["name"], context.choice.backend.name])
     with record_outcome(context):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
@@ -90,7 +90,7 @@ def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
     missing = tokenizer.missing(prompt)
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])
-        raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Use what it was trained with.")
+        raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Remove this from the prompt.")
     return (
         tokenizer.encode(prompt) or [each for each in tokenizer.encode("\n") if each != tokenization.UNKNOWN] or [2]
     )

@@ -1,7 +1,7 @@
 """A linear classifier of the same texts, to show whether training a network is worth it.
 
-TF-IDF of words and pairs of neighboring words, and a linear support vector machine, both of scikit-learn with its
-defaults. This is a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018).
+A linear support vector machine on the TF-IDF (with sublinear counts) of words and pairs of neighboring words, by
+scikit-learn. This is a baseline of Wang and Manning 2012 (https://aclanthology.org/P12-2018).
 """
 
 import time
@@ -23,13 +23,8 @@ MOST_TOKENS = 50_000_000
 def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json | None:
     """Fit the baseline to the training and validation texts, and evaluate it on the test texts.
 
-    Args:
-        parts: indices of the texts, ``train``, ``validation`` and ``test``.
-
-    Returns:
-        For ``run.json``: ``name``, ``test_accuracy`` and ``seconds``; None without test texts, with more tokens than
-            fit
-        into memory, or with only one class.
+    ``parts`` has the indices of the texts. Return ``name``, ``test_accuracy`` and ``seconds`` for ``run.json``; None
+    without test texts, with too many tokens, or with only one class.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.svm import LinearSVC
@@ -38,7 +33,7 @@ def measure(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> Json |
     labels, offsets = np.load(texts.folder / "labels.npy"), np.load(texts.folder / "offsets.npy")
     tokens = np.load(texts.folder / "tokens.npy", mmap_mode="r")
     if len(tokens) > MOST_TOKENS:
-        console.say(f"No linear baseline: {len(tokens):,} tokens, it takes up to {MOST_TOKENS:,}")
+        console.say(f"No linear baseline: {len(tokens):,} tokens are more than its limit of {MOST_TOKENS:,}")
         return None
     if not len(parts["test"]) or len(np.unique(labels[known])) < 2:
         return None

@@ -21,7 +21,7 @@ from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import trained_text
 from zoo.tasks.text.inputs import Inputs
 
-# Characters of a text in predictions.csv: a run's page can read tables of a few megabytes.
+# Largest number of characters of a text in predictions.csv, because a run's page reads only small tables.
 MOST_CHARACTERS = 500
 # Fields needed from the record of the training run.
 NEEDED = {"config.data": dict, "config.data.name": str, "data.class_names": list, "data.sha256": str}
@@ -61,7 +61,7 @@ def _warn_of_unknown_words(inputs: Inputs, tokenizer: tokenization.Tokenizer) ->
     count = sum(bool((tokens == tokenization.UNKNOWN).all()) for tokens in inputs.tokens)
     if count:
         texts = f"{count:,} of {len(inputs.tokens):,} texts" if len(inputs.tokens) > 1 else "the text"
-        console.warn(f"No word of {texts} is in the vocabulary of the run: such an answer means little")
+        console.warn(f"No word of {texts} is in the vocabulary of the run: such predictions are unreliable")
 
 
 def save(folder: Path, inputs: Inputs) -> ItemData:

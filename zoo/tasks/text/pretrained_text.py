@@ -1,4 +1,4 @@
-"""Start training on texts from one of the zoo's networks: its weights, its sizes and its vocabulary."""
+"""Start training on texts from one of the zoo's networks: use its weights, sizes and vocabulary."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.weights import pretrained
 
-# How its texts were tokenized; training that starts from a network uses the same settings.
+# Settings of the tokenizer, which training takes from the network that it starts from.
 CUTTING = ("tokenizer", "vocabulary", "lowercase")
 
 
@@ -26,7 +26,7 @@ class Start:
 
 
 def choose(context: RunContext[Any]) -> Start:
-    """Return the start that ``weights=`` names; its network's sizes replace sizes that nobody set."""
+    """Return the start that ``weights=`` names; its sizes replace sizes that the user did not set."""
     settings: TextTraining = context.settings
     given = set(settings.model) if context.resumes else context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given)
@@ -40,7 +40,7 @@ def choose(context: RunContext[Any]) -> Start:
     cutting = {f"data.{key}": data[key] for key in CUTTING if present[key] != data[key]}
     context.overlay("weights", chosen.settings | cutting)
     console.say(
-        f"Its vocabulary of {len(tokenizer):,} {tokenizer.kind} is used; data.tokenizer and the like follow it"
+        f"Using its vocabulary of {len(tokenizer):,} {tokenizer.kind}, with its data.tokenizer and data.lowercase"
     )
     return Start(str(chosen.npz), chosen.record, tokenizer)
 

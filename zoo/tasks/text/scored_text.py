@@ -42,7 +42,7 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
 def _test(settings: GenerateConfig, source: Run) -> "tuple[NDArray[np.int32], Json]":
     tokens, prepared = trained_text.tokens_of(source, settings.data, "validation")
     if not len(tokens):
-        raise ZooError(f"{source.folder} was trained without setting text aside", "Give input=FILE.")
+        raise ZooError(f"{source.folder} was trained without a validation part", "Give input=FILE.")
     return np.array(tokens, np.int32), {"name": prepared.name, "sha256": prepared.sha256}
 
 
@@ -51,7 +51,7 @@ def _own(given: str, tokenizer: tokenization.Tokenizer) -> "tuple[NDArray[np.int
     unknown = int((tokens == tokenization.UNKNOWN).sum()) if tokenizer.kind != "bpe" else 0
     if unknown:
         console.warn(
-            f"The vocabulary of the run lacks {unknown:,} of {len(tokens):,} tokens: they count as unforeseen"
+            f"The vocabulary of the run lacks {unknown:,} of {len(tokens):,} tokens: they count as not predicted"
         )
     return tokens, {"name": given if len(given) <= 60 else f"{given[:57]}...", "unknown": unknown}
 

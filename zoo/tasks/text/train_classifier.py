@@ -73,7 +73,7 @@ def train(overrides: Overrides) -> Run:
 def _judgement(
     context: RunContext[TextTrainConfig], texts: dataset.TextDataset, parts: dict[str, Any], known: Any
 ) -> Json | None:
-    """Write the classifier's errors, and return the accuracy on texts that it was not trained with.
+    """Write the error analysis and return its fields for ``run.json``; None if nothing was evaluated.
 
     ``known`` is true for the test texts that are also used for training.
     """
@@ -100,12 +100,12 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
 
 
 def _tell_of_pairs(model: Arguments) -> None:
-    """Warn about settings of the linear classifier that have no effect, or less effect than expected."""
+    """Warn about a number of buckets with which many pairs of tokens share a bucket."""
     buckets = model.get("pair_buckets", 0)
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(
-            f"model.pair_buckets={buckets} can be divided by 3 or 5, by which their numbers are computed: many pairs "
-            "share one bucket. 1048576 serves"
+            f"model.pair_buckets={buckets} is a multiple of 3 or 5: too many pairs share a bucket. "
+            "1048576 is a good number"
         )
 
 

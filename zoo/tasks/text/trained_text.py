@@ -45,10 +45,7 @@ def settings_of(source: Run, kind: type[T]) -> T:
 
 
 def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int32], dataset.TextDataset]":
-    """Return the ``train`` or ``validation`` tokens of a language model's text, as used in training.
-
-    The tokens are mapped from the file: (n,), int32 once copied.
-    """
+    """Return the ``train`` or ``validation`` tokens of a language model's text, (n,) mapped from the file."""
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
     row = dataclasses.replace(settings_of(source, LanguageData), **given)
     prepared = dataset.prepare(row, pretrained_text.vocabulary_of(source))

@@ -14,7 +14,7 @@ from zoo.runs.history import History
 from zoo.runs.records import Json
 
 T = TypeVar("T", bound=TextTraining)
-# Share of unknown tokens that shows a vocabulary that is too small, or of another language.
+# Above this share of unknown tokens, the vocabulary is too small or for another language.
 MANY_UNKNOWN = 0.2
 
 
@@ -63,7 +63,7 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
 def request_for(
     context: RunContext[T], texts: dataset.TextDataset, job: str, weights: str | None, arguments: Json
 ) -> Request:
-    """Return the request; the vocabulary is saved in the run folder, which is all that inference needs."""
+    """Return the request, and save the vocabulary in the run folder for inference."""
     texts.tokenizer.save(context.folder / dataset.VOCABULARY)
     settings = context.settings
     arguments = arguments | {"vocabulary": len(texts.tokenizer), "probabilities": True}

@@ -26,7 +26,6 @@ USUAL = {
     # Probes that cannot be run, and why.
     "skipped_probes": {},
     # Writes event files of TensorBoard.
-    "tensorboard": False,
     # Batches that the host made can be copied to a GPU by another thread, a step ahead.
     "copies_ahead": False,
     # Environment variables by which ``start`` chooses the device: a script with these variables computes there.

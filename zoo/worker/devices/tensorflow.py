@@ -7,7 +7,6 @@ from zoo.protocol.events import DeviceProof
 CAPABILITIES = {
     "modes": ("graph", "xla"),
     "bfloat16_gains": ("classifiers",),
-    "tensorboard": True,
     "variables": ("CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"),
 }
 

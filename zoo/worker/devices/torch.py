@@ -14,7 +14,6 @@ CAPABILITIES = {
     "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models", "text classifiers"),
     # It keeps the output of every layer until the end: 2.8 GB for 0.7 megapixels; other networks take a third.
     "tiles_at_once": 1,
-    "tensorboard": True,
     "copies_ahead": True,
     "variables": ("KERAS_TORCH_DEVICE",),
 }

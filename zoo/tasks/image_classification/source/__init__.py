@@ -24,26 +24,20 @@ NEEDED = {"config.model": dict, "config.data": dict, "data.class_names": list}
 
 
 class Source(Protocol):
-    """Returns a classifier. The sources without a run are modules."""
+    """Source of a classifier: a :class:`TrainedRun`, or one of the modules of this package."""
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool, /) -> Overrides:
-        """Add backend and stack if the user chose none.
-
-        ``photos`` is whether a run gets images in color, one after the other.
-        """
+        """Add backend and stack if the user chose none; ``photos``: a run receives color images, one at a time."""
 
     def classifier(self, context: RunContext[ClassifierConfig], /) -> Classifier:
-        """Return the network, for images that are decoded at its size."""
+        """Return the network for images that are decoded at its size."""
 
     def for_arrays(self, context: RunContext[ClassifierConfig], dataset: ArrayDataset, /) -> Classifier:
-        """Return the network, for the small gray images of a data set."""
+        """Return the network for the small gray images of a data set."""
 
 
 def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] = NEEDED) -> Source:
-    """Return the source that ``run=`` or ``model=`` names.
-
-    ``needed`` are fields that the record of a run must have.
-    """
+    """Return the source that ``run=`` or ``model=`` names; ``needed`` are required fields of a run's record."""
     model = overrides.get("model")
     if not model or (overrides.get("run") and model_files.is_named(model)):  # the model file of a run
         run = trained_run.open_run(command, overrides, needed)
@@ -56,7 +50,7 @@ def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type]
 def add_defaults(
     command: Command[Any], overrides: Overrides, here: Machine, sees_photos: Callable[[TrainedRun], bool]
 ) -> Overrides:
-    """Do the same as :meth:`Source.add_defaults`; the command itself rejects settings without a model and a run."""
+    """Call :meth:`Source.add_defaults`; the command itself rejects settings without a model and a run."""
     if not overrides.get("model") and not overrides.get("run"):
         return overrides
     result = find(command, overrides)

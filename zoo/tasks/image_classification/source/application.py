@@ -1,6 +1,6 @@
 """The architectures of keras.applications, ``model=keras/NAME``, in the Keras of a stack.
 
-The stack's Keras lists them, once for each environment; no list is kept by hand.
+The list of names comes from the stack's Keras, and is cached for each environment.
 """
 
 import contextlib
@@ -43,13 +43,13 @@ def loads_imagenet(model: Mapping[str, Any], weights: str) -> bool:
 def refuse_checksum(checksum: str | None, model: Mapping[str, Any], weights: str) -> None:
     if checksum and loads_imagenet(model, weights):
         raise ZooError(
-            f"weights_checksum has no use with model={model['name']}: Keras downloads and checks its own weights",
+            f"weights_checksum has no effect with model={model['name']}: Keras downloads and checks its own weights",
             "Leave it out, or download the file and give weights=FILE.",
         )
 
 
 def refuse_offline(name: str, stack: Stack) -> None:
-    """Raise an error if Keras has to download the weights of weights=imagenet, and their server cannot be reached."""
+    """Raise an error if Keras has to download the weights of weights=imagenet but cannot reach their server."""
     models = paths.cache_dir() / "homes" / stack.name / ".keras" / "models"
     plain = re.sub(r"\W|_", "", name.removeprefix(PREFIX)).lower()
     files = models.iterdir() if models.is_dir() else ()
@@ -73,7 +73,7 @@ def size_of(name: str, stack: Stack, platform: str) -> int | None:
 
 
 def catalogue(stack: Stack, platform: str) -> Json:
-    """Return the image size of each architecture of a stack, by name, cached in the stack's environment."""
+    """Return the image size of each architecture of a stack by name, cached for each environment."""
     environment = store.ensure(stack, platform)
     path = paths.cache_dir() / "applications" / f"{environment.folder.name}.json"
     known: Json = {}
@@ -87,7 +87,7 @@ def catalogue(stack: Stack, platform: str) -> Json:
 
 
 def asked(stack: Stack, python: Path, job: str, what: str, model: ModelPart | None = None) -> Json:
-    """Return what a stack's job reports without a run; ``what`` describes the job in messages."""
+    """Run a job in a stack without a run folder and return its metrics; ``what`` describes it in messages."""
     try:
         answer = store.ask(stack, python, "infer", job, model)
     except subprocess.TimeoutExpired as error:
@@ -113,7 +113,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     name = str(settings.model["name"])
     size = settings.model.get("input_size") or size_of(name, context.choice.stack, context.machine.platform)
     if not size:
-        raise ZooError(f"Keras does not tell the size of images for {name}", "Give model.input_size=PIXELS.")
+        raise ZooError(f"Keras does not define the image size of {name}", "Give model.input_size=PIXELS.")
     arguments: Json = {"input_shape": [size, size, 3]}
     refuse_checksum(settings.weights_checksum, settings.model, settings.weights)
     chosen = None

@@ -1,4 +1,4 @@
-"""A classifier from a model without layers: a SavedModel, TensorFlow Lite, or ONNX, in its own runtime."""
+"""A classifier from a SavedModel, TensorFlow Lite or ONNX file, executed by the runtime of that format."""
 
 import json
 import zipfile
@@ -23,7 +23,7 @@ from zoo.weights import class_names
 
 # The stack with the runtimes of all formats.
 STACK = "export"
-# The description next to a model that `export` wrote.
+# Description that `export` writes next to a model.
 FACTS = "model.json"
 MOST_BYTES = 16 << 20
 
@@ -74,7 +74,7 @@ def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classi
 
 
 def _facts(path: Path) -> Json:
-    """Return the zoo's own description next to an exported model, or nothing."""
+    """Return the zoo's description next to an exported model, or an empty dict."""
     place = path.parent / FACTS
     if not place.is_file() or place.stat().st_size > MOST_BYTES:
         return {}
@@ -87,7 +87,7 @@ def _facts(path: Path) -> Json:
 
 
 def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -> list[str]:
-    """Name the classes: from ``classes=``, the file itself, a file next to it, or by numbers."""
+    """Return the class names from ``classes=``, the file itself or a file next to it, or numbers."""
     wanted = settings.model["output"]
     shapes = [shape for name, shape in outputs.items() if wanted in (None, name)]
     counts = {_width(shape) for shape in shapes} - {None}
@@ -110,7 +110,7 @@ def _width(shape: list[int | None]) -> int | None:
 
 
 def _packed(path: Path) -> list[str] | None:
-    """Return the labels in the metadata of TensorFlow Lite, which make the file a zip archive as well."""
+    """Return the labels in the metadata of a TensorFlow Lite file, which is then also a zip archive; else None."""
     if path.is_dir() or not zipfile.is_zipfile(path):
         return None
     try:
@@ -139,6 +139,6 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> 
         console.say(f"The input of {path.name} is {row['dtype']}: pixels are not scaled")
         return [float(zero - lowest)] * 3, [1 / scale] * 3
     raise ZooError(
-        f"scale is missing: {path.name} does not tell how pixels were scaled in training",
+        f"scale is missing: {path.name} does not define how pixels were scaled in training",
         f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Teachable Machine and MobileNet use -1..1.",
     )

@@ -20,13 +20,13 @@ def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
-    """Return the network of ``model=`` and ``weights=``; the file determines arguments that nobody set."""
+    """Return the network of ``model=`` and ``weights=``; the file determines arguments that are not set."""
     settings = context.settings
     given = context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
-        raise ZooError(f"{name} takes no photos", "Without a run, weights of mobilenet and mobilenet_v2 can be used.")
+        raise ZooError(f"{name} does not accept photos", "Give run=, or use mobilenet or mobilenet_v2 with weights=.")
     headless = settings.wants_features and network.classes is None
     if not headless and (network.classes is None or network.top_problem):
         raise ZooError(

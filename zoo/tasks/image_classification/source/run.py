@@ -15,7 +15,7 @@ from zoo.tasks.image_classification.predict_photos import Classifier, fastest
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """The run, and the name and arguments of its model."""
+    """A training run, and the name and arguments of its model."""
 
     run: Run
     model: Json
@@ -35,9 +35,9 @@ class TrainedRun:
         return "digits" if self.run.record["data"].get("name") in ("mnist", "digits") else "plain"
 
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool) -> Overrides:
-        """Add the run's backend, stack and resizing.
+        """Add the run's backend and stack. For photos, also add the resizing of training.
 
-        Photos get the run's size as in training; if a CPU trained, the fastest CPU stack predicts.
+        If the run was trained on a CPU, photos are predicted by the fastest CPU stack.
         """
         if not photos:
             return trained_run.add_defaults(overrides, here)
@@ -47,13 +47,13 @@ class TrainedRun:
         return trained_run.add_defaults(overrides, here)
 
     def with_resize(self, overrides: Overrides) -> Overrides:
-        """Add the way in which training resized the images."""
+        """Add the ``resize`` setting of training."""
         if not self.is_of_photos or overrides.get("resize") is not None:
             return overrides
         return overrides.with_("run", {"resize": self.run.record["config"]["data"].get("resize", "stretch")})
 
     def classifier(self, _: RunContext[ClassifierConfig] | None = None) -> Classifier:
-        """Return the network, for images of any number of channels."""
+        """Return the network for images with any number of channels."""
         height, width, _channels = self.shape
         classes = [str(name) for name in self.run.record["data"]["class_names"]]
         weights, record = self.run.folder / "weights.npz", {"trained_run": str(self.run.folder)}

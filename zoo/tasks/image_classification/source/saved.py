@@ -16,7 +16,7 @@ from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
 
-# The last Keras 2 in the zoo reads the files of all earlier ones.
+# The latest Keras 2 in the zoo reads the files of all earlier versions.
 KERAS_2 = "tf-2.12"
 
 
@@ -50,7 +50,7 @@ def generation_of(stack: stacks.Stack, platform: str) -> int:
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
-    if context.verb != "export":  # which has the model's own generation read it
+    if context.verb != "export":  # export uses a stack of the model's generation
         _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
     numbers = bool(model.measures) and not settings.wants_features
     if numbers:
@@ -78,7 +78,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
-    """Return how pixels are scaled: as the network needs it, or the user's setting if the file does not define it."""
+    """Return the scaling of pixels: the one that the file defines, or the user's setting."""
     name, layer, wanted = model.path.name, model.scaled_by, model.wanted_scale
     if wanted and settings.scale not in (None, wanted):
         raise ZooError(
@@ -91,7 +91,7 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
     if settings.scale is None:
         hint = f"; its layer {layer!r} changes pixels, so scale=none is likely" if layer else ""
         raise ZooError(
-            f"scale is missing: {name} does not tell how pixels were scaled in training{hint}",
+            f"scale is missing: {name} does not define how pixels were scaled in training{hint}",
             f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}.",
         )
     if layer and settings.scale != "none":
@@ -116,7 +116,7 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
     count = 2 if model.outputs == 1 else model.outputs
     if count is None:
         if settings.classes is None:
-            raise ZooError(f"{model.path} does not tell how many classes it has", "Give classes=FILE, a name a line.")
+            raise ZooError(f"{model.path} does not define its number of classes", "Give classes=FILE, a name a line.")
         return class_names.read(user_path(settings.classes))
     return class_names.choose(settings.classes, model.path, count)
 
