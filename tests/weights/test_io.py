@@ -347,7 +347,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "circle": (_h5(_circle), "in a cycle"),
     "deep": (_h5(_deep), "nested too deep"),
     "numbers for names": (_h5(_long_attribute), "not text"),
-    "listed and not there": (_h5(_unlisted), "missing weight 'head'"),
+    "listed and not there": (_h5(_unlisted), "lists a missing layer 'head'"),
     "other HDF5": (_h5(lambda file: file.attrs.pop("layer_names")), "not of Keras"),
     "npz with objects": (_npz(_objects()), "of type object"),
     "npz with a pickle": (_npz(pickle.dumps({})), "damaged"),

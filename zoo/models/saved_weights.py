@@ -47,7 +47,8 @@ def renamed(arrays, wanted):
     layers = {}
     for name in wanted:
         layers.setdefault(name.rpartition("/")[0], []).append(name)
-    arrays = {_named(name, layers): value for name, value in arrays.items()}
+    if any(_named(name, layers) != name for name in arrays):
+        arrays = {_named(name, layers): value for name, value in arrays.items()}
     for keyed in (_numbered_from_0, _in_one_spelling):
         there, here = keyed(arrays), keyed(wanted)
         if set(arrays) != set(wanted) and there.keys() == here.keys() and len(there) == len(arrays):

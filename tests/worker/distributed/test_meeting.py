@@ -31,7 +31,7 @@ def test_one_that_does_not_come_is_named(keras: types.ModuleType, tmp_path: Path
 
     few = distributed(3, join_s=1.0)
     first, _ = at_once(lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(few, str(tmp_path), 1))
-    assert "2 of 3 processes came" in str(first)
+    assert "2 of 3 processes started" in str(first)
     assert "missing: 2" in str(first)
 
 
@@ -59,8 +59,8 @@ def test_files_of_another_training_are_not_met(keras: types.ModuleType, tmp_path
     first, second = at_once(
         lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(other, str(tmp_path), 1)
     )
-    assert "1 of 2 processes came" in str(first)
-    assert "1 of 2 processes came" in str(second)
+    assert "1 of 2 processes started" in str(first)
+    assert "1 of 2 processes started" in str(second)
 
 
 def test_a_clock_is_compared_with_that_of_the_first(keras: types.ModuleType, tmp_path: Path) -> None:

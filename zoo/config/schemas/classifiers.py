@@ -15,8 +15,8 @@ KINDS = ("predictions", "features")
 class InferOutput(common.Output):
     kind: str = setting(
         "predictions", "predictions, or features: the output of a layer for each image, in features.npy. "
-        "features.csv holds the names of the images; output=features is the same", choices=KINDS)  # fmt: skip
-    layer: str | None = setting(None, "layer of features; null means the one before the last", literal=True)
+        "features.csv lists the images; short form: output=features", choices=KINDS)  # fmt: skip
+    layer: str | None = setting(None, "layer of the features; null means the last but one", literal=True)
 
     def checks(self) -> list[str | None]:
         without = "output.layer is for features only: add output=features, or remove it"
@@ -32,23 +32,23 @@ class ClassifierConfig(common.Settings):
     model: common.Arguments = field(default_factory=dict)
     run: str | None = common.run_setting()
     weights: str = setting(
-        "none", "without a run: zoo, the zoo's own weights, or zoo/NAME; imagenet, the published ones; or a file",
+        "none", "without a run: zoo or zoo/NAME (the zoo's own weights), imagenet (published weights), or a file",
         literal=True)  # fmt: skip
     weights_checksum: str | None = common.checksum_setting()
     classes: str | None = setting(
-        None, "without a run: file with the names of the classes, one a line or JSON; null searches next to the "
+        None, "without a run: file with the class names, one per line or as JSON; null searches next to the "
         "weights", literal=True)  # fmt: skip
     scale: str | None = setting(
-        None, "without a run: range of the pixels; none is 0 to 255; null means what the file of weights or the "
-        "saved model says", choices=SCALES, literal=True)  # fmt: skip
+        None, "without a run: range of the pixels; none is 0 to 255; null takes it from the file of weights or the "
+        "saved model", choices=SCALES, literal=True)  # fmt: skip
     size: str = setting(
         "auto", "edge in pixels for a saved model that takes images of any size; auto takes it from the file",
         literal=True)  # fmt: skip
     batch_size: int | None = setting(
-        None, "images at a time; null means 32 for color, 128 for grayscale", at_least=1, at_most=65_536
+        None, "images per batch; null means 32 for color, 128 for grayscale", at_least=1, at_most=65_536
     )
     resize: str = setting(
-        "stretch", "how images get the network's size; crop keeps the middle, nearest is what Keras does",
+        "stretch", "how images are resized; crop keeps the center, nearest uses the pixels of keras.utils.load_img",
         choices=common.RESIZES)  # fmt: skip
     precision: str = setting(
         "float32", "lower precision is faster and less exact; auto uses it if it is faster and changes fewer than 1 "
@@ -56,7 +56,6 @@ class ClassifierConfig(common.Settings):
 
     @property
     def wants_features(self) -> bool:
-        """Return True if the output is the features of a layer instead of classes."""
         return False
 
     def checks(self) -> list[str | None]:
@@ -78,8 +77,8 @@ class ClassifierConfig(common.Settings):
             return None
         if "file" in self.model:
             return (
-                f"run is missing: give run=RUN_FOLDER, of a run that was trained with {self.model['name']}. "
-                "Without a run, save the whole network, model.save('NAME.keras'), and give model=NAME.keras"
+                f"run is missing: give run=RUN_FOLDER, a run trained with {self.model['name']}. Without a "
+                "run, save the whole network, model.save('NAME.keras'), and give model=NAME.keras"
             )
         if self.run and (self.model or self.weights != "none"):
             return f"run={self.run} has its own model and weights: remove model= and weights=, or run="
@@ -110,8 +109,8 @@ class InferConfig(ClassifierConfig):
     top: int | None = setting(
         None, "classes to show for each image, most likely first; null means 5 for color, 1 for grayscale",
         at_least=1, at_most=1000)  # fmt: skip
-    sheets: int = setting(10, "pages of contact sheets at most", at_least=0, at_most=10_000)
-    probabilities: bool = setting(False, "keep the probabilities of all classes, in probabilities.npy")
+    sheets: int = setting(10, "largest number of contact sheets", at_least=0, at_most=10_000)
+    probabilities: bool = setting(False, "write the probabilities of all classes to probabilities.npy")
 
     @property
     def wants_features(self) -> bool:
@@ -136,7 +135,7 @@ class EvaluationData(common.TestData):
     name: str = setting("folder")
 
     def checks(self) -> list[str | None]:
-        texts = f"data={self.name} holds texts, and classifiers of images are evaluated: data=folder data.root=DIR"
+        texts = f"data={self.name} contains texts; give images for an image classifier: data=folder data.root=DIR"
         table = "data=image_table is for training; evaluate run=RUN alone evaluates the test part of the run's table"
         return [texts if self.name.startswith("text_") else table if self.name == "image_table" else None]
 

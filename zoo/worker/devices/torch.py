@@ -12,7 +12,7 @@ CAPABILITIES = {
     "modes": ("eager", "compiled"),
     "encoders": ("torch",),
     "bfloat16_gains": ("style", "classifiers", "mobilenets", "language models", "text classifiers"),
-    # PyTorch keeps the output of every layer until the end: 2.8 GB for 0.7 megapixels, three times the memory of TensorFlow.
+    # PyTorch keeps every layer's output until the end: 2.8 GB for 0.7 megapixels, three times as much as TensorFlow.
     "tiles_at_once": 1,
     "copies_ahead": True,
     "variables": ("KERAS_TORCH_DEVICE",),
