@@ -43,7 +43,7 @@ LOSSES_OF_NUMBERS = (
 LOSSES_OF_LABELS = ("binarycrossentropy", "binaryfocalcrossentropy")
 FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
 OWN = (
-    "Replace it with layers of Keras, or put the network into a model file: model=FILE.py with weights=FILE. "
+    "Replace it with layers of Keras, or put the network into a model file: train model=FILE.py weights=FILE. "
     "For predictions only, save the model where it was made: model.export('FOLDER')."
 )
 

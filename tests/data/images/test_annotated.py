@@ -196,3 +196,16 @@ def test_boxes_next_to_class_folders_are_no_obstacle(tmp_path: Path) -> None:
     listing = folder_scan.scan(str(tmp_path))
     assert listing.class_names == ["cat", "dog"]
     assert f"Not used: the boxes around objects in {tmp_path}/boxes.json. Whole images are learned" in listing.notes
+
+
+def test_boxes_in_class_folders_of_parts_are_no_obstacle(tmp_path: Path) -> None:
+    """Belgian traffic signs: each class folder has a table of boxes."""
+    for part in ("Training", "Testing"):
+        for name in ("00000", "00001"):
+            lay(tmp_path, f"{part}/{name}/{{}}.jpg")
+            (tmp_path / part / name / f"GT-{name}.csv").write_text(
+                "Filename;Width;Height;Roi.X1;Roi.Y1\n0.jpg;9;9;1;1\n"
+            )
+    listing = folder_scan.scan(str(tmp_path))
+    assert (listing.class_names, set(listing.parts)) == (["00000", "00001"], {"train", "test"})
+    assert any(note.startswith("Not used: the boxes around objects in") for note in listing.notes)

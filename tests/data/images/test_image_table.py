@@ -499,3 +499,24 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
     assert (
         "from JSON, with its keys as line 1; class in label, image in file_name; not used: size" in listing.notes[0]
     )
+
+
+def test_cells_that_name_no_file_get_an_example_or_are_said_to_be_folders(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"input_{number}_1.jpg" for number in range(9)))
+    caught = refused(write(tmp_path / "t.csv", "suite_id,code,value", *rows("{},1,0", "{},2,5", count=9)))
+    assert "The images are named such as input_0_1.jpg. Give the folder" in caught.remedy
+    lines = rows("set/patient{}/study1_positive/,1", "set/patient{}/study1_negative/,0", count=9)
+    assert "Its cells name folders: write a row for each image" in refused(write(tmp_path / "u.csv", *lines)).remedy
+
+
+def test_columns_of_zeros_ones_and_blanks_are_offered_as_classes(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    lines = rows("{}.jpg,Male,Frontal,1.0,", "{}.jpg,Female,Lateral,,0.0", "{}.jpg,Male,Lateral,-1.0,1.0", count=12)
+    message = refused(write(tmp_path / "t.csv", "Path,Sex,View,Edema,Effusion", *lines)).message
+    assert message.endswith("several columns may hold the classes: Sex, View, Edema, Effusion")
+
+
+def test_a_relative_path_of_another_computer_is_found_by_its_end(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"Training Images/{number}.jpg" for number in range(9)))
+    lines = rows("../input/set/Training Images/{}.jpg,cat", "../input/set/Training Images/{}.jpg,dog", count=9)
+    assert len(scan(write(tmp_path / "t.csv", "filepath,label", *lines)).names) == 9

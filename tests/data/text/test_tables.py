@@ -244,6 +244,31 @@ def test_columns_without_a_title_and_a_second_column_of_texts_are_reported(tmp_p
     assert notes[0].endswith("; column question2 contains texts too, and is not used")
 
 
+def test_single_quotes_around_texts(tmp_path: Path) -> None:
+    """The articles of 10kGNAD."""
+    rows = "".join(f"{'Web' if n % 2 else 'Sport'};'it''s; about {n}'\n" for n in range(12))
+    plain = "".join(f"{'Web' if n % 2 else 'Sport'};it's about {n}\n" for n in range(12))
+    texts = read(tmp_path / "a.csv", rows + plain, text_column="1", label_column="0")
+    assert (texts.class_names, texts.skipped) == (["Sport", "Web"], [])
+    assert texts.texts[1] == "it's; about 1"
+    assert "single quotes around texts" in texts.notes[0]
+
+
+def test_classes_that_are_not_named_and_doubtful_labels_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"{'-' if n % 4 == 0 else n % 4},some words {n}\n" for n in range(40))
+    notes = read(tmp_path / "a.csv", f"label,text\n{rows}").notes
+    assert any(note.startswith("'-' is trained as a class. If it means") for note in notes)
+    notes = read(tmp_path / "a.csv", f"label,text\n{rows}", classes=["1", "2", "3"]).notes
+    assert "Not used: 10 texts of classes that data.classes does not name" in notes
+    rows = "".join(f"{n % 3 / 2},some words {n}\n" for n in range(60))
+    assert (
+        "Labels such as 0.5 are trained as classes, and not as numbers"
+        in read(tmp_path / "b.csv", f"label,text\n{rows}").notes
+    )
+    few = "".join(f"{n % 13 / 5},some words {n}\n" for n in range(40))
+    assert "holds numbers as labels, from 0 to 2.4" in refusal(tmp_path / "c.csv", f"label,text\n{few}")
+
+
 def test_numbers_to_predict_are_refused(tmp_path: Path) -> None:
     rows = "".join(f"{n / 8},some words {n}\n" for n in range(30))
     said = refusal(tmp_path / "a.csv", f"label,text\n{rows}")

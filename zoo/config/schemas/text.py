@@ -12,7 +12,7 @@ TOKENIZERS = ("characters", "words", "bpe")
 AUTO = "auto"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 TOKENIZER_MEANING = "units of text: words (for scripts with spaces), characters (any script) or byte-level bpe"
-QUOTINGS = ("auto", "double", "backslash", "none")
+QUOTINGS = ("auto", "double", "backslash", "single", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
 
 
@@ -67,8 +67,8 @@ class LabelledData(TextData):
         "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, another character, or space (the first)",
         literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
-        "auto", 'how a table writes a quote within quotes; double is "", backslash is \\"', choices=QUOTINGS,
-        needs="data.name=text_table")  # fmt: skip
+        "auto", 'how a table quotes: double (a quote within is ""), backslash (\\"), single (by apostrophes) or none',
+        choices=QUOTINGS, needs="data.name=text_table")  # fmt: skip
     header: bool | None = setting(
         None, "whether a table begins with the names of its columns; null detects it",
         needs="data.name=text_table")  # fmt: skip

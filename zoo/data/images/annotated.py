@@ -38,8 +38,9 @@ def check(path: Path) -> list[str]:
     notes: list[str] = []
     for folder in _levels(path, 2):
         if file := _file_of_boxes(folder):
-            full = set_parts.folders_of_images(path)
-            if all(set_parts.says_nothing(name, folder.name) for name in full):
+            full = [*set_parts.folders_of_images(path), *set_parts.folders_of_images(folder)]
+            full += [folder.name] * (folder != path)
+            if all(set_parts.says_nothing(name, folder.parent.name) for name in full):
                 raise ZooError(
                     f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
                     "A classifier needs a folder for each class: DIR/cat/1.jpg, DIR/dog/2.jpg, ...",

@@ -191,7 +191,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
-                f"The outer folders: add data.layout=classes. The inner ones: move all into one folder, such as with "
+                f"The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
+                f"data.root={shlex.quote(str(path / folder))}. Or move all into one: "
                 f"`mkdir FOLDER && cp -r {shlex.quote(str(path / folder))}/* FOLDER`, and give data.root=FOLDER.",
             )
         yield (

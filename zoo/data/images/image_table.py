@@ -63,6 +63,8 @@ class _Reader:
         parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
         last = parts[-1].lower() if parts else ""
         candidates = self._by_name.get(last) or self._by_name.get(last + "/") or []
+        if ".." in parts and not (self.table.parent / path).exists():  # a path on another computer
+            parts = [part for part in parts if part != ".."]
         if ".." in parts and candidates:
             parts = list(Path(os.path.relpath(self.table.parent / path, self.root)).parts)
             if parts[0] == "..":
@@ -99,7 +101,7 @@ class _Reader:
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
-        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None))
+        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names[0])
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
         if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:

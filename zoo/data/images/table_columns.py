@@ -23,7 +23,7 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
 # Titles of numbers that are classes as likely as words are.
 _GRADES = re.compile(r".*(grade|severity|stage|level|risk)")
-FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "false": False, "true": True}
+FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
@@ -68,7 +68,7 @@ class Columns(NamedTuple):
         return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
-def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number) -> Columns:
+def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number, example: str) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     if len(sample) < 2:
@@ -80,7 +80,7 @@ def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number
     asked = {"data.image_column": data.image_column, "data.label_column": data.label_column, "data.group": data.group}
     image, label, grouped = (_place(path, key, name, first) for key, name in asked.items())
     if image is None:
-        image = _image_column(path, columns, first, number)
+        image = _image_column(path, columns, first, number, example)
     header = data.header
     if header is None:
         named = any(name and not name.isdecimal() for name in asked.values())
@@ -103,7 +103,7 @@ def _place(path: Path, key: str, name: str | None, first: list[str]) -> int | No
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
-def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number) -> int:
+def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number, example: str) -> int:
     """Return the column that names most images; columns that name the same images count as one."""
     layout = [[number(cell) for cell in column] for column in columns]
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
@@ -112,7 +112,10 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
             f"Columns: {listed(first)}; a row: {listed(column[0] for column in columns)}",
-            "Give the folder that directly contains these files with data.images=DIR, or set data.image_column=NAME.",
+            "Its cells name folders: write a row for each image."
+            if any(cell.endswith("/") for column in columns for cell in column)
+            else f"The images are named such as {example}. Give the folder that directly contains these files with "
+            "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one.",
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
     if any(layout[place] != layout[same[0]] for place in same):
@@ -161,6 +164,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
     pool = pool or [place for place in places if _LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
+        marks = [place for place in varied if {cell.lower() for cell in columns[place]} <= {"", *FLAGS}]
+        pool = list(dict.fromkeys([*pool, *marks]))
         raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes")
     if pool:
         return pool

@@ -17,10 +17,10 @@ from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
 from zoo.data import npy_images
-from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tokenization
+from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 8
+CACHE_VERSION = 9
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -246,7 +246,10 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         if len(chosen) < count:
             raise ZooError(
                 f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
-                "Lower data.folds, add texts, or choose different classes with data.classes.",
+                " ".join(
+                    ["Lower data.folds, add texts, or choose different classes with data.classes."]
+                    + [f"{note}." for note in tables.unclear_labels([class_names[label]])]
+                ),
             )
         assigned[chosen] = np.arange(len(chosen)) % count
     return assigned

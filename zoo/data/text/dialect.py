@@ -14,11 +14,13 @@ _QUOTING: dict[str, dict[str, Any]] = {
     "double": {},
     "backslash": {"doublequote": False, "escapechar": "\\"},
     "none": {"quoting": csv.QUOTE_NONE},
+    "single": {"quotechar": "'"},
 }
 _WORDS = {
     "double": "quotes around texts",
     "backslash": "quotes around texts, backslashes before quotes within",
     "none": "quotes are plain signs",
+    "single": "single quotes around texts",
     "comma": "commas", "tab": "tabs", "semicolon": "semicolons", "pipe": "pipes",
     "space": "the first blank of a line",
 }  # fmt: skip
@@ -55,10 +57,13 @@ class Dialect:
         return next((record.cells for record in self.records(text) if not record.problem), [])
 
     def words(self, text: str) -> str:
-        quoted = '"' in text and self.delimiter != "space"
+        quoted = self.is_quoted(text)
         return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}" + (
             f", {_WORDS[self.quoting]}" if quoted else ""
         )
+
+    def is_quoted(self, text: str) -> bool:
+        return self.delimiter != "space" and (self.quoting == "single" or '"' in text)
 
     def _by_blank(self, text: str) -> Iterator[Record]:
         for number, line in enumerate(files.lines(text), 1):
@@ -180,6 +185,10 @@ def _rank(text: str, delimiter: str, names: list[str], label: str) -> tuple[bool
 def detect_quoting(text: str, delimiter: str) -> tuple[str, Shape]:
     """Return the meaning of quotes, and the table's shape with it: ``double`` unless another is far more regular."""
     quoted = shape_of(Dialect(delimiter, "double"), text)
+    if quoted.share < 1 and DELIMITERS.get(delimiter, delimiter) + "'" in text:
+        single = shape_of(Dialect(delimiter, "single"), text)
+        if single.share >= _NEARLY_ALL and single.share > quoted.share:
+            return "single", single
     if '"' not in text or delimiter == "space" or (quoted.share == 1 and not quoted.joined):
         return "double", quoted
     plain = shape_of(Dialect(delimiter, "none"), text)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable
 from zoo.data.text import tables, tokenization
 
@@ -55,13 +55,13 @@ class Remarks:
 
 def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> LabelledTexts:
     """Collect the texts of a source, whose readers fill in ``remarks`` while rows are consumed."""
-    kept, blank = [], 0
+    kept, blank, unwanted = [], 0, 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
     for each in _labelled(rows, row, remarks):
         labels.add(each[1])
         if wanted and key_of(each[1]) not in wanted:
-            continue
-        if tokenization.is_blank(row.tokenizer, each[2]):
+            unwanted += 1
+        elif tokenization.is_blank(row.tokenizer, each[2]):
             blank += 1
         else:
             kept.append(each)
@@ -74,6 +74,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     _check_classes(row, class_names, names, parts)
     if row.name == "text_table":
         remarks.notes += tables.unclear_labels(class_names) + tables.joined_labels(class_names)
+    if unwanted:
+        remarks.notes.append(f"Not used: {counted(unwanted, 'text')} of classes that data.classes does not name")
     remarks.notes.append(_counts(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
     return LabelledTexts(
@@ -169,9 +171,10 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
-    several = len(class_names) > max(10, len(names) // 2)
+    several, fewest = len(class_names) > max(10, len(names) // 2), min(Counter(names).values())
     numbers = [float(name) for name in class_names if tables.is_number(name)]
-    if several and len(numbers) == len(class_names) and any(number % 1 for number in numbers):
+    fractions = len(numbers) == len(class_names) and any(number % 1 for number in numbers)
+    if fractions and (several or (fewest < row.folds and not any(parts))):
         raise ZooError(
             f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
             "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",

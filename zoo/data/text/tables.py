@@ -79,7 +79,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if parts := [title for title in titles if title.lower() in _PARTS]:
         words += f"; column {parts[0]} is not used: give a folder with train.csv and test.csv to keep its parts"
     title = some[0][places[0]].strip() if header else ""
-    return Table([chosen.delimiter, chosen.quoting if '"' in text else "auto", title], words, rows)
+    return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
 
 def load(
@@ -260,8 +260,12 @@ def joined_labels(names: Iterable[str]) -> list[str]:
 
 def unclear_labels(names: Iterable[str]) -> list[str]:
     """Return a note on each class whose name may mean that there is no label."""
+    names = sorted(names)
+    numbers = [name for name in names if is_number(name) and float(name) % 1]
     note = "{!r} is trained as a class. If it means that the label is unknown, remove its rows from the table"
-    return [note.format(name) for name in names if name.lower() in ("unknown", "none", "undefined", "-1", "-1.0")]
+    return [
+        note.format(name) for name in names if name.lower() in ("unknown", "none", "undefined", "-", "-1", "-1.0")
+    ] + [f"Labels such as {numbers[0]} are trained as classes, and not as numbers" for _ in numbers[:1]]
 
 
 def is_number(cell: str) -> bool:
