@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from zoo.cli.main import main
 from zoo.config import hydra_words
 from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
-from zoo.execution.launchers import ssh
+from zoo.execution import launchers
+from zoo.execution.launchers import slurm, ssh
 from zoo.execution.sweeps import attempts, drive, followed, record, table
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.protocol.variables import WATCH_HOST
@@ -125,6 +127,28 @@ def test_an_element_that_fails_is_tried_again_as_often_as_the_settings_say(sweep
     assert engine.begun.count("002") == 3
     assert progress.failures["002"] == 2
     assert not sweep.missing()
+
+
+def test_a_canceled_job_is_not_started_again(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = Engine(sweep, lambda name, _: launchers.CANCELED if name == "002" else 0)
+    progress = run(sweep, engine)
+    assert engine.begun.count("002") == 1
+    assert "002: the job was canceled and is not started again" in capsys.readouterr().err
+    assert [row[2] for row in table.rows(sweep, progress)] == ["completed", "canceled", "completed"]
+
+
+@pytest.mark.parametrize(("state", "status"), [("CANCELLED", launchers.CANCELED), ("NODE_FAIL", slurm.LOST)])
+def test_slurm_says_whether_a_job_was_canceled(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, state: str, status: int
+) -> None:
+    (pretending / "bin").mkdir()
+    for name, answer in (("squeue", ""), ("scontrol", f"echo JobId=7 JobName=zoo JobState={state} Reason=None")):
+        (pretending / "bin" / name).write_text(f"#!/bin/sh\n{answer}\n")
+        (pretending / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(pretending / "bin"), prepend=os.pathsep)
+    monkeypatch.setattr(slurm, "RESULT_S", 0.0)
+    paths = SimpleNamespace(result_pickle=pretending / "none")
+    assert slurm.SlurmJob(slurm.Queue(), SimpleNamespace(job_id="7", paths=paths)).wait() == status
 
 
 def test_an_element_that_keeps_failing_does_not_stop_the_others(sweep: Sweep) -> None:

@@ -90,3 +90,23 @@ def test_a_ray_cluster_gives_the_same_weights(tmp_path: Path, expected: list[byt
     with engines.ray(tmp_path) as (python, address, variables):
         words = ["launcher=ray", f"launcher.address={address}"]
         assert weights(sweep(tmp_path, "ray", *words, python=str(python), env=variables)) == expected
+
+
+def test_a_job_that_is_canceled_in_slurm_is_not_started_again(tmp_path: Path) -> None:
+    real_stacks.environment(STACK)
+    with engines.slurm(tmp_path) as variables:
+        words = ["launcher=slurm", "seed=1,2", "trainer.epochs=300", f"output.root={tmp_path / 'runs'}", "output.name=s"]
+        command = [sys.executable, "-m", "zoo", "train", "-m", *FAST, *words]
+        whole = subprocess.Popen(command, cwd=CHECKOUT, env=variables, stderr=subprocess.PIPE, text=True)
+        deadline, canceled = time.monotonic() + 240, ""
+        while not canceled and time.monotonic() < deadline:
+            jobs = subprocess.run(
+                ["squeue", "--noheader", "--format=%i|%j"], env=variables, capture_output=True, text=True, check=True
+            ).stdout
+            rows = [line.strip().split("|") for line in jobs.splitlines()]
+            canceled = next((number for number, name in rows if name == "zoo-002"), "")
+            time.sleep(0.2)
+        subprocess.run(["scancel", canceled], env=variables, check=True)
+        said = whole.communicate(timeout=240)[1]
+    assert "002: the job was canceled and is not started again" in said
+    assert json.loads((tmp_path / "runs" / "s" / "001" / "run.json").read_text())["exit"] == "completed"

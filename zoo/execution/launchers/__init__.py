@@ -44,6 +44,10 @@ class Process(Protocol):
         """Wait for the end of the process; return its exit status, negative for a signal."""
 
 
+# Exit status of a job that somebody canceled in the engine.
+CANCELED = 254
+
+
 @dataclass(frozen=True)
 class Command:
     """A command to execute on a machine that shares this machine's folders.

@@ -76,14 +76,16 @@ class SlurmJob:
         self._cancel()
 
     def wait(self) -> int:
-        """Wait for the end of the job; return the exit status of its command, or 255 if Slurm ended it."""
+        """Wait for the end of the job; return its exit status, or LOST or CANCELED if Slurm ended it."""
         while self.is_running():
             time.sleep(ASK_S)
         deadline = time.monotonic() + RESULT_S
         while not self._has_answered() and time.monotonic() < deadline:
             time.sleep(0.1)
         if not self._has_answered():
-            return LOST
+            shown = ["scontrol", "show", "job", "--oneliner", self.ticket]  # for some minutes after the end
+            answer = subprocess.run(shown, capture_output=True, text=True, check=False)
+            return launchers.CANCELED if " JobState=CANCELLED " in answer.stdout else LOST
         try:
             return int(self._job.result())
         except Exception as error:  # submitit raises any error of the remote process

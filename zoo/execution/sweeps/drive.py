@@ -11,7 +11,7 @@ from typing import Any
 
 from zoo.core import console, processes
 from zoo.core.errors import ZooError
-from zoo.execution.launchers import Executor, Job, ssh
+from zoo.execution.launchers import CANCELED, Executor, Job, ssh
 from zoo.execution.sweeps import attempts
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.runs import lock
@@ -30,12 +30,14 @@ class Progress:
         failures: number of failed attempts by element.
         waiting: elements that are not submitted yet.
         places: last machine of each element.
+        canceled: elements whose job was canceled in the engine; they are not started again.
     """
 
     running: dict[str, Job] = field(default_factory=dict)
     failures: "collections.Counter[str]" = field(default_factory=collections.Counter)
     waiting: "collections.deque[Element]" = field(default_factory=collections.deque)
     places: dict[str, str] = field(default_factory=dict)
+    canceled: set[str] = field(default_factory=set)
 
 
 Watch = Callable[[Progress], None]
@@ -105,6 +107,10 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
         sweep.note_place(elements[name], progress.places[name])
         del progress.running[name]
         if sweep.is_complete(elements[name]):
+            continue
+        if status == CANCELED:
+            progress.canceled.add(name)
+            console.warn(f"{name}: the job was canceled and is not started again")
             continue
         progress.failures[name] += 1
         # Another attempt cannot help if the settings were rejected before the run began.

@@ -44,6 +44,8 @@ def _state(element: Element, run: Json | None, progress: Progress, waiting: set[
         return ("running" if ended == "running" else "queued") + tried
     if element.name in waiting:
         return "waiting" + tried
+    if element.name in progress.canceled:
+        return "canceled"
     return ended or ("failed" if progress.failures[element.name] else "missing")
 
 
