@@ -99,7 +99,7 @@ def fitting(arrays, wanted, problems):
         if name in arrays and arrays[name].shape != shape
     ]
     not_finite = [
-        "%s holds NaN or infinity" % name
+        "%s contains NaN or infinity" % name
         for name, _ in wanted
         if name in arrays and not np.isfinite(arrays[name]).all()
     ]
