@@ -95,7 +95,13 @@ def test_a_ray_cluster_gives_the_same_weights(tmp_path: Path, expected: list[byt
 def test_a_job_that_is_canceled_in_slurm_is_not_started_again(tmp_path: Path) -> None:
     real_stacks.environment(STACK)
     with engines.slurm(tmp_path) as variables:
-        words = ["launcher=slurm", "seed=1,2", "trainer.epochs=300", f"output.root={tmp_path / 'runs'}", "output.name=s"]
+        words = [
+            "launcher=slurm",
+            "seed=1,2",
+            "trainer.epochs=300",
+            f"output.root={tmp_path / 'runs'}",
+            "output.name=s",
+        ]
         command = [sys.executable, "-m", "zoo", "train", "-m", *FAST, *words]
         whole = subprocess.Popen(command, cwd=CHECKOUT, env=variables, stderr=subprocess.PIPE, text=True)
         deadline, canceled = time.monotonic() + 240, ""

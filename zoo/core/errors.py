@@ -59,8 +59,8 @@ def listed(entries: Iterable[str], separator: str = ", ", most: int = 10) -> str
     return f"{separator.join(texts[:most])}{link}and {len(texts) - most:,} more"
 
 
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {plural or noun + 's'}"
 
 
 def bulleted(problems: Iterable[str]) -> str:

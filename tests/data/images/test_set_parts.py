@@ -297,6 +297,12 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
     assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
 
 
+def test_one_folder_next_to_the_images_of_a_class_is_reported(tmp_path: Path) -> None:
+    """Whole slides next to the cells that were cropped from them."""
+    lay(tmp_path, "a/1.png", "a/CROPPED/1_1.png", "b/2.png", "b/CROPPED/2_1.png")
+    assert "such as a/CROPPED, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]
+
+
 def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
     lay(tmp_path, "a/images/abbey/1.png", "a/images/airfield/1.png", "b/1.png", "c/1.png")
     assert "such as a/images/abbey, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]

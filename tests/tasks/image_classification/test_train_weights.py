@@ -69,3 +69,26 @@ def test_images_below_the_smallest_input_are_refused_before_anything_runs(
     assert "digits has images of 28 pixels: model.input_size must be from 32 to 1,024, got 28" in shown
     assert "Train model=mnist with them" in shown
     assert not (pretending / "runs").exists()
+
+
+def test_a_test_share_without_effect_and_classes_without_test_images_are_said(
+    pretending: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(24):
+        for name in (
+            "whole/cat",
+            "whole/dog",
+            "parts/train/cat",
+            "parts/train/dog",
+            "parts/val/cat",
+            "parts/val/dog",
+        ):
+            (pretending / name).mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (40, 40), (number, len(name), 0)).save(pretending / name / f"{number}.png")
+    (pretending / "whole/owl").mkdir()
+    Image.new("RGB", (40, 40), "red").save(pretending / "whole/owl/1.png")
+    words = ["train", "model=mobilenet", "model.input_size=32", "backend=cpu", "data=folder"]
+    assert main([*words, "data.root=parts", "data.test=0.2"]) == 1
+    assert "data.test has no effect with parts, which has parts, but no test part" in capsys.readouterr().err
+    assert main([*words, "data.root=whole"]) == 0
+    assert "No test image of 1 class with few images: 'owl'" in capsys.readouterr().err

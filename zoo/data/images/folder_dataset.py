@@ -14,7 +14,7 @@ from pathlib import Path
 
 from zoo.core import console, paths
 from zoo.core.arrays import NDArray, np
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import atomic_write, file_sha256
 from zoo.data.images import cache, decode
 from zoo.data.images.folder_scan import FolderListing
@@ -104,6 +104,11 @@ def split(
             "data.group moves whole groups of images",
             "Lower data.test and data.validation, choose another seed, or add a split column to the table.",
         )
+    for part in ("validation", "test") if folder.listing.groups == [] else ():
+        found = set(labels[np.concatenate(rows[part])].tolist())
+        if found and (small := set(labels.tolist()) - found):
+            names = listed((repr(folder.listing.class_names[each]) for each in sorted(small)), most=5)
+            console.warn(f"No {part} image of {counted(len(small), 'class', 'classes')} with few images: {names}")
     random = np.random.Generator(np.random.PCG64(seed))
     limits = {"train": train_limit, "validation": None, "test": test_limit}
     return {

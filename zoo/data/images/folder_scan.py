@@ -185,7 +185,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         if folders := {file.rpartition("/")[0] for file in files}:
             places[key] = os.path.commonpath(folders)
             inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
-    several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names - {""}) > 1]
+    several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
     if several:
         (key, names), folder = several[0], places[several[0][0]]
         if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):

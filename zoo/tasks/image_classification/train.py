@@ -72,6 +72,8 @@ def _refuse_small_images(settings: TrainConfig, material: TrainingSet) -> None:
 
 def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) -> None:
     context.refuse_without_validation(len(material.splits["validation"]), "images")
+    if material.given and "test" not in material.given:
+        context.refuse_needless(f"with {context.settings.data.root}, which has parts, but no test part", "data.test")
     for part in material.given:
         context.refuse_needless(f"with {context.settings.data.root}, which has a part for it", f"data.{part}")
 
