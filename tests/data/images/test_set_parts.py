@@ -422,11 +422,11 @@ def test_a_table_that_names_no_image_is_not_recommended(tmp_path: Path) -> None:
     assert f"data.root={tmp_path / 'labels.txt'}`" in caught.value.remedy
 
 
-@pytest.mark.parametrize("below", ["", "train"])
+@pytest.mark.parametrize("below", ["", "train", "images"])
 def test_classes_in_the_names_of_images_are_named_with_a_command(tmp_path: Path, below: str) -> None:
     root = tmp_path / "my set"
     lay(root / below, *(f"{name}.{number}.jpg" for name in ("cat", "big dog") for number in range(5)))
-    if below:
+    if below == "train":
         lay(root / "test1", *(f"{number}.jpg" for number in range(5)))
     with pytest.raises(ZooError, match="class folders") as caught:
         folder_scan.scan(str(root))

@@ -223,7 +223,9 @@ def _names_image(table: Path, stems: set[str]) -> bool:
 
 def names_note(path: Path) -> str:
     """Return how to sort images whose names begin with their classes, such as cat.0.jpg, or an empty string."""
-    stems = [Path(name).stem for name in itertools.islice(decode.iter_images(path), 1000)]
+    names = list(itertools.islice(decode.iter_images(path), 1000))
+    inner = names[0].rpartition("/")[0] if names else ""
+    path, stems = path / inner, [Path(name).stem for name in names if name.rpartition("/")[0] == inner]
     words = Counter(
         match[1] for stem in stems if (match := re.match(r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", stem))
     )
