@@ -221,8 +221,11 @@ def test_a_resumed_run_continues_and_a_dead_store_is_a_warning(
 
 
 @pytest.mark.parametrize("uri", ["file:{}/store", "sqlite:///{}/mlflow.db"])
-def test_mlflow_itself_keeps_it_all(uri: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_mlflow_itself_keeps_it_all(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("mlflow", reason="MLflow is an extra: pip install '.[mlflow]'")
+    monkeypatch.chdir(tmp_path)  # the artifacts of a database go to the working folder
     from mlflow.tracking import MlflowClient
 
     place = uri.format(tmp_path)
