@@ -105,8 +105,8 @@ def split(
             "Lower data.test and data.validation, choose another seed, or add a split column to the table.",
         )
     for part in ("validation", "test") if folder.listing.groups == [] else ():
-        found = set(labels[np.concatenate(rows[part])].tolist())
-        if found and (small := set(labels.tolist()) - found):
+        covered = set(labels[np.concatenate(rows[part])].tolist())
+        if covered and (small := set(labels.tolist()) - covered):
             names = listed((repr(folder.listing.class_names[each]) for each in sorted(small)), most=5)
             console.warn(f"No {part} image of {counted(len(small), 'class', 'classes')} with few images: {names}")
     random = np.random.Generator(np.random.PCG64(seed))
