@@ -1,4 +1,4 @@
-"""The zoo from Python: the same path as the command line, for scripts and notebooks.
+"""Python API of the zoo, for scripts and notebooks. It runs the same code as the command line.
 
 from zoo.api import train, infer
 

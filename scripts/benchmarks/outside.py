@@ -4,7 +4,7 @@ python scripts/benchmarks/outside.py --data ~/data --runs runs/exports
 python scripts/benchmarks/outside.py --data ~/data --runs runs/exports --photos photos/ --only mobilenet
 
 Every model answers 200 files by `infer`, and by the predict.py of each of its exports, copied out of the zoo, in an
-isolated process without it: images of all sizes and kinds, texts, or the 200 likeliest next tokens of a text. A style
+isolated process without it: images of all sizes and kinds, texts, or a text continued by 200 tokens. A style
 network restyles 20 images. The data are those of export.py in the same folder.
 """
 

@@ -117,7 +117,7 @@ class Study:
         states = (self._optuna.trial.TrialState.RUNNING, self._optuna.trial.TrialState.WAITING)
         rows = self._study.get_trials(deepcopy=False, states=states)
         trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
-        # A process that was killed while drawing may not have recorded all values.
+        # A process killed during sampling may not have recorded all values; recorded ones are returned unchanged.
         return [
             Open(each, {name: _suggest(each, name, row) for name, row in space.values.items()}) for each in trials
         ]
