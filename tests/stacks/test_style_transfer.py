@@ -172,5 +172,5 @@ def test_layers_without_copies_compute_what_those_of_keras_do(conformance: Answe
 def test_a_picture_beyond_the_memory_is_refused_with_the_size_that_fits(conformance: Answers) -> None:
     refusal = conformance.of("torch", "spatial")["refusal"]
     assert "4096 x 3072 pixels take about" in refusal
-    assert "this machine has 8.0 GB. size=21" in refusal
-    assert "of 4096" in refusal
+    assert "this machine has 8.0 GB. Use size=21" in refusal
+    assert "instead of 4096" in refusal
