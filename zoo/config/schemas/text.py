@@ -1,5 +1,6 @@
 """Settings for training on texts and using text classifiers."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +49,8 @@ class TextData(common.TrainingData):
 
 
 def delimiter_problem(value: str) -> str | None:
-    is_sign = len(value) == 1 and not value.isalnum() and value not in '"\r\n\\ '
-    return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "a character such as @"))
+    is_sign = re.fullmatch(r"(?! *$)([^\w\r\n\"\\]|_){1,8}", value)
+    return None if is_sign else one_of("data.delimiter", value, ("auto", *DELIMITERS, "signs such as @ or ::"))
 
 
 @dataclass
@@ -64,7 +65,7 @@ class LabelledData(TextData):
         "label", "column of a table with the classes: its name, or its number from 0 if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
-        "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, another character, or space (the first)",
+        "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, space (the first), or signs such as ::",
         literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
         "auto", 'how a table quotes: double (a quote within is ""), backslash (\\"), single (by apostrophes) or none',

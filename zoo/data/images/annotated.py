@@ -94,7 +94,7 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             words = _words(name) & _MASKS
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
             paired = images != name and ((named and by_name) or _same(stems, folder / images))
-            if paired and (by_name or _are_masks(folder, name, images)):
+            if paired and (by_name or _are_masks(folder, name, images, named)):
                 yield name, images, "masks"
 
 
@@ -133,8 +133,14 @@ def _mask_next_to_image(folder: Path) -> str:
     return masks[0] if len(masks) * 4 >= len(names) else ""
 
 
-def _are_masks(folder: Path, masks: str, images: str) -> bool:
-    """Return whether ``masks`` are flat, and the images of the same names and sizes are not."""
+def _are_masks(folder: Path, masks: str, images: str, named: bool) -> bool:
+    """Return whether ``masks`` are flat, and the images of the same names and sizes are not.
+
+    Without a name such as masks, each image needs one: a sample, or drawings of the same classes, are fewer.
+    """
+    counts = [len(_first(folder / name, _LISTED)) for name in (masks, images)]
+    if not named and min(counts) < 0.9 * max(counts):
+        return False
     mask = _first(folder / masks, 1)[0]
     stem = _END_OF_MASK.sub("", Path(mask).stem)
     image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)

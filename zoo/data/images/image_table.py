@@ -48,7 +48,8 @@ class _Reader:
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:
             foreign_formats.refuse_content(unknown_kinds.head_of(table), str(table), "a table that names images")
-            raise ZooError(f"{self.root} is not a folder that contains images", _IMAGES)
+            what, remedy = (unknown_kinds.instead(self.root) if self.root.is_dir() else None) or ("", "")
+            raise ZooError(f"{self.root} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.count = self.twice = 0
         self._by_name: dict[str, list[int]] = defaultdict(list)

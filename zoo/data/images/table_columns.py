@@ -24,8 +24,6 @@ _FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
 # Titles of numbers that are classes as likely as words are.
 _GRADES = re.compile(r".*(grade|severity|stage|level|risk)")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
-# Whole numbers with more values than this, and gaps between them, are measurements and not classes.
-_MOST_NUMBERS = 20
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
 # Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
@@ -159,7 +157,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     named = [place for place in varied if _LABELS.fullmatch(layout.plain(place))]
     if not named and not words and len(flags) > 1:
         return flags
-    pool = named or words + flags[: len(flags) > 1]
+    # An unnamed column of true and false says as little as a measurement next to it.
+    measured = [place for place in varied if place in numeric and place not in flags]
+    targets = measured if words and all(place in flags for place in words) else []
+    pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
     pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
     pool = pool or [place for place in places if _LABELS.fullmatch(layout.plain(place))]
@@ -198,15 +199,11 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
     """Raise an error for a column of numbers to predict, or of several labels for an image."""
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
     row = " | ".join(column[0] for column in columns)
-    if cells and all(map(tables.is_number, cells)):
-        values = {float(cell) for cell in cells}
-        gaps = max(values) - min(values) + 1 > len(values)
-        if any(value % 1 for value in values) or (gaps and len(values) > _MOST_NUMBERS):
-            raise ZooError(
-                f"{path}: column {name} holds numbers from {min(values):g} to {max(values):g}, not classes; a row: "
-                f"{row}",
-                f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
-            )
+    if numbers := tables.measurements(set(cells)):
+        raise ZooError(
+            f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",
+            f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
+        )
     several = "" if asked else tables.several_labels(set(cells))
     if several:
         raise ZooError(

@@ -249,6 +249,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
                 " ".join(
                     ["Lower data.folds, add texts, or choose different classes with data.classes."]
                     + [f"{note}." for note in tables.unclear_labels([class_names[label]])]
+                    + [f"{note}." for note in tables.joined_labels(class_names)]
                 ),
             )
         assigned[chosen] = np.arange(len(chosen)) % count

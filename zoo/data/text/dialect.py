@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -27,6 +28,9 @@ _WORDS = {
 _SAMPLE = 1 << 20
 # Signs that separate columns in some published sets, tried if no usual delimiter fits.
 _RARE = "@^~#\x01"
+# Separators of several signs (::, _!_) are replaced by this one for the csv module.
+_STAND_IN = "\x1f"
+_LONG = re.compile(r"(?!_+(?!\W)|:?//)(?:[^\w\s\"'\\]|[_\t]){2,8}")
 # A delimiter gives at least this share of rows the same number of columns.
 _REGULAR = 0.5
 # Quotes are plain text only if this share of rows is regular without them, because quoted text may contain
@@ -73,6 +77,8 @@ class Dialect:
     def _by_csv(self, text: str) -> Iterator[Record]:
         csv.field_size_limit(files.MOST_BYTES)
         sign = DELIMITERS.get(self.delimiter, self.delimiter)
+        if len(sign) > 1:  # the csv module takes one character
+            text, sign = text.replace(sign, _STAND_IN), _STAND_IN
         settings = {"delimiter": sign, "strict": True, **_QUOTING[self.quoting]}
         reader, begin = csv.reader(io.StringIO(text, newline=""), **settings), 1
         while True:
@@ -147,6 +153,9 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
     blanks = label.isdecimal() and "space" in ranked
     if not regular and not blanks and (rare := _rare(sample)):
         return rare
+    named = any(each for each, *_ in others)
+    if not named and not blanks and (long := _long(sample, names, regular)):
+        return long
     if regular and not label.isdecimal():
         ranked.pop("space", None)
     return max(ranked, key=lambda each: ranked[each]) if ranked else None
@@ -159,6 +168,21 @@ def _rare(text: str) -> str:
         cells = [line.split(sign) for line in rows]
         kinds = min(len({each[place].strip() for each in cells}) for place in (0, -1))
         if len(cells[0]) > 1 and len({len(each) for each in cells}) == 1 and 1 < kinds <= len(cells) / 2:
+            return sign
+    return ""
+
+
+def _long(text: str, names: list[str], regular: bool) -> str:
+    """Return a separator of several signs that all lines have equally often, or an empty text.
+
+    In a table that is ``regular`` with a usual delimiter, only repeated delimiters count, such as two tabs.
+    """
+    rows = [line for line in files.lines(text) if line.strip()]
+    needed = max((int(name) for name in names if name.isdecimal()), default=1)
+    for sign in sorted(set(_LONG.findall(rows[0] if rows[2:] else "")), key=len, reverse=True):
+        counts, repeated = {line.count(sign) for line in rows}, len(set(sign)) == 1
+        mixed = sign[0] in text.replace(sign, "") if repeated else regular
+        if len(counts) == 1 and min(counts) >= needed and not mixed:
             return sign
     return ""
 

@@ -65,6 +65,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
             blank += 1
         else:
             kept.append(each)
+    _refuse_numbers(row, [name for _, name, _, _ in kept])
     _check_skipped(row, len(kept) + blank, remarks.skipped)
     _check_wanted(row, labels)
     spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
@@ -92,6 +93,20 @@ def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Itera
             remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
         if row.strict and remarks.skipped:
             return
+
+
+def _are_many(names: list[str]) -> bool:
+    return len(set(names)) > max(10, len(names) // 2)
+
+
+def _refuse_numbers(row: LabelledData, names: list[str]) -> None:
+    """Raise an error if the labels are measurements, and too many or too rare to be classes."""
+    numbers = tables.measurements(set(names))
+    if numbers and (_are_many(names) or min(Counter(names).values()) < row.folds):
+        raise ZooError(
+            f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
+            "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",
+        )
 
 
 def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]]) -> None:
@@ -171,15 +186,7 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
         raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
-    several, fewest = len(class_names) > max(10, len(names) // 2), min(Counter(names).values())
-    numbers = [float(name) for name in class_names if tables.is_number(name)]
-    fractions = len(numbers) == len(class_names) and any(number % 1 for number in numbers)
-    if fractions and (several or (fewest < row.folds and not any(parts))):
-        raise ZooError(
-            f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
-            "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",
-        )
-    if several:
+    if _are_many(names):
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
         raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))

@@ -65,7 +65,19 @@ def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
 
 def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
     remarks = Remarks()
-    return labelled_texts.collect(row, _folder_rows(row, root, remarks), remarks)
+    return labelled_texts.collect(row, _in_class_folders(list(_folder_rows(row, root, remarks)), remarks), remarks)
+
+
+def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
+    """Yield the rows without the few files that lie next to class folders, such as a summary."""
+    counts = Counter(where.rpartition("/")[0] for *_, where in rows)
+    inner = {folder: [each for each in counts if each.startswith(f"{folder}/")] for folder in counts}
+    few = {each for each, below in inner.items() if below[1:] and 10 * counts[each] <= sum(map(counts.get, below))}
+    for row in rows:
+        if row[3].rpartition("/")[0] in few:
+            remarks.skipped.append((row[3], "it lies next to class folders, and in none of them"))
+        else:
+            yield row
 
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
@@ -200,6 +212,8 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
         )
     while not row.class_files and len(inner := set_parts.subfolders(root)) == 1 and not _likely_class_files(root)[1:]:
         root = root / inner[0]
+    if not row.class_files and (parts := _parts_of_class_files(root)):
+        return parts
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
@@ -213,6 +227,22 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     notes = [f"{label}: one text a line of {path}" for _, label, path in files]
     left = [path.name for path in sorted(root.glob(f"*{SUFFIX}")) if path.name not in names and not row.class_files]
     return files, notes + ([f"Not read: {listed(left)}"] if left else [])
+
+
+def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
+    """Return the files of classes in parts, ``train_pos.txt`` or ``train/pos.txt``, and notes; None without parts."""
+    inner = [(root / name, part[0]) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
+    files = [(part, Path(name).stem, folder / name) for folder, part in inner for name in _likely_class_files(folder)]
+    for name in _likely_class_files(root):
+        part, label = set_parts.part_of(Path(name).stem) or ("", "")
+        files.append((part, label, root / name))
+    used = sorted(file for file in files if file[0] in PARTS)
+    classes = [{label for part, label, _ in used if part == each} for each in PARTS]
+    if classes[0] != classes[1] or len(classes[0]) < 2 or len(used) != 2 * len(classes[0]):
+        return None
+    notes = [f"{label}, {part}: one text a line of {path}" for part, label, path in used]
+    left = [str(path.relative_to(root)) for part, _, path in files if part not in PARTS]
+    return used, notes + [f"Not read: {listed(left)}"] * bool(left)
 
 
 def _likely_class_files(root: Path) -> list[str]:

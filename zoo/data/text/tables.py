@@ -22,6 +22,12 @@ _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
+# Titles of columns of labels.
+_LABELS = re.compile(
+    r"label|class|categor|target|sentiment|emotion|intent|topic|polarity|rating|stars", re.IGNORECASE
+)
+# Whole numbers with more values than this, and gaps between them, are measurements and not classes.
+MOST_NUMBERS = 20
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
 # Titles of columns with the part of a row, which only tables of images use.
@@ -139,6 +145,14 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
     key, name = lacking[0] if lacking else columns[0]
+    if sum(bool(re.search(r" __label__\S+\s*$", " ".join(cells))) for cells in some) > len(some) / 2:
+        command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""
+        source, table = shlex.quote(str(path)), shlex.quote(f"{path.stem}.tsv")
+        return ZooError(
+            f"{path} has its labels, __label__NAME, at the end of each line",
+            f"Write them into a column: {command} {source} > {table}\n"
+            f"Then give data.root={table} data.text_column=1 data.label_column=0.",
+        )
     if len(first) < 2 and sum(len(cells) > 1 for cells in some) > len(some) / 2:
         return ZooError(
             f"{path}, line 1: {first[0][:60]!r} is not a row of a table", "Remove what precedes its header."
@@ -173,11 +187,13 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
     if not few:
         return ""
-    label = min(few, key=lambda place: len(values[place]))
-    header = some[0][label] not in values[label]
-    meant = [some[0][place] if header else str(place) for place in (text, label)]
-    given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, meant, strict=True))
-    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}"
+    few.sort(key=lambda place: (not _LABELS.search(some[0][place]), len(values[place])))
+    header = some[0][few[0]] not in values[few[0]]
+    names = [some[0][place] if header else str(place) for place in (text, *few)]
+    given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
+    unsure = bool(names[2:]) and not _LABELS.search(some[0][few[0]])
+    other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
+    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:
@@ -273,6 +289,15 @@ def is_number(cell: str) -> bool:
         return not cell or float(cell) < float("inf")
     except ValueError:
         return False
+
+
+def measurements(cells: set[str]) -> list[float]:
+    """Return the numbers in the cells of a column that are no classes: fractions, or many with gaps; else nothing."""
+    numbers = sorted({float(cell) for cell in cells if cell and is_number(cell)})
+    if not numbers or not all(map(is_number, cells)):
+        return []
+    gaps = numbers[-1] - numbers[0] + 1 > len(numbers) > MOST_NUMBERS
+    return numbers if gaps or any(number % 1 for number in numbers) else []
 
 
 def is_missing(label: str) -> bool:
