@@ -113,6 +113,11 @@ def test_classes_stay_classes(tmp_path: Path, patterns: tuple[str, ...]) -> None
     assert folder_scan.scan(lay(tmp_path, *patterns)).class_names == names
 
 
+def test_a_sample_of_flat_images_is_no_folder_of_masks(tmp_path: Path) -> None:
+    root = lay(tmp_path, "mask:sample/{}.png", "whole/{}.png", "whole/1{}.png")
+    assert folder_scan.scan(root).class_names == ["sample", "whole"]
+
+
 def test_a_damaged_mask_is_left_to_the_decoder(tmp_path: Path) -> None:
     root = lay(tmp_path, "a/{}.png", "b/{}.png")
     for number in range(6):

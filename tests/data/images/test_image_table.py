@@ -345,6 +345,12 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
         "does not" in refused(tmp_path / "no.csv").message
         or "There is no file" in refused(tmp_path / "no.csv").message
     )
+    table = write(tmp_path / "scans.csv", "id,class", "1,a", "2,b")
+    lay(tmp_path / "scans", "1.dcm", "2.dcm")
+    assert (
+        "is not a folder that contains images, but files such as 1.dcm"
+        in refused(table, images=str(tmp_path / "scans")).message
+    )
     lay(tmp_path / "none", "a.bin")
     assert "contains no table" in refused(tmp_path / "none").message
     with pytest.raises(ZooError, match="data=image_table needs a table"):
@@ -520,3 +526,10 @@ def test_a_relative_path_of_another_computer_is_found_by_its_end(tmp_path: Path)
     lay(tmp_path, *(f"Training Images/{number}.jpg" for number in range(9)))
     lines = rows("../input/set/Training Images/{}.jpg,cat", "../input/set/Training Images/{}.jpg,dog", count=9)
     assert len(scan(write(tmp_path / "t.csv", "filepath,label", *lines)).names) == 9
+
+
+def test_true_and_false_next_to_measurements_are_not_chosen_without_a_word(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.png" for number in range(30)))
+    table = write(tmp_path / "t.csv", "id,age,male", *rows("{}.png,1{},True", "{}.png,7{},False", count=30))
+    assert "several columns may hold the classes: male, age" in refused(table).message
+    assert scan(table, label_column="male").class_names == ["False", "True"]

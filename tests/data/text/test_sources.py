@@ -355,3 +355,28 @@ def test_tables_in_class_folders_are_not_texts_and_other_files_are_named(tmp_pat
     root = folder(tmp_path / "b", texts | {"labels.csv": "id,label\n", "a/page.html": "<p>"})
     note, _ = sources.source_of(row("text_folder", root)).read().notes
     assert note == "Not used: 2 files that do not end in .txt, such as a/page.html"
+
+
+def test_few_files_next_to_class_folders_are_not_a_class(tmp_path: Path) -> None:
+    mails = {f"enron/{name}/{number}.txt": f"{name} {number}" for name in ("ham", "spam") for number in range(8)}
+    root = folder(tmp_path / "mails", {**mails, "enron/Summary.txt": "ham, spam"})
+    packed = tmp_path / "mails.tar.gz"
+    with tarfile.open(packed, "w:gz") as target:
+        target.add(root / "enron", "enron")
+    for place in (root, packed):
+        texts = sources.source_of(row("text_folder", place)).read()
+        assert texts.class_names == ["ham", "spam"]
+        ((where, why),) = texts.skipped
+        assert where.endswith("enron/Summary.txt")
+        assert why == "it lies next to class folders, and in none of them"
+
+
+@pytest.mark.parametrize("pattern", ["{part}_{label}.txt", "{part}/{label}.txt", "set/{part}/{label}.txt"])
+def test_class_files_may_name_their_parts(tmp_path: Path, pattern: str) -> None:
+    for part in ("train", "test", "dev"):
+        for label in ("good", "bad"):
+            folder(tmp_path, {pattern.format(part=part, label=label): f"{part} {label} one\n{part} {label} two\n"})
+    texts = sources.source_of(row("text_lines", tmp_path)).read()
+    assert (texts.class_names, sorted(texts.parts or [])) == (["bad", "good"], ["test"] * 4 + ["train"] * 4)
+    assert not any("dev good" in text for text in texts.texts)
+    assert any(note.startswith("Not read: ") and "dev" in note for note in texts.notes)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,10 @@ def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) ->
         ("a.csv", "3\ttitle, one\tfine, really, fine\n", "separated by tabs"),
         ("a.csv", "3@title, one@fine; really, fine\n", "separated by '@'"),
         ("a.csv", "3\tTitle @user |LBR| one\tfine |LBR| fine\n", "separated by tabs"),
+        ("a.txt", "3_!_title one_!_fine: really (fine)\n", "separated by '_!_'"),
+        ("a.dat", "3::title one::fine: it's http://a/b\n", "separated by '::'"),
+        ("a.txt", "3 ||| title, one ||| fine\n", "separated by '|||'"),
+        ("a.txt", "3\t\ttitle, one\t\tfine\n", r"separated by '\t\t'"),
         ("a", '3,t,"he said \\"no\\", and left"\n', "backslashes before quotes within"),
     ],
 )
@@ -112,6 +117,13 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         ("", {}, "the file is empty"),
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
         ('{"text": "fine", "label": 1}\n', {}, "is JSON, but not a list of objects with two keys or more"),
+        ("".join(f"{'mf'[row % 2]},{['joy', 'fear', 'shame'][row % 3]},some words {row}\n" for row in range(12)), {},
+         "you mean data.text_column=2 data.label_column=0; the labels may also be in 1"),
+        ("sex,emotion,said\n" + "".join(f"{'mf'[row % 2]},{['joy', 'fear', 'shame'][row % 3]},some words {row}\n"
+                                        for row in range(12)), {},
+         "you mean data.text_column=said data.label_column=emotion"),
+        ("".join(f"some words, {row} __label__{'ab'[row % 2]}\n" for row in range(12)), NUMBERED,
+         "__label__NAME, at the end of each line"),
         ('["fine", "dull"]', {"delimiter": "comma"}, "has no column 'text'"),
         ('{"train": [["fine", "1"]], "test": []}', {}, "is JSON, one object with the parts train, test, not a table"),
         ('{"val": [["a long text", "1"]]' + " " * 70_000 + "}", {}, "is JSON, one object with the parts val, not a"),
@@ -273,6 +285,21 @@ def test_numbers_to_predict_are_refused(tmp_path: Path) -> None:
     rows = "".join(f"{n / 8},some words {n}\n" for n in range(30))
     said = refusal(tmp_path / "a.csv", f"label,text\n{rows}")
     assert "holds numbers as labels, from 0 to 3.625\nNumbers as targets cannot be trained yet" in said
+
+
+def test_numbers_to_predict_are_named_before_missing_labels(tmp_path: Path) -> None:
+    rows = "".join(f"{n * 7 if n % 3 else ''},some words {n}\n" for n in range(90))
+    assert "holds numbers as labels, from 7 to 623" in refusal(tmp_path / "a.csv", f"label,text\n{rows}")
+    few = "".join(f"{n % 25},some words {n}\n" for n in range(300))
+    assert len(read(tmp_path / "b.csv", f"label,text\n{few}").class_names) == 25
+
+
+def test_the_command_for_labels_at_the_end_of_a_line_works(tmp_path: Path) -> None:
+    words = refusal(tmp_path / "a.txt", "".join(f"one, two {row} __label__{'ab'[row % 2]}\n" for row in range(12)))
+    command = words.partition("into a column: ")[2].partition("\n")[0]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
+    texts = read(tmp_path / "a.tsv", (tmp_path / "a.tsv").read_bytes(), **NUMBERED)
+    assert (texts.class_names, texts.texts[0].split()) == (["__label__a", "__label__b"], ["one,", "two", "0"])
 
 
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:

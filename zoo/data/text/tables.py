@@ -67,6 +67,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     """
     text, encoding, chosen, shape = load(path, settings, [name for _, name in columns], settings.label_column)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
+    _refuse_labels_at_end(path, some)
     header, places = _places(path, settings.header, columns, some, chosen.delimiter)
     if header is None:
         titled = bool(title) and bool(some) and some[0][places[0]].strip() == title
@@ -140,19 +141,22 @@ def _places(
     raise _lacking(path, columns, some, first, delimiter)
 
 
+def _refuse_labels_at_end(path: Path, some: list[list[str]]) -> None:
+    if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
+        command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""
+        source, table = shlex.quote(str(path)), shlex.quote(f"{path.stem}.tsv")
+        raise ZooError(
+            f"{path} has its labels, __label__NAME, at the end of each line",
+            f"Write them into a column: {command} {source} > {table}\n"
+            f"Then give data.root={table} data.text_column=1 data.label_column=0.",
+        )
+
+
 def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str], delimiter: str) -> ZooError:
     lacking = [
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
     key, name = lacking[0] if lacking else columns[0]
-    if sum(bool(re.search(r" __label__\S+\s*$", " ".join(cells))) for cells in some) > len(some) / 2:
-        command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""
-        source, table = shlex.quote(str(path)), shlex.quote(f"{path.stem}.tsv")
-        return ZooError(
-            f"{path} has its labels, __label__NAME, at the end of each line",
-            f"Write them into a column: {command} {source} > {table}\n"
-            f"Then give data.root={table} data.text_column=1 data.label_column=0.",
-        )
     if len(first) < 2 and sum(len(cells) > 1 for cells in some) > len(some) / 2:
         return ZooError(
             f"{path}, line 1: {first[0][:60]!r} is not a row of a table", "Remove what precedes its header."
