@@ -298,3 +298,7 @@ def test_no_value_is_replaced_by_variables_or_other_settings(text: str) -> None:
     assert registry.compose_settings("train", given).output.name == text
     with pytest.raises(ZooError, match=r"trainer\.export must be one of .*, got"):
         registry.compose_settings("train", Overrides.of({"model": "mnist", "trainer.export": [text]}))
+
+
+def test_a_time_limit_shorter_than_the_warning_of_slurm_is_refused() -> None:
+    assert "launcher.minutes must be from 3 to" in refusal("model=mnist", "launcher=slurm", "launcher.minutes=2")

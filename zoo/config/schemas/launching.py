@@ -33,9 +33,10 @@ class LauncherSettings:
     memory_gb: float | None = setting(
         None, "memory per run in GB; null means the partition's default", at_least=0.01, at_most=1e6,
         affects=SPEED, needs="launcher.name=slurm")  # fmt: skip
+    # Slurm warns a job 90 seconds before its limit: a shorter job would be queued again before it has trained.
     minutes: int = setting(
         1440, "time limit of a run; a run that reaches it is queued again and continues from its last "
-        "checkpoint", at_least=1, at_most=10_000_000, affects=SPEED, needs="launcher.name=slurm")  # fmt: skip
+        "checkpoint", at_least=3, at_most=10_000_000, affects=SPEED, needs="launcher.name=slurm")  # fmt: skip
     partition: str | None = setting(
         None, "slurm's partition; null means the default one", affects=PLACE, needs="launcher.name=slurm"
     )
