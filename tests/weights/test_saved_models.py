@@ -128,7 +128,7 @@ def test_how_a_model_was_compiled_does_not_matter(tmp_path: Path) -> None:
     assert saved_models.read(str(archive(tmp_path / "a.keras", compiled))).outputs == 3
 
 
-@pytest.mark.parametrize("name", ["../../evil.py", "/etc/evil", "assets/words.txt", "..\\evil", "config.json/../x"])
+@pytest.mark.parametrize("name", ["../../evil.py", "/etc/evil", "assets.txt", "..\\evil", "config.json/../x"])
 def test_an_archive_holds_nothing_but_a_model(tmp_path: Path, name: str) -> None:
     assert "which no Keras model has" in refusal(archive(tmp_path / "a.keras", config(), **{name: b"x"}))
 
@@ -206,6 +206,20 @@ def test_models_of_texts_are_refused_as_such(tmp_path: Path) -> None:
     content = config(layer("TextVectorization"))
     content["config"]["layers"][0]["config"] = {"batch_shape": [None, 1], "dtype": "string", "name": "text"}
     assert "takes texts, not images" in refusal(archive(tmp_path / "a.keras", content))
+    words = refusal(archive(tmp_path / "b.keras", config(), **{"assets/layers/vocabulary.txt": b"x"}))
+    assert "as models of texts and tables do; it must be a model of images" in words
+
+
+@pytest.mark.parametrize(("shape", "kind", "fits"), [((30, 5), "LSTM", False), ((28, 28), "LSTM", True),
+                                                     ((32, 128), "Conv1D", False), ((32, 128), "Flatten", True)])  # fmt: skip
+def test_steps_and_features_are_not_an_image(tmp_path: Path, shape: tuple[int, int], kind: str, fits: bool) -> None:
+    content = config(layer(kind))
+    content["config"]["layers"][0]["config"]["batch_shape"] = [None, *shape]
+    path = archive(tmp_path / "a.keras", content)
+    if fits:
+        assert saved_models.read(str(path)).input_shape[:2] == shape
+    else:
+        assert f"its input, {shape}, is not an image" in refusal(path)
 
 
 def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:

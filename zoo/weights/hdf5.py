@@ -17,6 +17,7 @@ import h5py  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
+from zoo.core.errors import ZooError
 from zoo.weights import formats, keras2_layout, keras3_layout
 from zoo.weights.formats import RejectedFileError, Weights
 from zoo.weights.hdf5_order import creation_order
@@ -95,6 +96,11 @@ def _model_of_archive(path: Path) -> KerasConfig:
         members = archive.infolist()
         formats.check_members(path, members)
         strange = [member.filename for member in members if member.filename not in ARCHIVE]
+        if strange and strange[0].startswith("assets/"):
+            raise ZooError(
+                f"{path} contains {strange[0][:200]!r}, as models of texts and tables do; it must be a model of images",
+                "For texts, train model=transformer/classifier on them.",
+            )
         if strange:
             raise RejectedFileError(path, f"it contains {strange[0][:200]!r}, which no Keras model has")
         formats.check_size(path, sum(member.file_size for member in members), path.stat().st_size)

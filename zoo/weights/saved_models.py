@@ -30,6 +30,7 @@ OPERATIONS = (
     "math.", "nn.", "__operators__.", "cast", "clip_by_value", "concat", "expand_dims", "reshape", "squeeze", "stack",
     "transpose", "image.resize", "compat.v1.transpose", "split", "identity",
 )  # fmt: skip
+SEQUENCES = ("LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "Conv1D", "TimeDistributed")
 # Modules of Keras with parts of networks.
 PARTS = re.compile(
     r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
@@ -192,6 +193,8 @@ def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int |
     shapes = [row[key] for row, key in itertools.product(rows, keys) if isinstance(row.get(key), list)]
     shapes = [shape for shape in shapes if all(size is None or isinstance(size, int) for size in shape)]
     image = shapes[0] if shapes and len(shapes[0]) in (3, 4) else None
+    if image and len(image) == 3 and image[1] != image[2] and any(row.get("class_name") in SEQUENCES for row in rows):
+        image = None  # steps and features; a square may be an image that is read row by row
     if image is None or (len(image) == 4 and image[3] not in (1, 3)):
         shape = tuple(shapes[0][1:]) if shapes else "of unknown shape"
         raise ZooError(
