@@ -123,9 +123,9 @@ def test_the_first_skipped_files_are_named_and_the_rest_counted(
     console.warn_of_skipped([(f"{number}.png", "empty") for number in range(count)])
     said = capsys.readouterr().err.splitlines()
     assert len(said) == lines
-    assert [line for line in said if "0.png" in line] == ["WARNING: Left out 0.png: empty"] * (count > 0)
-    assert [line for line in said if "In all" in line] == [
-        f"WARNING: In all {count:,} are left out; skipped.csv lists them"
+    assert [line for line in said if "0.png" in line] == ["WARNING: Skipped 0.png: empty"] * (count > 0)
+    assert [line for line in said if "in total" in line] == [
+        f"WARNING: {count:,} were skipped in total; skipped.csv lists them"
     ] * (count > 3)
 
 

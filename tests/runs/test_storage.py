@@ -54,7 +54,7 @@ def test_a_table_of_very_many_runs_has_the_newest(tmp_path: Path, capsys: pytest
         printed = capsys.readouterr()
         assert "run_002" not in printed.out
         assert "run_003" in printed.out and "run_102" in printed.out  # noqa: PT018
-        assert "3 of 103 runs are left out; --all shows them" in printed.err
+        assert "3 of 103 runs are not shown; --all shows them" in printed.err
         for every in ("--all", "--json"):
             assert main([*arguments, every]) == 0
             assert "run_000" in capsys.readouterr().out

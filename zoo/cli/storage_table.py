@@ -23,6 +23,6 @@ def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
         ])  # fmt: skip
 
 
-def say_left_out(total: int, shown: int) -> None:
+def say_not_shown(total: int, shown: int) -> None:
     if shown < total:
-        console.say(f"{total - shown:,} of {total:,} runs are left out; --all shows them")
+        console.say(f"{total - shown:,} of {total:,} runs are not shown; --all shows them")

@@ -101,9 +101,9 @@ SHOWN_SKIPPED = 3
 def warn_of_skipped(skipped: Sequence[tuple[str, str]]) -> None:
     """Warn about the first skipped files or lines, and print the total."""
     for where, reason in skipped[:SHOWN_SKIPPED]:
-        warn(f"Left out {where}: {reason}")
+        warn(f"Skipped {where}: {reason}")
     if len(skipped) > SHOWN_SKIPPED:
-        warn(f"In all {len(skipped):,} are left out; skipped.csv lists them")
+        warn(f"{len(skipped):,} were skipped in total; skipped.csv lists them")
 
 
 def fail(message: str, remedy: str) -> None:

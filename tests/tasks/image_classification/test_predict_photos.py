@@ -101,7 +101,7 @@ def test_a_folder_with_all_that_folders_hold(zoo: Zoo, tmp_path: Path, capsys: p
     shown = capsys.readouterr()
     assert "│ a b.png" in shown.out
     assert "skipped.csv: 4" in shown.out
-    assert "Left out text.jpg: it is not an image" in shown.err
+    assert "Skipped text.jpg: it is not an image" in shown.err
 
 
 def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_names_that_cannot_be_printed(zoo: Zoo, tmp_path: Path, capsys: pytest.C
     assert shown_names == ["a\\nb.png", "c\\x1b[31m.png", "d\\udcff.png"]
     shown = capsys.readouterr()
     assert "\x1b" not in shown.out + shown.err
-    assert "Left out \\udcfe.png" in shown.err
+    assert "Skipped \\udcfe.png" in shown.err
 
 
 def test_a_folder_that_may_not_be_listed_is_told(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

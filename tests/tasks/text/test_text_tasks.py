@@ -405,7 +405,7 @@ def test_a_table_without_header_or_suffix_is_read_as_in_training(
     (folder / "new").write_text('?\tfine film\n?\t"dull\n?\n')
     assert main(["infer", f"run={run}", "input=new", "output.name=asked"]) == 0
     assert [row["text"] for row in predictions(folder, "asked")] == ["fine film", '"dull']
-    assert "Left out new, line 3: 1 columns instead of 2" in capsys.readouterr().err
+    assert "Skipped new, line 3: 1 columns instead of 2" in capsys.readouterr().err
     (folder / "one").write_text('?\t"dull film\n')
     assert main(["infer", f"run={run}", "input=one", "output.name=one"]) == 0
     assert [row["text"] for row in predictions(folder, "one")] == ['"dull film']
@@ -437,8 +437,8 @@ def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytes
     run = trained(folder, *CLASSIFIER)
     shown = capsys.readouterr().err
     assert "Read texts.csv: separated by commas; a header; utf-8; text in column 0, label in column 1" in shown
-    assert "Left out texts.csv, line 62: 3 columns instead of 2" in shown
-    assert "Left out 1 blank texts" in shown
+    assert "Skipped texts.csv, line 62: 3 columns instead of 2" in shown
+    assert "Skipped 1 blank texts" in shown
     assert (run / "skipped.csv").read_text().splitlines()[1] == '"texts.csv, line 62",3 columns instead of 2'
     assert (record(run)["data"]["blank"], record(run)["data"]["skipped_items"]) == (1, 1)
 

@@ -3,7 +3,7 @@
 import argparse
 
 from zoo.cli.parser import Verbs, add_json, add_verb
-from zoo.cli.storage_table import NEWEST, say_left_out
+from zoo.cli.storage_table import NEWEST, say_not_shown
 from zoo.core import console
 from zoo.core.errors import ZooError
 
@@ -50,5 +50,5 @@ def _print_table(parsed: argparse.Namespace) -> int:
     else:
         cells = [run_table.cells(row) for row in rows[:limit]]
         console.table(f"runs under {root}", run_table.HEADINGS, cells)
-        say_left_out(len(folders), len(rows[:limit]))
+        say_not_shown(len(folders), len(rows[:limit]))
     return 0

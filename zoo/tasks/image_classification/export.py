@@ -157,7 +157,7 @@ def _decoded(
 
 def _warn(skipped: list[tuple[str, str]]) -> None:
     for name, reason in skipped:
-        console.warn(f"Left out {name}: {reason}")
+        console.warn(f"Skipped {name}: {reason}")
 
 
 EXPORT = exporting.command("classify", export)

@@ -113,7 +113,7 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
 
     loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), origin.style)
     for name, reason in loaded.skipped:
-        console.warn(f"Left out {name}: {reason}")
+        console.warn(f"Skipped {name}: {reason}")
     record = {
         "name": str(settings.input),
         "items": len(loaded.names),

@@ -33,7 +33,7 @@ class LeftOut:
         if self.skipped_count <= KEPT_SKIPPED:
             self.skipped.append((left_out.name, left_out.reason))
         if self.skipped_count <= SHOWN_SKIPPED:
-            console.warn(f"Left out {left_out.name}: {left_out.reason}")
+            console.warn(f"Skipped {left_out.name}: {left_out.reason}")
         elif self.skipped_count == SHOWN_SKIPPED + 1:
             console.warn("More files are skipped; skipped.csv lists all of them")
 

@@ -85,10 +85,10 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
         try:
             pixels = images.fitted(images.opened(path, "input").pixels, SIZES[len(written) % len(SIZES)])
         except ZooError as error:
-            console.warn(f"Left out: {error.message}")
+            console.warn(f"Skipped: {error.message}")
             continue
         if min(pixels.shape[:2]) < LEAST_EDGE:
-            console.warn(f"Left out: {path} is a strip, of {min(pixels.shape[:2])} pixels once it is reduced")
+            console.warn(f"Skipped: {path} is a strip, of {min(pixels.shape[:2])} pixels once it is reduced")
             continue
         rows, columns = (side - side % GRAIN for side in pixels.shape[:2])
         path_of = str(folder / f"item{len(written)}.npy")

@@ -44,7 +44,7 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
 def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
     if all_of_them:
         raise ZooError(f"None of the photos can be used. {file}: {reason}", "Give a folder of photos: photos=FOLDER")
-    console.warn(f"Left out {file}: {reason}")
+    console.warn(f"Skipped {file}: {reason}")
 
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":

@@ -110,7 +110,7 @@ class ImagePipeline:
                 self._hand_over(item, queue)
             except decode.UnreadableError as reason:
                 self.skipped.append((str(item.source), str(reason)))
-                console.warn(f"Left out {item.source}: {reason}")
+                console.warn(f"Skipped {item.source}: {reason}")
 
     def _hand_over(self, item: Item, queue: ArrayQueue) -> None:
         if video.describes(item.source):

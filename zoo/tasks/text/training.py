@@ -25,7 +25,7 @@ def remark(texts: dataset.TextDataset) -> None:
         console.say(note)
     console.warn_of_skipped(info.skipped)
     if info.blank:
-        console.warn(f"Left out {info.blank:,} blank texts of {texts.source}")
+        console.warn(f"Skipped {info.blank:,} blank texts of {texts.source}")
     if info.unknown > MANY_UNKNOWN:
         console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
 
