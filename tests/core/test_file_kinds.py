@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 import struct
 import zipfile
 from collections.abc import Callable
@@ -192,3 +193,24 @@ def test_an_index_of_weights_and_a_pickle_get_their_own_remedies(tmp_path: Path)
     ):
         (tmp_path / name).write_bytes(content)
         assert remedy in file_kinds.of(tmp_path / name).refusal("weights").remedy
+
+
+def test_weights_of_keras_next_to_their_architecture_can_be_joined(tmp_path: Path) -> None:
+    weights, text = tmp_path / "fer.h5", '{"class_name": "Sequential", "config": []}'
+    with h5py.File(weights, "w") as file:
+        file.attrs["layer_names"] = [b"conv"]
+    assert "save the whole model where it was made" in file_kinds.of(weights).refusal("model").remedy
+    (tmp_path / "net.json").write_text(text)
+    remedy = file_kinds.of(weights).refusal("model").remedy
+    assert "Or join them with net.json: python -m zoo run stack=tf-2.12 -c " in remedy
+    words = shlex.split(remedy.partition("join them with net.json: ")[2])
+    assert words[-1].endswith(f"model.load_weights({str(weights)!r}); model.save('model.h5')")
+
+
+def test_a_folder_of_transformers_is_named_by_its_weights(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"architectures": ["ViTForImageClassification"]}')
+    (tmp_path / "preprocessor_config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    refusal = file_kinds.of(tmp_path).refusal("model")
+    assert "model.safetensors is a weights file (safetensors)" in refusal.message
+    assert f"optimum-cli export onnx --model {tmp_path} FOLDER" in refusal.remedy

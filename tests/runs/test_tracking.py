@@ -106,7 +106,7 @@ def test_without_mlflow_nothing_is_begun(pretending: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(ZooError, match="not installed") as caught:
         registry.dispatch("train", Overrides.parse(["model=mnist", "data=digits", "mlflow=file:mlruns"]))
-    assert f"-m pip install {paths.ROOT}[mlflow]" in caught.value.remedy.replace("'", "")
+    assert f"-m uv pip install -e {paths.ROOT}[mlflow]" in caught.value.remedy.replace("'", "")
     assert not (pretending / "runs").exists()
 
 

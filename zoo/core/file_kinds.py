@@ -72,12 +72,29 @@ class FileKind:
             more = f" `python -m zoo infer model={path}` uses this one unchanged."
             return f"Give the Keras model that it was made from, .keras or .h5.{more}"
         if self.word in WEIGHTS:
-            whole = "For a network of your own, save the whole model where it was made: model.save('model.keras')."
-            return f"Name the network of these weights: model=NAME weights={path}\n{whole}"
+            return f"Name the network of these weights: model=NAME weights={path}\n{self._whole()}"
         own = self.known.remedies.get("models") if self.known else formats.models()[self.word].get("do")
         return (own or formats.models()["unknown"]["do"]).format(
             path=path, folder=shlex.quote(str(self.path.parent)), name=shlex.quote(self.path.name)
         )
+
+    def _whole(self) -> str:
+        """Return how to get a whole model from weights."""
+        if self.word == "safetensors":
+            convert = f"optimum-cli export onnx --model {shlex.quote(str(self.path.parent))} FOLDER"
+            return (
+                'Export a model of PyTorch where it was made: torch.onnx.export(model, images, "model.onnx"). For '
+                f'one of Hugging Face: pip install "optimum-onnx[onnxruntime]" && {convert}'
+            )
+        suffix, stack = ("keras", "tf-2.21") if self.word == "weights_keras3" else ("h5", "tf-2.12")
+        for file in [self.path.with_suffix(".json"), *sorted(self.path.parent.glob("*.json"))]:
+            if self.word in ("weights_keras2", "weights_keras3") and file.is_file() and of(file).word == "config":
+                code = (
+                    f"import keras; model = keras.models.model_from_json(open({str(file)!r}).read()); "
+                    f"model.load_weights({str(self.path)!r}); model.save('model.{suffix}')"
+                )
+                return f"Or join them with {file.name}: python -m zoo run stack={stack} -c {shlex.quote(code)}"
+        return "For a network of your own, save the whole model where it was made: model.save('model.keras')."
 
 
 def of(path: Path) -> FileKind:
@@ -116,7 +133,7 @@ def _of_folder(path: Path) -> FileKind:
         if kind and kind.word in MODELS + FROZEN:
             return FileKind(path, word, str(member.relative_to(path)), kind.about)
         if kind and (kind.word in (*WEIGHTS, "torch", "pickle") or (kind.known and "models" in kind.known.remedies)):
-            other = kind
+            other = other if other and other.word in (*WEIGHTS, "torch", "pickle") else kind
     return other or FileKind(path, word, known=formats.find(path.name, use="models"))
 
 

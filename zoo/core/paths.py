@@ -34,7 +34,9 @@ def install_command(extra: str) -> str:
         return (
             f"pip install '/PATH/keras_gpu_zoo-VERSION-py3-none-any.whl[{extra}]', with the wheel that you installed"
         )
-    return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(f'{ROOT}[{extra}]')}"
+    # The environment of a checkout has uv and no pip; without -e, a copy would replace the checkout.
+    everywhere = " --system" if sys.prefix == sys.base_prefix else ""
+    return f"{shlex.quote(sys.executable)} -m uv pip install{everywhere} -e {shlex.quote(f'{ROOT}[{extra}]')}"
 
 
 def worker_modules(folder: str) -> list[str]:

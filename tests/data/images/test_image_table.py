@@ -533,3 +533,17 @@ def test_true_and_false_next_to_measurements_are_not_chosen_without_a_word(tmp_p
     table = write(tmp_path / "t.csv", "id,age,male", *rows("{}.png,1{},True", "{}.png,7{},False", count=30))
     assert "several columns may hold the classes: male, age" in refused(table).message
     assert scan(table, label_column="male").class_names == ["False", "True"]
+
+
+def test_names_in_two_folders_are_one_question(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{folder}/{number}.png" for folder in ("cropped", "whole") for number in range(6)))
+    why = refused(write(tmp_path / "t.csv", "id,class", *rows("{},a", "{},b")))
+    assert why.remedy == f"Give one of the folders, such as data.images={tmp_path}/cropped"
+    assert len(scan(tmp_path / "t.csv", images=str(tmp_path / "cropped")).names) == 6
+
+
+def test_a_parquet_file_of_images_is_unpacked_by_its_own_command(tmp_path: Path) -> None:
+    (tmp_path / "train.parquet").write_bytes(b"PAR1" + bytes(40))
+    why = refused(tmp_path / "train.parquet")
+    assert "path.write_bytes(row.image['bytes'])" in why.remedy
+    assert "If it contains paths: Write it as CSV" in why.remedy

@@ -292,9 +292,19 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
     with pytest.raises(ZooError, match="such as a/abbey: either may be the classes") as caught:
         folder_scan.scan(str(tmp_path))
     assert "data.layout=classes" in caught.value.remedy
-    assert f"cp -r {tmp_path}/a/* FOLDER" in caught.value.remedy
+    assert f"cp -r {tmp_path}/a/* {tmp_path}/b/* FOLDER" in caught.value.remedy
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["a", "b"]
     assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
+
+
+def test_a_set_with_parts_is_named_before_another_with_the_same_classes(tmp_path: Path) -> None:
+    sizes = ("cast/cast/train", "cast/cast/test", "cast512/cast512")
+    lay(tmp_path, *(f"{folder}/{name}/{number}.png" for folder in sizes for name in ("bad", "ok") for number in "12"))
+    with pytest.raises(ZooError, match="either may be the classes") as caught:
+        folder_scan.scan(str(tmp_path))
+    roots = f"data.root={tmp_path}/cast/cast or data.root={tmp_path}/cast512/cast512"
+    assert f"such as {roots}." in caught.value.remedy
+    assert set(folder_scan.scan(str(tmp_path / "cast" / "cast")).parts) == {"train", "test"}
 
 
 def test_one_folder_next_to_the_images_of_a_class_is_reported(tmp_path: Path) -> None:

@@ -357,6 +357,14 @@ def test_tables_in_class_folders_are_not_texts_and_other_files_are_named(tmp_pat
     assert note == "Not used: 2 files that do not end in .txt, such as a/page.html"
 
 
+def test_a_license_in_a_class_folder_is_no_text(tmp_path: Path) -> None:
+    root = folder(
+        tmp_path, {f"{name}/{each}.txt": f"{name} {each}" for name in "ab" for each in (*range(12), "LICENSE")}
+    )
+    texts = sources.source_of(row("text_folder", root, folds=5)).read()
+    assert [why for _, why in texts.skipped] == ["it describes the data set"] * 2
+
+
 def test_few_files_next_to_class_folders_are_not_a_class(tmp_path: Path) -> None:
     mails = {f"enron/{name}/{number}.txt": f"{name} {number}" for name in ("ham", "spam") for number in range(8)}
     root = folder(tmp_path / "mails", {**mails, "enron/Summary.txt": "ham, spam"})

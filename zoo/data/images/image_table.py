@@ -9,12 +9,14 @@ import json
 import os
 import posixpath
 import re
-from collections import defaultdict
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from zoo.config.schemas.image_classification import DataSettings
+from zoo.core import formats
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.paths import existing_input
 from zoo.data import datasets
@@ -52,6 +54,7 @@ class _Reader:
             raise ZooError(f"{self.root} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.count = self.twice = 0
+        self.folders = Counter[str]()
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(self.names):
             file = name.rpartition("/")[2].lower()
@@ -124,6 +127,7 @@ class _Reader:
         if len(numbers) != 1:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
+            self.folders.update(self.names[number].rpartition("/")[0] for number in numbers)
         elif tables.is_missing(row.label):
             reason = f"the label is {row.label or 'empty'}"
         elif layout.part is not None and not part:
@@ -141,7 +145,10 @@ class _Reader:
             lines = listed((f"  {name}: {reason}" for name, reason in self.skipped), "\n")
             rows = f"{len(self.skipped):,} of the {self.count:,} rows of {self.table}"
             raise ZooError(
-                f"{rows} cannot be used with {self.root}:\n{lines}", f"Is this the folder of the images? {_IMAGES}"
+                f"{rows} cannot be used with {self.root}:\n{lines}",
+                f"Give one of the folders, such as data.images={shlex.quote(str(self.root / min(self.folders)))}"
+                if 1 < len(self.folders) < 10
+                else f"Is this the folder of the images? {_IMAGES}",
             )
         parts: dict[str, str] = {}
         for row in self.rows.values():
@@ -209,6 +216,10 @@ def scan(data: DataSettings) -> FolderListing:
 def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
     """Return the part and the path of each table, the training table first, and notes on unread tables."""
     if root.is_file():
+        kind = formats.find(head=unknown_kinds.head_of(root), use="images")
+        if kind and kind.about.startswith("a Parquet"):
+            csv = kind.remedies["texts"]
+            raise ZooError(f"{root} is {kind.about}", f"{kind.remedies['images']}\nIf it contains paths: {csv}")
         return [("", root)], []
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table

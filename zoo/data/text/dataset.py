@@ -247,7 +247,10 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
             raise ZooError(
                 f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
                 " ".join(
-                    ["Lower data.folds, add texts, or choose different classes with data.classes."]
+                    [
+                        f"Lower data.folds{f', such as data.folds={len(chosen)}' * (len(chosen) > 1)}, add texts, or "
+                        "choose different classes with data.classes."
+                    ]
                     + [f"{note}." for note in tables.unclear_labels([class_names[label]])]
                     + [f"{note}." for note in tables.joined_labels(class_names)]
                 ),

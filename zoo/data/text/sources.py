@@ -89,9 +89,11 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
         part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
         if part == "validation":
             unread.add("/".join(parts[:-2]))
-        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3) or set_parts.PROSE.fullmatch(Path(where).stem):
+        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
+        elif set_parts.PROSE.fullmatch(Path(where).stem):
+            remarks.skipped.append((where, "it describes the data set"))
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding] = count + 1, others[encoding] + 1

@@ -1,6 +1,7 @@
 """A classifier from a SavedModel, TensorFlow Lite or ONNX file, executed by the runtime of that format."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ STACK = "export"
 # Description that `export` writes next to a model.
 FACTS = "model.json"
 MOST_BYTES = 16 << 20
+_HEAD = 1 << 16
+# Operations of ONNX that scale pixels, and those that may precede them.
+_ARITHMETIC = ("Sub", "Div", "Mul", "Add")
+_LAYOUT = ("Constant", "Cast", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity")
 
 
 def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
@@ -93,8 +98,12 @@ def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -
     counts = {_width(shape) for shape in shapes} - {None}
     if len(counts) != 1:
         listing = ", ".join(f"{name} {shape}" for name, shape in outputs.items())
+        fitting = any(_width(shape) for shape in outputs.values())
         raise ZooError(
-            f"{path} has the outputs {listing}", "Choose one with a number for each class: model.output=NAME"
+            f"{path} has the outputs {listing}",
+            "Choose one with a number for each class: model.output=NAME"
+            if fitting
+            else "None has one number for each class: it may detect objects or make images. Only classifiers work.",
         )
     count = max(2, counts.pop() or 0)
     own = settings.classes is None and (facts.get("classes") or _packed(path))
@@ -138,7 +147,24 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> 
         lowest = -128 if row["dtype"] == "int8" else 0
         console.say(f"The input of {path.name} is {row['dtype']}: pixels are not scaled")
         return [float(zero - lowest)] * 3, [1 / scale] * 3
+    inside = _scaled_inside(path)
     raise ZooError(
-        f"scale is missing: {path.name} does not define how pixels were scaled in training",
+        f"scale is missing: it was not found in {path.name}"
+        + f"; its {inside} changes pixels, so scale=none is likely" * bool(inside),
         f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Teachable Machine and MobileNet use -1..1.",
     )
+
+
+def _scaled_inside(path: Path) -> str:
+    """Return what scales pixels in a file: a layer Rescaling by name, or the first operations of ONNX."""
+    for file in [path / "keras_metadata.pb", path / "saved_model.pb"] if path.is_dir() else [path]:
+        content = file.read_bytes() if file.is_file() and file.stat().st_size < MOST_BYTES else b""
+        if b"escaling" in content:
+            return "layer Rescaling"
+    with (path / "saved_model.pb" if path.is_dir() else path).open("rb") as stream:
+        head = stream.read(_HEAD)
+    # The kind of each operation, field 4 of NodeProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+    named = re.findall(rb'"([\x03-\x14])([A-Z][A-Za-z]+)', head)
+    kinds = [kind[: size[0]].decode() for size, kind in named if len(kind) >= size[0]]
+    first = next((kind for kind in kinds if not kind.startswith(_LAYOUT)), "")
+    return f"first operation {first}" if path.suffix == ".onnx" and first.startswith(_ARITHMETIC) else ""

@@ -1,0 +1,70 @@
+"""Models without layers: what their files and runtimes say, and what the user is asked for."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from zoo.cli.main import main
+from zoo.tasks.image_classification.source import application, frozen
+
+# ModelProto with a graph of one node: its input, output, name and kind.
+NODE = b"\x0a\x05image\x12\x01y\x1a\x01n\x22"
+
+
+def onnx(kind: bytes) -> bytes:
+    node = NODE + bytes([len(kind)]) + kind
+    graph = b"\x0a" + bytes([len(node)]) + node
+    return b"\x08\x08\x12\x01x\x3a" + bytes([len(graph)]) + graph + b"\x42\x02\x10\x0f"
+
+
+@pytest.fixture
+def answer(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the runtime says of a model; an image lies in the working folder."""
+    row = {"shape": [64, 64, 3], "dtype": "float32", "quantization": None, "outputs": {"y": [3]}}
+    monkeypatch.setattr(frozen.store, "ensure", lambda *_: SimpleNamespace(python=Path("python")))
+    monkeypatch.setattr(application, "asked", lambda *_: row)
+    Image.new("RGB", (40, 40)).save(pretending / "a.png")
+    return row
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["infer", *words, "input=a.png", "output.root=runs"]) != 0
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [b"Sub", b"Div", b"Mul"])
+def test_a_model_that_begins_with_arithmetic_may_scale_pixels_itself(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str], kind: bytes
+) -> None:
+    Path("net.onnx").write_bytes(onnx(kind))
+    said = " ".join(refusal(capsys, "model=net.onnx").split())
+    assert f"its first operation {kind.decode()} changes pixels, so scale=none is likely" in said
+
+
+def test_a_model_that_begins_with_a_convolution_says_nothing_of_pixels(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    said = " ".join(refusal(capsys, "model=net.onnx").split())
+    assert "scale is missing: it was not found in net.onnx" in said
+    assert "changes pixels" not in said
+
+
+def test_a_saved_model_with_a_layer_rescaling(answer: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("net/variables").mkdir(parents=True)
+    Path("net/saved_model.pb").write_bytes(b"\x08\x01\x12\x04graph")
+    Path("net/keras_metadata.pb").write_bytes(b'{"class_name": "Rescaling"}')
+    said = " ".join(refusal(capsys, "model=net").split())
+    assert "its layer Rescaling changes pixels, so scale=none is likely" in said
+
+
+def test_a_detector_is_no_classifier(answer: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    answer["outputs"] = {"output0": [84, 8400]}
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    said = " ".join(refusal(capsys, "model=net.onnx", "scale=0..1").split())
+    assert "has the outputs output0 [84, 8400] None has one number for each class" in said
+    answer["outputs"] = {"a": [3], "b": [4]}
+    assert "model.output=NAME" in refusal(capsys, "model=net.onnx", "scale=0..1")
