@@ -296,7 +296,7 @@ def is_number(cell: str) -> bool:
 
 
 def measurements(cells: set[str]) -> list[float]:
-    """Return the numbers in the cells of a column that are no classes: fractions, or many with gaps; else nothing."""
+    """Return the numbers of a column of measurements: fractions, or many numbers with gaps; else nothing."""
     numbers = sorted({float(cell) for cell in cells if cell and is_number(cell)})
     if not numbers or not all(map(is_number, cells)):
         return []
