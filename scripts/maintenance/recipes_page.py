@@ -50,9 +50,9 @@ A grade states how it is known that a recipe works on a backend:
 - **resolved**: a lock exists. Nothing was run.
 
 A training run counts only if it used the whole recipe, a commit without local changes, and the current recipe and
-lock. If the recipe or the lock has changed since, the run is **stale**. To add a row for your machine, run `python
--m zoo validate model=MODEL backend=BACKEND`. To validate all recipes, run `python -m zoo validate --all
-data.root=FOLDER`.
+lock. If the recipe or the lock has changed since, the run is **stale**. To add a row for your machine, run
+`python -m zoo validate model=MODEL backend=BACKEND`. To validate all recipes, run
+`python -m zoo validate --all data.root=FOLDER`.
 """
 COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from"]
 BLOCK = (
