@@ -31,22 +31,28 @@ HEAD = """\
 
 Written by `python scripts/maintenance/recipes_page.py` from the files in this folder; changes by hand are lost.
 
-`MODEL/recipe.yaml` holds the settings of a model for all backends, `MODEL/BACKEND.yaml` what must be different on one
-of them. `MODEL/BACKEND.validated.json` holds the trainings that show that it works. `MODEL/range.json` holds those
-that prove a range of batch sizes and precisions. `stacks/NAME/` holds a set of libraries with one lock file for each
-platform. What is known of a recipe on a backend has one of five grades:
+| file | content |
+|---|---|
+| `MODEL/recipe.yaml` | the settings of a model for all backends |
+| `MODEL/BACKEND.yaml` | the settings that differ on one backend |
+| `MODEL/BACKEND.validated.json` | the training runs which show that the recipe works on this backend |
+| `MODEL/range.json` | the training runs which show that the recipe works with a range of batch sizes and precisions |
+| `stacks/NAME/` | a set of libraries, with one lock file for each platform |
 
-- **measured**: the zoo trained the whole recipe on that platform and that device;
-- **stand-in**: the zoo trained it on a build for the processor that stands in for the GPU build of the same Keras
-  generation. It shows that the recipe runs on that Keras, and nothing of the GPU;
-- **reported**: a named source says so. The zoo has not repeated it;
-- **linked**: of a lock for macOS: no library or symbol that its files need is known to be missing
-  (`python scripts/link_check.py`). Nothing was run;
+A grade states how it is known that a recipe works on a backend:
+
+- **measured**: the zoo trained with the whole recipe on this platform and device.
+- **stand-in**: the zoo trained with the whole recipe on the CPU, with a build of the same Keras generation. This
+  shows that the recipe works with this Keras, but says nothing about the GPU.
+- **reported**: a named source says that it works. The zoo has not repeated it.
+- **linked**: only for locks for macOS and CUDA: the files of the lock need no library or symbol that is known to be
+  missing (`python scripts/link_check.py`). Nothing was run.
 - **resolved**: a lock exists. Nothing was run.
 
-A training counts only if it used the whole recipe, a commit without changes, and the current recipe and lock. A
-training with an earlier recipe or lock is **stale**. A row of your own machine:
-`python -m zoo validate model=MODEL backend=BACKEND`; of all recipes: `python -m zoo validate --all data.root=FOLDER`.
+A training run counts only if it used the whole recipe, a commit without local changes, and the current recipe and
+lock. If the recipe or the lock has changed since, the run is **stale**. To add a row for your machine, run
+`python -m zoo validate model=MODEL backend=BACKEND`. To validate all recipes, run
+`python -m zoo validate --all data.root=FOLDER`.
 """
 COLUMNS = ["backend", "stack", "grade", "where", "data", "result", "date", "from"]
 BLOCK = (
