@@ -43,8 +43,8 @@ class Issue:
         probe: instead of ``patterns``, the worker's check that detects a silent issue.
         vague: whether one of the backends must be known to have run.
         general: whether to report the issue only if no special or earlier general issue explains the log.
-        rank: the general issue with the lowest rank is reported. 0 is a subject, 1 a form of message (the last in the
-            log is reported), 2 a consequence of another error, 3 the place of an error.
+        rank: the general issue with the lowest rank is reported. Subjects have rank 0, and forms of messages rank 1
+            (the last in the log is reported). Consequences have rank 2, and places in libraries rank 3.
     """
 
     id: str
