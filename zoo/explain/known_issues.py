@@ -151,7 +151,8 @@ def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
     for issue in unordered:
         for later in issue.before:
             order.add(later, issue.id)
-    return tuple(sorted((by_id[name] for name in order.static_order()), key=lambda issue: (issue.general, issue.rank)))
+    ordered = (by_id[name] for name in order.static_order())
+    return tuple(sorted(ordered, key=lambda issue: (issue.general, issue.rank)))
 
 
 def _concerning(backend: str | None, log: LogText) -> list[Issue]:
