@@ -161,6 +161,13 @@ def test_a_general_issue_is_told_only_without_a_special_one() -> None:
     assert [finding.id for finding in known_issues.explain(general)] == ["build-wheel-failed"]
 
 
+def test_the_last_message_is_reported_before_its_consequence() -> None:
+    names = ("message-unknown-name", "message-order", "torch-child-failed")
+    log = "\n".join(EXCERPTS[name][1] for name in names)
+    assert [finding.id for finding in known_issues.explain(log)] == ["message-order"]
+    assert [finding.number for finding in known_issues.explain(log)] == [2]
+
+
 def test_a_package_index_that_is_out_of_reach_is_no_matter_of_data_sets() -> None:
     log = """Cannot build the environment of stack tf-2.21: Request failed after 3 retries
       Caused by: Failed to fetch: `https://packages.example.org/simple/keras/`

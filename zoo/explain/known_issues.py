@@ -43,6 +43,8 @@ class Issue:
         probe: instead of ``patterns``, the worker's check that detects a silent issue.
         vague: whether one of the backends must be known to have run.
         general: whether to report the issue only if no special or earlier general issue explains the log.
+        rank: the general issue with the lowest rank is reported. Subjects have rank 0, and forms of messages rank 1
+            (the last in the log is reported). Consequences have rank 2, and places in libraries rank 3.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Issue:
     probe: str = ""
     vague: bool = False
     general: bool = False
+    rank: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +99,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     for issue in _concerning(backend, log):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
-            findings[issue.id] = _finding(issue, log, *matches[0])
+            findings[issue.id] = _finding(issue, log, *matches[-1 if issue.rank == 1 else 0])
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     return _without_replaced(findings)
@@ -106,9 +109,10 @@ def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
     """Drop findings that a special issue explains better, and all general findings except the first."""
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
-    general = [issue.id for issue in matched if issue.general and issue.id not in replaced]
+    general = [issue for issue in matched if issue.general and issue.id not in replaced]
+    general.sort(key=lambda issue: (issue.rank, -findings[issue.id].number if issue.rank == 1 else 0))
     special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
-    replaced |= set(general if special else general[1:])
+    replaced |= {issue.id for issue in (general if special else general[1:])}
     kept = (finding for name, finding in findings.items() if name not in replaced)
     return sorted(kept, key=lambda finding: finding.number)
 
@@ -147,7 +151,8 @@ def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
     for issue in unordered:
         for later in issue.before:
             order.add(later, issue.id)
-    return tuple(sorted((by_id[name] for name in order.static_order()), key=lambda issue: issue.general))
+    ordered = (by_id[name] for name in order.static_order())
+    return tuple(sorted(ordered, key=lambda issue: (issue.general, issue.rank)))
 
 
 def _concerning(backend: str | None, log: LogText) -> list[Issue]:
