@@ -179,7 +179,8 @@ def _long(text: str, names: list[str], regular: bool) -> str:
     """
     rows = [line for line in files.lines(text) if line.strip()]
     needed = max((int(name) for name in names if name.isdecimal()), default=1)
-    for sign in sorted(set(_LONG.findall(rows[0] if rows[2:] else "")), key=len, reverse=True):
+    signs: set[str] = set(_LONG.findall(rows[0] if rows[2:] else ""))
+    for sign in sorted(signs, key=len, reverse=True):
         counts = {line.count(sign) for line in rows}
         repeated = len(set(sign)) == 1 and sign[0] not in text.replace(sign, "")
         if len(counts) == 1 and min(counts) >= needed and (repeated or not regular):

@@ -70,11 +70,13 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
     """Yield the rows without the few files that lie next to class folders, such as a summary."""
-    counts = Counter(where.rpartition("/")[0] for *_, where in rows)
-    inner = {folder: [each for each in counts if each.startswith(f"{folder}/")] for folder in counts}
-    few = {each for each, below in inner.items() if below[1:] and 10 * counts[each] <= sum(map(counts.get, below))}
+    counts, inner = Counter(Path(where).parent for *_, where in rows), dict[Path, list[int]]()
+    for folder, count in counts.items():
+        for above in folder.parents:
+            inner.setdefault(above, []).append(count)
     for row in rows:
-        if row[3].rpartition("/")[0] in few:
+        folder = Path(row[3]).parent
+        if len(inner.get(folder, [])) > 1 and 10 * counts[folder] <= sum(inner[folder]):
             remarks.skipped.append((row[3], "it lies next to class folders, and in none of them"))
         else:
             yield row
@@ -236,8 +238,7 @@ def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     inner = [(root / name, part[0]) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
     files = [(part, Path(name).stem, folder / name) for folder, part in inner for name in _likely_class_files(folder)]
     for name in _likely_class_files(root):
-        part, label = set_parts.part_of(Path(name).stem) or ("", "")
-        files.append((part, label, root / name))
+        files.append((*(set_parts.part_of(Path(name).stem) or ("", "")), root / name))
     used = sorted(file for file in files if file[0] in PARTS)
     classes = [{label for part, label, _ in used if part == each} for each in PARTS]
     if classes[0] != classes[1] or len(classes[0]) < 2 or len(used) != 2 * len(classes[0]):
