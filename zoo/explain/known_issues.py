@@ -7,6 +7,7 @@ hundred characters around a match, so the time is linear in the length of the lo
 import dataclasses
 import functools
 import graphlib
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -175,7 +176,7 @@ def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, s
     if (issue.requires and not any(map(log.has, issue.requires))) or any(map(log.has, issue.absent)):
         return
     for pattern in filter(log.has, issue.patterns):
-        for place in log.places(pattern):
+        for place in itertools.filterfalse(log.is_source, log.places(pattern)):
             values = _values(issue, log.around(place, len(pattern), issue.lines))
             if values is not None:
                 yield log.line_start(place), place, values

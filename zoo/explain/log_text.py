@@ -16,6 +16,8 @@ LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
 ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\)|[@-Z^_])")
+FRAME = re.compile(rb'\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
+NUMBERED = re.compile(rb"(-{1,4}> ?|\s{1,6})\d{1,5} {3,}\S")  # IPython's source lines
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
@@ -78,6 +80,14 @@ class LogText:
             # Cut at the start of a word.
             begin = self.data.find(b" ", place - LINE // 2, place) + 1 or place - LINE // 2
         return printable(_decoded(self.data[begin : begin + LINE]).partition("\n")[0])
+
+    def is_source(self, place: int) -> bool:
+        """Return True if the line is source code that a traceback quotes, below its file and line number."""
+        start = self.data.rfind(b"\n", max(0, place - LONGEST), place)
+        above = self.data.rfind(b"\n", max(0, start - LONGEST), max(0, start))
+        if NUMBERED.match(self.data, start + 1):
+            return True
+        return self.data.startswith(b"    ", start + 1) and FRAME.match(self.data, above + 1, start) is not None
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1
