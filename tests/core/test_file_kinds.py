@@ -214,3 +214,11 @@ def test_a_folder_of_transformers_is_named_by_its_weights(tmp_path: Path) -> Non
     refusal = file_kinds.of(tmp_path).refusal("model")
     assert "model.safetensors is a weights file (safetensors)" in refusal.message
     assert f"optimum-cli export onnx --model {tmp_path} FOLDER" in refusal.remedy
+
+
+def test_a_file_of_tensorflow_js_gets_the_command_of_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text('{"modelTopology": {"class_name": "Sequential"}}')
+    refusal = file_kinds.of(path).refusal("model")
+    assert refusal.message == f"{path} is a TensorFlow.js model"
+    assert f"--output_format=keras {path} model.h5" in refusal.remedy

@@ -547,3 +547,21 @@ def test_a_parquet_file_of_images_is_unpacked_by_its_own_command(tmp_path: Path)
     why = refused(tmp_path / "train.parquet")
     assert "path.write_bytes(row.image['bytes'])" in why.remedy
     assert "If it contains paths: Write it as CSV" in why.remedy
+
+
+def test_a_column_of_few_numbers_without_a_title_is_asked_for(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.png" for number in range(30)))
+    table = write(
+        tmp_path / "labels.txt", *rows("{}.png  0.0  mono", "{}.png  0.5  poly", "{}.png  1.0  mono", count=30)
+    )
+    assert "several columns may hold the classes: 2, 1" in refused(table).message
+    assert scan(table, label_column="1").class_names == ["0", "0.5", "1"]
+    assert scan(table, label_column="2").class_names == ["mono", "poly"]
+
+
+def test_a_score_next_to_columns_of_0_and_1_is_asked_for(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.png" for number in range(30)))
+    table = write(tmp_path / "t.csv", "Id,Subject Focus,Eyes,Score", *rows("{},1,0,1{}", "{},0,1,3{}", count=30))
+    why = refused(table)
+    assert "several columns may hold the classes: Subject Focus, Score, Eyes" in why.message
+    assert "data.label_column='Subject Focus'" in why.remedy

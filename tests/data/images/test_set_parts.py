@@ -451,3 +451,36 @@ def test_counted_images_have_no_classes_in_their_names(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert "may begin with" not in caught.value.remedy
+
+
+def test_unpacked_archives_are_no_classes(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"ships/ships/{label}__2018_{number}.png" for label in "01" for number in range(5)),
+        *(f"scenes/scenes/lb_{number}.png" for number in range(4)))  # fmt: skip
+    with pytest.raises(ZooError, match="each with one folder of the same name") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "begin with their classes, such as 0, 1." in caught.value.remedy
+    command = caught.value.remedy.partition("sorted: ")[2].partition("; done")[0] + "; done"
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    assert folder_scan.scan(str(tmp_path / "ships" / "sorted")).class_names == ["0", "1"]
+    assert folder_scan.scan(str(tmp_path), "classes").class_names == ["scenes", "ships"]
+
+
+def test_a_second_copy_in_lower_case_is_not_to_be_joined(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{top}/{name}/1.png" for top in ("Leaf Set", "leaf set") for name in "ab"))
+    with pytest.raises(ZooError, match="differ in capitals or blanks only") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"give one: data.root='{tmp_path}/leaf set'." in caught.value.remedy
+
+
+def test_classes_with_longer_names_in_the_training_part_are_renamed(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        *(f"train/{name}/1.png" for name in ("adeno_left", "normal")),
+        "test/adeno/1.png",
+        "test/normal/1.png",
+    )
+    with pytest.raises(ZooError, match="does not have: 'adeno'") as caught:
+        folder_scan.scan(str(tmp_path))
+    command = caught.value.remedy.partition("rename them: ")[2]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    assert folder_scan.scan(str(tmp_path)).class_names == ["adeno_left", "normal"]

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -388,3 +389,23 @@ def test_class_files_may_name_their_parts(tmp_path: Path, pattern: str) -> None:
     assert (texts.class_names, sorted(texts.parts or [])) == (["bad", "good"], ["test"] * 4 + ["train"] * 4)
     assert not any("dev good" in text for text in texts.texts)
     assert any(note.startswith("Not read: ") and "dev" in note for note in texts.notes)
+
+
+def test_folders_named_like_parts_are_no_classes_of_texts(tmp_path: Path) -> None:
+    names = ("all_files", "sampled_train", "sampled_test")
+    root = folder(tmp_path, {f"{name}/{number}.txt": f"text {number}" for name in names for number in range(12)})
+    (root / "labels.csv").write_text("file,label\n1,a\n")
+    with pytest.raises(ZooError, match="sampled_test, sampled_train, which are names of parts") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    assert "Their labels may be in labels.csv" in caught.value.remedy
+
+
+def test_classes_may_be_the_outer_folders_of_texts(tmp_path: Path) -> None:
+    kinds, places = ("course", "student"), ("cornell", "texas")
+    root = folder(tmp_path / "web", {f"{kind}/{place}/{number}.txt": f"{kind} {number}"
+                                     for kind in kinds for place in places for number in range(6)})  # fmt: skip
+    with pytest.raises(ZooError, match="such as course/cornell: either may be the classes") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    command = caught.value.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    assert sources.source_of(row("text_folder", tmp_path / "outer")).read().class_names == ["course", "student"]

@@ -341,3 +341,10 @@ def test_lines_of_comments_between_the_rows_are_not_used(tmp_path: Path) -> None
     assert any("9 comments (#) are not used" in note for note in some.notes)
     tags = "".join(f"#tag {number}\t{'ab'[number % 2]}\n" for number in range(9))
     assert len(read(tmp_path / "u.tsv", tags, text_column="0", label_column="1").texts) == 9
+
+
+def test_a_column_of_numbers_is_not_one_of_texts(tmp_path: Path) -> None:
+    rows = "".join(f"some words {n},{n % 7},{'ab'[n % 2]}\n" for n in range(20))
+    said = refusal(tmp_path / "a.csv", f"body,text,label\n{rows}")
+    assert "the text column, text, contains only numbers, such as 0" in said
+    assert "you mean data.text_column=body data.label_column=label" in said

@@ -57,7 +57,7 @@ def check(path: Path) -> list[str]:
             raise ZooError(
                 f"{folder / annotations} contains {what} of the images in {images}: a data set for detection or "
                 "segmentation",
-                f"The class folders are further down: data.root={inner}"
+                f"The class folders are further down: {set_parts.as_root(inner)}"
                 if further
                 else f"{_CLASSIFY}: DIR/cat/1.jpg, ... If every folder is a class, add data.layout=classes.",
             )

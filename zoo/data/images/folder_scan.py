@@ -119,10 +119,17 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
             )
         unknown = sorted(set(own) - set(classes))
         if unknown:
+            longer = {name: [each for each in classes if each.startswith(name)] for name in unknown}
+            moves = [
+                f"mv {shlex.quote(str(place / name))} {shlex.quote(str(place / each[0]))}"
+                for name, each in longer.items()
+                if len(each) == 1
+            ]
             raise ZooError(
                 f"{place} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
-                f"{nearest(unknown[0], classes)}",
-                "Each class needs images for training: add its folder there, or remove it here.",
+                f"{nearest(unknown[0], longer[unknown[0]] or classes)}",
+                "Each class needs images for training: add its folder there, or remove it here."
+                + f" If only the names differ, rename them: {' && '.join(moves)}" * bool(moves),
             )
         chosen += [(part, folder + "/", name) for name in own]
     return _listing(path, chosen, notes)

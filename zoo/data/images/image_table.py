@@ -259,5 +259,5 @@ def _class(where: str, cells: list[str], layout: Columns) -> str:
     raise ZooError(
         f"{where}: {counted(len(chosen), 'column')} of {listed(flags)} are 1 for {cells[layout.image]}"
         f"{': ' * bool(chosen)}{listed(chosen)}, and a class needs exactly one",
-        f"{NOT_YET} One column as two classes: data.label_column={layout.title(layout.labels[0])}",
+        f"{NOT_YET} One column as two classes: data.label_column={shlex.quote(layout.title(layout.labels[0]))}",
     )

@@ -43,6 +43,11 @@ _AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folde
 They are either parts of one data set, or classes."""
 
 
+def as_root(path: Path) -> str:
+    """Return the setting that names a folder, quoted for a shell."""
+    return f"data.root={shlex.quote(str(path))}"
+
+
 def part_of(name: str) -> tuple[str, str] | None:
     """Return the part that a folder name stands for and the rest of the name, or None.
 
@@ -112,7 +117,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         if other != name and len(name) > 1:  # a and A are characters
             raise ZooError(
                 f"{path} has the folders {other!r} and {name!r}, which differ in capitals or blanks only",
-                "Join them into one, or add data.layout=classes if they are two classes.",
+                f"If one is a copy of the other, give one: {as_root(path / name)}. One class: join them. Two "
+                "classes: add data.layout=classes.",
             )
     loose = [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
     classes = [name for name in folders if name not in loose]
@@ -129,7 +135,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             raise ZooError(
                 f"{path / nested} contains the folders {listed(inside[nested])}, {path / plain} only images: "
                 "two classes, or classes and images without labels",
-                f"Classes and unlabeled images: data.root={path / nested}. Two classes: add data.layout=classes.",
+                f"Classes and unlabeled images: {as_root(path / nested)}. Two classes: add data.layout=classes.",
             )
     for name in folders:
         again = sorted(set(inside[name]) & set(folders))
@@ -150,18 +156,34 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             + next(filter(None, (names_note(path / name) for name, _ in flat)), "")
             + "Classes: add data.layout=classes.",
         )
+    _refuse_doubled(path, folders)
     _refuse_shares(path, folders, inside)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         raise ZooError(
             _AMBIGUOUS.format(path=path, folders=listed(folders), inside=listed(sorted(common))),
-            f"Give the folder with the images to classify, such as data.root={path / folders[-1]}. Classes: add "
+            f"Give the folder with the images to classify, such as {as_root(path / folders[-1])}. Classes: add "
             "data.layout=classes."
             if all(map(part_of, common))
-            else f"Variants or folds: give one of them, such as data.root={path / folders[0]}. Parts: rename them to "
+            else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
             "train and test (or val). Patients: write a table of images and classes (data=image_table, with "
             "data.group). Classes: add data.layout=classes.",
+        )
+
+
+def _refuse_doubled(path: Path, folders: list[str]) -> None:
+    """Raise an error if each folder only contains a folder of its own name, as unpacked archives do."""
+    full = [name for name in folders if next(decode.iter_images(path / name), None)]
+    if len(full) > 1 and all(
+        os.listdir(path / name) == [name] and not subfolders(path / name / name) for name in full
+    ):
+        inner = path / full[-1] / full[-1]
+        raise ZooError(
+            f"{path} contains {listed(full)}, each with one folder of the same name: unpacked archives of images "
+            "without class folders, or classes",
+            f"Archives: {labels_note(path)}{names_note(inner)}give the folder of one. Classes: add "
+            "data.layout=classes.",
         )
 
 
@@ -226,15 +248,17 @@ def names_note(path: Path) -> str:
     names = list(itertools.islice(decode.iter_images(path), 1000))
     inner = names[0].rpartition("/")[0] if names else ""
     path, stems = path / inner, [Path(name).stem for name in names if name.rpartition("/")[0] == inner]
-    words = Counter(
-        match[1] for stem in stems if (match := re.match(r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", stem))
-    )
+    begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
+    if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
+        begins, end = r"(\d{1,3})_", "_.*"
+    words = Counter(match[1] for stem in stems if (match := re.match(begins, stem)))
     if len(words) < 2 or min(words.values()) < 2 or len(words) > len(stems) / 4:
         return ""
     return (
         f"The names of the images may begin with their classes, such as {listed(sorted(words), most=3)}. To sort "
         f"copies of them into {path.parent / 'sorted'}: cd {shlex.quote(str(path))} && for f in *; do "
-        'c=$(echo "$f" | sed \'s/[^A-Za-z]*[0-9].*//\'); mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
+        f"c=$(echo \"$f\" | sed 's/{end}//'); "
+        'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
     )
 
 

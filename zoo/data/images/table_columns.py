@@ -24,6 +24,8 @@ _FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
 # Titles of numbers that are classes as likely as words are.
 _GRADES = re.compile(r".*(grade|severity|stage|level|risk)")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
+# Fractions with at most this number of values can be classes, if the user chooses their column.
+_FEW = 10
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
 # Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
@@ -155,11 +157,13 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
     words = [place for place in recurring if place not in numeric or _GRADES.fullmatch(layout.plain(place))]
     named = [place for place in varied if _LABELS.fullmatch(layout.plain(place))]
-    if not named and not words and len(flags) > 1:
-        return flags
-    # An unnamed column of true and false says as little as a measurement next to it.
+    # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.
     measured = [place for place in varied if place in numeric and place not in flags]
-    targets = measured if words and all(place in flags for place in words) else []
+    few = [place for place in measured if 5 * len(set(columns[place])) <= len(columns[place])]
+    targets = few if words and not layout.titles else measured * all(place in flags for place in words)
+    targets *= bool(words or len(flags) > 1)
+    if not named and not words and len(flags) > 1 and not targets:
+        return flags
     pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
     pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
@@ -199,7 +203,8 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
     """Raise an error for a column of numbers to predict, or of several labels for an image."""
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
     row = " | ".join(column[0] for column in columns)
-    if numbers := tables.measurements(set(cells)):
+    numbers = tables.measurements(set(cells))
+    if numbers and not (asked and len(numbers) <= _FEW):
         raise ZooError(
             f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",
             f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -117,6 +118,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
             "Move the texts of all shares of a class into one folder: CLASS/NAME.txt.",
         )
+    _refuse_unclear(root, places)
     if unread:
         remarks.notes.append(f"Not read: {listed(sorted(unread))}; data.validation is taken from the training texts")
     if deep := [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]:
@@ -124,6 +126,29 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
         if row.encoding == "auto":
             remarks.notes.append(f"{others[name]:,} of {count:,} files are not UTF-8 and were read as {name}")
+
+
+def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
+    """Raise an error if the folders of the texts may be parts, or if the folders around them may be the classes."""
+    parts = [name for name in sorted(places) if set_parts.part_of(name) and name not in PARTS]
+    if {"train", "test"} <= {part[0] for name in parts if (part := set_parts.part_of(name))}:
+        table = next((path.name for path in sorted(root.glob("*.[ct]sv"))), "") if root.is_dir() else ""
+        raise ZooError(
+            f"{root} has the folders {listed(parts)}, which are names of parts, without class folders",
+            "Sort the texts of each into a folder for each class."
+            + f" Their labels may be in {table}: write the texts and labels into one table for data=text_table."
+            * bool(table),
+        )
+    outer = {Path(place).parent.name for each in places.values() for place in each if place}
+    told_apart = [name for name in outer if name and not set_parts.says_nothing(name, "")]
+    if len(told_apart) > 1 and len(places) > 1 and all(len(each) > 1 for each in places.values()):
+        one, place = min(next(iter(places.values()))), shlex.quote(str(root))
+        raise ZooError(
+            f"{root} has folders of texts in folders, such as {one}: either may be the classes",
+            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder: `cd {place} "
+            "&& for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {} ../outer/$f ';'; done`. The "
+            "inner ones: move all folders of one name into one.",
+        )
 
 
 def _unread_files(root: Path) -> list[str]:

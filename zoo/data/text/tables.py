@@ -75,6 +75,12 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     width = len(_trimmed(some[0], 0)) if header else shape.width
     if len(set(places)) < len(places):
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
+    body = [cells[places[0]].strip() for cells in some[bool(header) :] if len(cells) > places[0]]
+    if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
+        raise ZooError(
+            f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
+            f"Texts are classified, not numbers. Set {columns[0][0]}.{_suggestion(some, columns)}",
+        )
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
     described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
     words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"

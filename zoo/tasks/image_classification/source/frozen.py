@@ -151,7 +151,8 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> 
     raise ZooError(
         f"scale is missing: it was not found in {path.name}"
         + f"; its {inside} changes pixels, so scale=none is likely" * bool(inside),
-        f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Teachable Machine and MobileNet use -1..1.",
+        f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine and "
+        "Keras's MobileNet, imagenet for models of PyTorch and the ONNX Model Zoo, and 0..1 for TensorFlow Hub.",
     )
 
 
