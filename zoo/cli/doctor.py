@@ -2,7 +2,6 @@
 
 import dataclasses
 import platform
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,7 +107,7 @@ def examine() -> Report:
     available = {stack.name: stack for stack in stacks.load_all()}
     usable, rows = _backends(here, available)
     working, broken = interpreters.survey()
-    free = _free_bytes()
+    free = paths.free_bytes()
     return Report(
         machine=here,
         python=Interpreter(platform.python_version(), Path(sys.executable), here.python_arch),
@@ -194,12 +193,6 @@ def _data() -> dict[str, int]:
     root = paths.cache_dir() / "downloads"
     folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
     return {folder.name: folder_size(folder) for folder in folders}
-
-
-def _free_bytes() -> int:
-    folder = paths.cache_dir()
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return shutil.disk_usage(existing).free
 
 
 def _network() -> Network:

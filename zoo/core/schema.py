@@ -13,6 +13,7 @@ from zoo.core.errors import ZooError, bulleted, nearest
 
 MOST_BYTES = 1 << 18
 DEEPEST = 100
+_hints = functools.cache(typing.get_type_hints)
 WORDS = {
     str: "text (in quotes)",
     int: "a whole number",
@@ -70,11 +71,6 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
         else:
             problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
     return problems
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
 
 
 def _needed(kind: type[Any]) -> list[str]:

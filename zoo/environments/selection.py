@@ -146,9 +146,8 @@ def after_update(backend: Backend, machine: Machine, available: Mapping[str, Sta
         Update(what, version, evaluate(backend, updated, available))
         for what, version, updated in compatibility.updates(backend, machine, available)
     ]
-    order = [*backend.stacks]
-    working = [(order.index(update.candidate.stack.name), update) for update in tried if update.candidate.stack]
-    return min(working, key=lambda pair: pair[0])[1] if working else None
+    working = {update.candidate.stack.name: update for update in reversed(tried) if update.candidate.stack}
+    return next((working[name] for name in backend.stacks if name in working), None)
 
 
 def best_update(machine: Machine, available: Mapping[str, Stack]) -> Update | None:
