@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable
 
-from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
@@ -114,12 +113,10 @@ class WorkerProcess:
 
     def _gone(self) -> None:
         if not self._ready.done():
-            self._ready.set_exception(self._failure())
+            context = self._model.context
+            failure = diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
+            self._ready.set_exception(failure)
         self._ended()
-
-    def _failure(self) -> ZooError:
-        context = self._model.context
-        return diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
 
 
 class _Lines(asyncio.Protocol):
