@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zoo.core import console
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
@@ -21,6 +22,17 @@ class Picture:
     @property
     def long_side(self) -> int:
         return int(max(self.pixels.shape[:2]))
+
+
+def listed(folder: Path, remedy: str) -> list[str]:
+    """Return the names of the images below a folder; warn about folders that cannot be listed."""
+    closed: list[tuple[str, str]] = []
+    names = list(decode.iter_images(folder, closed))
+    for name, reason in closed:
+        console.warn(f"Skipped {name}: {reason}")
+    if not names:
+        raise ZooError(f"No images in {folder}", remedy)
+    return names
 
 
 def opened(path: Path, role: str) -> Picture:
