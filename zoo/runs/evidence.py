@@ -113,12 +113,8 @@ def own_file(model: str, backend: str) -> Path:
 
 def recorded() -> list[tuple[str, str]]:
     """Return the model and the backend of every file with rows, sorted."""
-    files = paths.RECIPES.rglob(f"*{SUFFIX}")
-    return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in files)
-
-
-def _inside(folder: Path) -> str:
-    return folder.relative_to(paths.RECIPES).as_posix()
+    files = [path.relative_to(paths.RECIPES) for path in paths.RECIPES.rglob(f"*{SUFFIX}")]
+    return sorted((path.parent.as_posix(), path.name.removesuffix(SUFFIX)) for path in files)
 
 
 def read(model: str, backend: str) -> list[Row]:
