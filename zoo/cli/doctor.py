@@ -142,13 +142,11 @@ def render(report: Report | Elsewhere) -> str:
     ]
     if isinstance(report, Elsewhere):
         return _joined([*sections, ("Choice", report.choice)])
+    data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
     sections[1:1] = [("Python", _python_lines(report))]
     sections += [
         ("Environments", _environment_lines(report.environments) or ["none built yet"]),
-        (
-            "Data",
-            [f"{name}: {_mb(size)}" for name, size in report.data.items() if size] or ["nothing downloaded yet"],
-        ),
+        ("Data", data or ["nothing downloaded yet"]),
         ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
         ("Surroundings", _check_lines(report.checks)),
         ("Network", [_network_line(report.network)]),
@@ -234,14 +232,11 @@ def _mb(count: int) -> str:
 
 def _python_lines(report: Report) -> list[str]:
     lines = [f"running zoo: {report.python.version} ({report.python.arch}), {report.python.path}"]
-    versions = sorted({(row.version, row.arch) for row in report.interpreters}, key=_version_key)
-    listing = ", ".join(f"{version} ({arch})" for version, arch in versions)
+    versions = {(row.version, row.arch) for row in report.interpreters}
+    in_order = sorted(versions, key=lambda pair: (version_numbers(pair[0]), pair[1]))
+    listing = ", ".join(f"{version} ({arch})" for version, arch in in_order)
     return [*lines, f"available for stacks: {listing or 'none'}",
             *(f"does not work: {row.path}: {row.reason}" for row in report.broken)]  # fmt: skip
-
-
-def _version_key(pair: tuple[str, str]) -> tuple[tuple[int, ...], str]:
-    return version_numbers(pair[0]), pair[1]
 
 
 def _backend_line(row: BackendRow) -> str:

@@ -74,11 +74,8 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
 
 
 def _needed(kind: type[Any]) -> list[str]:
-    return [
-        part.name
-        for part in dataclasses.fields(kind)
-        if part.default is dataclasses.MISSING and part.default_factory is dataclasses.MISSING
-    ]
+    parts, missing = dataclasses.fields(kind), dataclasses.MISSING
+    return [part.name for part in parts if part.default is missing and part.default_factory is missing]
 
 
 def _value(value: Any, hint: Any, where: str) -> list[str]:
