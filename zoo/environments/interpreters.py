@@ -78,9 +78,8 @@ def _conda_roots(home: Path) -> list[Path]:
     except OSError:  # no conda, or another user's list
         lines = []
     environments = [Path(line.strip()) for line in lines if line.strip()]
-    return [path for base in bases for path in (base / "bin", base / "envs/*/bin")] + [
-        e / "bin" for e in environments
-    ]
+    conda = [path for base in bases for path in (base / "bin", base / "envs/*/bin")]
+    return [*conda, *(folder / "bin" for folder in environments)]
 
 
 def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:

@@ -93,9 +93,8 @@ def read_marker(folder: Path) -> Marker | None:
         return None
     if not isinstance(content, dict) or not content.keys() >= _REQUIRED:
         return None
-    return Marker(
-        **{field.name: content[field.name] for field in dataclasses.fields(Marker) if field.name in content}
-    )
+    names = [field.name for field in dataclasses.fields(Marker)]
+    return Marker(**{name: content[name] for name in names if name in content})
 
 
 def write_marker(folder: Path, marker: Marker) -> None:

@@ -209,10 +209,8 @@ def _bad_pairs(requirements: list[str]) -> list[str]:
     names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
     if "tensorflow-metal" not in names:
         return []
-    problems = [
-        f"{name} must be pinned together with tensorflow-metal"
-        for name in sorted(names & METAL_BEFORE.keys() - pinned.keys())
-    ]
+    unpinned = sorted(names & METAL_BEFORE.keys() - pinned.keys())
+    problems = [f"{name} must be pinned together with tensorflow-metal" for name in unpinned]
     for name, first_bad in METAL_BEFORE.items():
         numbers = version_numbers(pinned.get(name, "0"))[:2]
         if numbers >= first_bad:
