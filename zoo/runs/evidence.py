@@ -173,9 +173,8 @@ def problems(row: Any) -> list[str]:
         violations += _own_problems(row)
     if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
         violations.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
-    violations += (
-        [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is not an ISO date"]
-    )
+    if not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]):
+        violations.append(f"date {row['date']!r} is not an ISO date")
     return [*violations, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
 
 

@@ -176,9 +176,8 @@ def _encoded(question: Json, content: bytes) -> bytes:
 
     out = io.BytesIO()
     options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
-    Image.fromarray(np.frombuffer(content, np.uint8).reshape(question["shape"])).save(
-        out, question["kind"], **options
-    )
+    pixels = np.frombuffer(content, np.uint8).reshape(question["shape"])
+    Image.fromarray(pixels).save(out, question["kind"], **options)
     return out.getvalue()
 
 

@@ -47,9 +47,8 @@ class WorkerProcess:
         write_json(path, (request.replace(probed=probed.rows) if probed else request).to_json())
         variables = store.child_environment(context.choice.stack, context.choice.env)
         command = store.worker_command(self._environment.python, path)
-        self._process = launchers.load(context.settings.launcher.name).start(
-            command, variables, context.folder, stdin=True
-        )
+        launcher = launchers.load(context.settings.launcher.name)
+        self._process = launcher.start(command, variables, context.folder, stdin=True)
         output = self._process.stdout
         await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
         await self._ready

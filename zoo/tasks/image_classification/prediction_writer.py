@@ -141,7 +141,6 @@ class PredictionWriter(TableWriter):
             for begin in range(0, self.written, 1024):
                 rows = min(1024, self.written - begin)
                 offset = begin * shape[1] * 4
-                whole[begin : begin + rows] = np.fromfile(raw, "<f4", rows * shape[1], offset=offset).reshape(
-                    rows, -1
-                )
+                values = np.fromfile(raw, "<f4", rows * shape[1], offset=offset)
+                whole[begin : begin + rows] = values.reshape(rows, -1)
         raw.unlink()

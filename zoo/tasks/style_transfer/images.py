@@ -91,9 +91,8 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
     for word, pixels in pictures:
         rows, columns = pixels.shape[:2]
         scale = min(height / rows, 4 * height / columns)
-        drawn.append(
-            (word, Image.fromarray(sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))))
-        )
+        size = [max(1, round(edge * scale)) for edge in (rows, columns)]
+        drawn.append((word, Image.fromarray(sized(pixels, *size))))
     width = sum(max(image.width, 60) + gap for _, image in drawn) + gap
     canvas = Image.new("RGB", (width, height + line + 2 * gap), "white")
     pen, left = ImageDraw.Draw(canvas), gap
