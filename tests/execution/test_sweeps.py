@@ -173,7 +173,7 @@ def test_what_is_complete_is_not_run_again(sweep: Sweep) -> None:
 
 
 def test_a_job_that_an_earlier_process_left_is_followed_and_not_submitted_again(sweep: Sweep) -> None:
-    sweep.note_job(sweep.elements[0], "slurm", "77")
+    sweep.note(sweep.elements[0], launcher="slurm", ticket="77")
     engine = Engine(sweep, lambda *_: 0)
     engine.left["77"] = Job("77")
     finish(sweep, "001", "running")

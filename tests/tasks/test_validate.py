@@ -301,7 +301,7 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
     judged(monkeypatch, 0.9)
     monkeypatch.setenv("FAKE_WORKER", "ok")
     monkeypatch.setattr(recipe_status, "promised", lambda *_: {"digits": {"test_accuracy": 0.9}})
-    monkeypatch.setattr(recipe_status, "_lock", lambda *_: "0" * 64)  # of the environment that pretends
+    monkeypatch.setattr(recipe_status, "file_sha256", lambda *_: "0" * 64)  # of the environment that pretends
     words = ["validate", "--all", "model=mnist", "backend=cpu", "stack=tf-2.21,torch"]
     assert main(words) == 0
     shown = capsys.readouterr()

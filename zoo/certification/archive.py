@@ -70,15 +70,10 @@ def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, b
 
 def run_record(run: Path, cleaner: Cleaner) -> Json:
     kept = cleaner.record(records.read(run))
-    epochs = [
-        {name: value for name, value in row.to_json().items() if name in EPOCH_FIELDS}
-        for row in event_log.epochs(run / "events.jsonl")
-    ]
-    rows = timings.read(run)
-    kept["epochs"] = epochs
-    kept["rows"] = cleaner.value(
-        [{name: row[name] for name in ROW_FIELDS if row.get(name) is not None} for row in rows]
-    )
+    epochs = [row.to_json() for row in event_log.epochs(run / "events.jsonl")]
+    kept["epochs"] = [{name: value for name, value in row.items() if name in EPOCH_FIELDS} for row in epochs]
+    rows = [{name: row[name] for name in ROW_FIELDS if row.get(name) is not None} for row in timings.read(run)]
+    kept["rows"] = cleaner.value(rows)
     return kept
 
 

@@ -25,9 +25,8 @@ GROWTH_SHARE, GROWTH_BYTES = 0.05, 30_000_000
 
 def memory(work: Work) -> Findings:
     """Train for many epochs and check whether the worker's memory grows."""
-    run = train(
-        work, "model=mnist_dense", "data=digits", f"trainer.epochs={20 if work.quick else 80}", "backend.probes=false"
-    )
+    epochs = 20 if work.quick else 80
+    run = train(work, "model=mnist_dense", "data=digits", f"trainer.epochs={epochs}", "backend.probes=false")
     peaks = [row["peak_memory_bytes"] for row in run.history if row.get("peak_memory_bytes")]
     if len(peaks) < 4:
         return Findings(problem="the system does not report the memory of a process", run=run)

@@ -4,7 +4,7 @@ from zoo.certification import reference
 from zoo.certification.results import FAILED, PASSED, Certification, Place, StepResult
 from zoo.explain import known_issues
 from zoo.reports.html import Child, Html, join, link, pairs, table, tag
-from zoo.reports.page import document
+from zoo.reports.page import document, section
 from zoo.reports.units import seconds
 
 BADGES = {PASSED: "completed", FAILED: "failed"}
@@ -26,15 +26,11 @@ def page(state: Certification) -> str:
         "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),
         tag("p", " · ".join(said), class_="subtitle"),
     )  # fmt: skip
-    sections = [_section("machine", "Machine", _machine(state))]
-    sections += [_section(f"place-{number}", place.name, _place(state, place))
-                 for number, place in enumerate(state.places)]  # fmt: skip
-    sections.append(_section("speed", "Speed of the machine during certification", _speed(state)))
+    parts = [("machine", "Machine", _machine(state))]
+    parts += [(f"place-{number}", place.name, _place(state, place)) for number, place in enumerate(state.places)]
+    parts.append(("speed", "Speed of the machine during certification", _speed(state)))
+    sections = [section(2, *part) for part in parts]
     return document(f"Certification of {state.hardware}", join([header, tag("main", sections, id="main")]))
-
-
-def _section(anchor: str, title: str, body: Child) -> Html:
-    return tag("section", tag("h2", title, id=f"{anchor}-title"), body, id=anchor, aria_labelledby=f"{anchor}-title")
 
 
 def _machine(state: Certification) -> Html:
@@ -69,19 +65,15 @@ def _cards(rows: list[StepResult]) -> Html | None:
 
 
 def _table(place: Place, rows: list[StepResult]) -> Html:
-    cells: list[list[Child]] = [
-        [row.step, _badge(row.state), f"{row.seconds:.1f}", _lines([*row.words, *filter(None, [row.problem])])]
-        for row in rows
-    ]
+    cells: list[list[Child]] = []
+    for row in rows:
+        badge = tag("span", row.state, class_=f"badge {BADGES.get(row.state, 'reported')}")
+        cells.append([row.step, badge, f"{row.seconds:.1f}", _lines([*row.words, *filter(None, [row.problem])])])
     return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
 
 
 def _lines(words: list[str]) -> Html:
     return join([part for number, text in enumerate(words) for part in ([tag("br")] if number else []) + [text]])
-
-
-def _badge(state: str) -> Html:
-    return tag("span", state, class_=f"badge {BADGES.get(state, 'reported')}")
 
 
 def _failures(rows: list[StepResult]) -> Html | None:
@@ -97,16 +89,13 @@ def _failure(row: StepResult) -> Html:
         for issue in known
     ]  # fmt: skip
     why = tag("ul", explained) if explained else tag("p", "No known issue explains this failure; please report it.")
-    return join(
-        [tag("h3", f"{row.step} failed"), tag("p", row.problem), tag("p", row.remedy) if row.remedy else None, why]
-    )
+    remedy = tag("p", row.remedy) if row.remedy else None
+    return join([tag("h3", f"{row.step} failed"), tag("p", row.problem), remedy, why])
 
 
 def _speed(state: Certification) -> Html:
-    speeds = [
-        state.reference_gflop_per_s,
-        *(row.reference_gflop_per_s for row in state.steps if row.reference_gflop_per_s),
-    ]
+    later = [row.reference_gflop_per_s for row in state.steps if row.reference_gflop_per_s]
+    speeds = [state.reference_gflop_per_s, *later]
     share = reference.drift(speeds)
     said = "" if share is None else f" At the end it had {100 * share:.0f} % of its first speed."
     slow = min(speeds) / max(speeds[:3]) if max(speeds) > 0 else 1.0

@@ -127,16 +127,10 @@ class Cleaner:
         return version if _VERSION.fullmatch(str(version)) else self.value(version)
 
     def record(self, record: Json) -> Json:
-        kept: Json = {}
-        for name, parts in FIELDS.items():
-            value = record.get(name)
-            if value is None:
-                continue
-            kept[name] = self.value(_parts(value, parts))
-        if isinstance(record.get("versions"), dict):
-            kept["versions"] = {
-                self.text(str(name)): self._version(part) for name, part in record["versions"].items()
-            }
+        present = {name: parts for name, parts in FIELDS.items() if record.get(name) is not None}
+        kept: Json = {name: self.value(_parts(record[name], parts)) for name, parts in present.items()}
+        if isinstance(versions := record.get("versions"), dict):
+            kept["versions"] = {self.text(str(name)): self._version(part) for name, part in versions.items()}
         if "finished" in kept:
             kept["finished"] = str(kept["finished"])[:10]  # the day is sufficient
         for name in ("config", "adjusted"):

@@ -52,11 +52,9 @@ class Session:
                 _wait_for_mains(on_battery)
                 self._heed_heat()
             work = Work(place, self.state.mode, self.folder / "runs", drawn, mnist)
-            done, count = (
-                len(self.state.steps),
-                sum(len(plan.steps_of(each, self.state.mode)) for each in self.state.places),
-            )
-            console.say(f"\n[{done + 1}/{count}] {place.name}: {step.about} ({words(self.seconds_left())} left)")
+            number = len(self.state.steps) + 1
+            count = sum(len(plan.steps_of(each, self.state.mode)) for each in self.state.places)
+            console.say(f"\n[{number}/{count}] {place.name}: {step.about} ({words(self.seconds_left())} left)")
             result = self._take(step, work)
             self.state.steps.append(result)
             self.state.write(self.folder)

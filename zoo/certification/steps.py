@@ -17,34 +17,28 @@ LONGEST_MINUTES = 1.5
 
 def environment(work: Work) -> Findings:
     built = environment_of(work)
-    names = [
-        f"{name} {built.versions[name]}"
-        for name in ("keras", "tensorflow", "torch", "jax", "openvino", "plaidml")
-        if name in built.versions
-    ]
+    known = ("keras", "tensorflow", "torch", "jax", "openvino", "plaidml")
+    names = [f"{name} {built.versions[name]}" for name in known if name in built.versions]
     how = f"built in {built.build_s:.0f} s" if built.build_s else "already built"
-    return Findings(
-        [f"Python {built.python_version}, {', '.join(names) or 'no Keras'}; {how}"], {"build_s": built.build_s}
-    )
+    words = f"Python {built.python_version}, {', '.join(names) or 'no Keras'}; {how}"
+    return Findings([words], {"build_s": built.build_s})
 
 
 def device(work: Work) -> Findings:
     """Prove the device, probe operations, and time a matrix product."""
+    limits = ("count=5", "max_s=5")
     if has_operations(work.place):
-        run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", "count=5", "max_s=5")
+        run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", *limits)
     else:
-        run = bench(
-            work, "networks", "networks=[mnist]", "modes=[inference]", "batch_sizes=[32]", "count=5", "max_s=5"
-        )
+        run = bench(work, "networks", "networks=[mnist]", "modes=[inference]", "batch_sizes=[32]", *limits)
     record = run.record
     proven = record.get("device") or {}
-    rows = [
-        row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == work.place.device_kind
-    ]
+    kind = work.place.device_kind
+    rows = [row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == kind]
     speeds = [row["gflop_per_s"] for row in rows if row.get("gflop_per_s") and row["device"] != "numpy"]
     probes = record.get("probes") or []
     where = proven.get("description") or proven.get("name")
-    words = [f"{proven.get('proof')} ran on {where}, a {proven.get('kind')}",
+    words = [f"{proven.get('proof')} ran on {where}, a {proven.get('device_kind')}",
              f"{sum(bool(row['ok']) for row in probes)} of {len(probes)} probes right"
              + (f" (probed on {record['probes_from']})" if record.get("probes_from") else "")]  # fmt: skip
     figures = {"probes": len(probes), **({"device_gflop_per_s": max(speeds)} if speeds else {})}
@@ -86,15 +80,14 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
         said = [f"{name} {shown[name]:.4g}" for name in first if name in shown]
         losses = [row["loss"] for row in run.history if row.get("loss") is not None]
         said += [f"loss {losses[0]:.4g} to {losses[-1]:.4g} in {len(losses)} epochs"] if len(losses) > 1 else []
-        said += [f"trained for {record['phases'].get('train_s', 0.0):.1f} s"]
+        train_s = record["phases"].get("train_s", 0.0)
+        said += [f"trained for {train_s:.1f} s"]
         if record.get("stopped"):
             said.append(f"stopped after {minutes:g} minutes; the recipe's expected figures do not apply")
         problems = validate.problems_of(record)
         if len(losses) > 1 and losses[-1] >= losses[0]:
             problems.append(f"the loss did not fall: it went from {losses[0]:.4g} to {losses[-1]:.4g}")
-        figures = {name: float(value) for name, value in shown.items()} | {
-            "train_s": record["phases"].get("train_s", 0.0)
-        }
+        figures = {name: float(value) for name, value in shown.items()} | {"train_s": train_s}
         return Findings(said, figures, "; ".join(problems), "", run)
 
     return do
@@ -127,10 +120,8 @@ def tuned(model: str, data: str, trials: int) -> Do:
             remedy = "More trials may find one: trials=N."
             return Findings(problem=f"no settings reach {search.target:g} with every seed", remedy=remedy)
         times = winner["times_as_fast"]
-        said = [
-            f"proposed: {search_space.words(winner['values'])}",
-            f"seconds: {search_settings.confirmed_words(winner['confirmed_s'])}",
-        ]
+        confirmed = search_settings.confirmed_words(winner["confirmed_s"])
+        said = [f"proposed: {search_space.words(winner['values'])}", f"seconds: {confirmed}"]
         said += [f"{times:.3g} times as fast as the recipe, median over seeds"] if times else []
         return Findings(said, {"times_as_fast": times} if times else {}, proposal=winner)
 

@@ -37,9 +37,8 @@ def backends() -> Rows:
 def stack_rows() -> Rows:
     rows = []
     for stack in stacks.load_all():
-        platforms = [
-            f"{name} (stand-in)" if row.stand_in_for else name for name, row in sorted(stack.platforms.items())
-        ]
+        known = sorted(stack.platforms.items())
+        platforms = [f"{name} (stand-in)" if row.stand_in_for else name for name, row in known]
         evidence = [f"{row.grade}: {row.what} ({row.platform})" for row in stack.evidence]
         rows.append(
             {"stack": stack.name, "what": stack.about, "Python": stack.python, "locked as of": stack.exclude_newer,
@@ -62,11 +61,8 @@ def weights() -> Rows:
     rows = []
     for network in zoo_networks.load_all():
         card = network.card
-        figures = [
-            f"{metric} {value:.4f} on {stack}"
-            for metric, each in card.figures.items()
-            for stack, value in each.items()
-        ]
+        known = [(metric, *pair) for metric, each in card.figures.items() for pair in each.items()]
+        figures = [f"{metric} {value:.4f} on {stack}" for metric, stack, value in known]
         rows.append(
             {"model": card.model, "weights": network.source + (" (weights=zoo)" if card.default else ""),
              "what": card.about, "data": card.data.about, "size": f"{network.bytes / 1000:,.0f} KB",

@@ -2,7 +2,6 @@
 
 import dataclasses
 import platform
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,7 +107,7 @@ def examine() -> Report:
     available = {stack.name: stack for stack in stacks.load_all()}
     usable, rows = _backends(here, available)
     working, broken = interpreters.survey()
-    free = _free_bytes()
+    free = paths.free_bytes()
     return Report(
         machine=here,
         python=Interpreter(platform.python_version(), Path(sys.executable), here.python_arch),
@@ -143,13 +142,11 @@ def render(report: Report | Elsewhere) -> str:
     ]
     if isinstance(report, Elsewhere):
         return _joined([*sections, ("Choice", report.choice)])
+    data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
     sections[1:1] = [("Python", _python_lines(report))]
     sections += [
         ("Environments", _environment_lines(report.environments) or ["none built yet"]),
-        (
-            "Data",
-            [f"{name}: {_mb(size)}" for name, size in report.data.items() if size] or ["nothing downloaded yet"],
-        ),
+        ("Data", data or ["nothing downloaded yet"]),
         ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
         ("Surroundings", _check_lines(report.checks)),
         ("Network", [_network_line(report.network)]),
@@ -196,12 +193,6 @@ def _data() -> dict[str, int]:
     return {folder.name: folder_size(folder) for folder in folders}
 
 
-def _free_bytes() -> int:
-    folder = paths.cache_dir()
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return shutil.disk_usage(existing).free
-
-
 def _network() -> Network:
     url = package_index.address()
     return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
@@ -241,14 +232,11 @@ def _mb(count: int) -> str:
 
 def _python_lines(report: Report) -> list[str]:
     lines = [f"running zoo: {report.python.version} ({report.python.arch}), {report.python.path}"]
-    versions = sorted({(row.version, row.arch) for row in report.interpreters}, key=_version_key)
-    listing = ", ".join(f"{version} ({arch})" for version, arch in versions)
+    versions = {(row.version, row.arch) for row in report.interpreters}
+    in_order = sorted(versions, key=lambda pair: (version_numbers(pair[0]), pair[1]))
+    listing = ", ".join(f"{version} ({arch})" for version, arch in in_order)
     return [*lines, f"available for stacks: {listing or 'none'}",
             *(f"does not work: {row.path}: {row.reason}" for row in report.broken)]  # fmt: skip
-
-
-def _version_key(pair: tuple[str, str]) -> tuple[tuple[int, ...], str]:
-    return version_numbers(pair[0]), pair[1]
 
 
 def _backend_line(row: BackendRow) -> str:

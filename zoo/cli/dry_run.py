@@ -100,10 +100,8 @@ def _changed(composed: compose.Composed[Settings]) -> list[str]:
     own = {key: layer for key, layer in composed.set_by.items() if key in values and not key.startswith("expect.")}
     wide = max(map(len, own), default=0)
     rows = [f"{key:<{wide}}  {values[key]!s:<12} (set by {layer})" for key, layer in own.items()]
-    return [
-        *sorted(rows, key=lambda row: "(set by user)" not in row),
-        "remaining settings: defaults (--cfg job prints them)",
-    ]
+    rows.sort(key=lambda row: "(set by user)" not in row)
+    return [*rows, "remaining settings: defaults (--cfg job prints them)"]
 
 
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
@@ -127,18 +125,12 @@ def _python(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
 def _environment(stack: stacks.Stack, here: machine.Machine, own: bool) -> list[str]:
     lock = stacks.lock_file(stack, here.platform)
     pinned = stacks.pins(lock)
-    built = (
-        [row for row in store.list_environments(thorough=False) if row.stack == stack.name and row.state == "ready"]
-        if own
-        else []
-    )
+    present = store.list_environments(thorough=False) if own else []
+    built = [row for row in present if row.stack == stack.name and row.state == "ready"]
     state = f"ready: {built[0].folder}" if built else f"will be built under {store.environments_dir()}"
     packages = _unsplit([f"{name} {version}" for name, version in sorted(pinned.items())], ", ")
-    return [
-        state,
-        f"from {lock.relative_to(paths.ROOT)}, as of {stack.exclude_newer}, {len(pinned)} packages:",
-        packages,
-    ]
+    source = f"from {lock.relative_to(paths.ROOT)}, as of {stack.exclude_newer}, {len(pinned)} packages:"
+    return [state, source, packages]
 
 
 def _data(settings: Settings) -> list[str]:
@@ -167,11 +159,8 @@ def _evidence(choice: selection.Selection, platform: str) -> list[str]:
     stack = choice.stack
     rows = [f"{row.grade}: {row.what} ({row.source})" for row in stack.evidence if row.platform == platform]
     rows = rows or [f"none for {stack.name} on {platform} (its lock resolves, but no run was recorded)"]
-    if choice.device_kind == "gpu" and platform.startswith("macos") and not _mac_gpu_measured():
-        rows.append("no GPU of a Mac has been measured by this project yet")
+    if choice.device_kind == "gpu" and platform.startswith("macos"):
+        on_macs = (row for stack in stacks.load_all() for row in stack.evidence if row.platform.startswith("macos"))
+        if not any(row.grade == "measured" and row.device != "cpu" for row in on_macs):
+            rows.append("no GPU of a Mac has been measured by this project yet")
     return rows
-
-
-def _mac_gpu_measured() -> bool:
-    evidence = (row for stack in stacks.load_all() for row in stack.evidence if row.platform.startswith("macos"))
-    return any(row.grade == "measured" and row.device != "cpu" for row in evidence)

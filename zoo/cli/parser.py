@@ -45,9 +45,8 @@ class CommandParser(argparse.ArgumentParser):
                 f"There is no command called {choice[2]!r}", f"Use `{meant}`: python -m zoo {meant} --help"
             )
         if choice:
-            kind = {"VERB": "command", "ACTION": "command"}.get(
-                choice[1], f"choice for {choice[1].rpartition('/')[2]}"
-            )
+            option = f"choice for {choice[1].rpartition('/')[2]}"
+            kind = {"VERB": "command", "ACTION": "command"}.get(choice[1], option)
             raise unknown(kind, choice[2], [word.strip("' ") for word in choice[3].split(",")])
         raise ZooError(message, f"`{self.prog} --help` shows the usage")
 

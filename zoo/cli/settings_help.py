@@ -121,9 +121,8 @@ def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterat
     pairs = {(use.verb, use.task) for use in uses}
     lacking = having - pairs
     if lacking:
-        yield (
-            f"not for {_names(lacking, having)}" if len(lacking) < len(pairs) else f"only for {_names(pairs, having)}"
-        )
+        is_usual = len(lacking) < len(pairs)
+        yield f"not for {_names(lacking, having)}" if is_usual else f"only for {_names(pairs, having)}"
     for default in sorted({use.default for use in uses} - {usual}):
         yield f"{default} for {_names({(use.verb, use.task) for use in uses if use.default == default}, having)}"
 
@@ -169,7 +168,6 @@ def _options(group: str, names: list[str]) -> list[str]:
 
 
 def _comment(path: Path) -> str:
-    comments = [
-        line.lstrip("# ").strip() for line in path.read_text(encoding="utf-8").splitlines() if line[:1] == "#"
-    ]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = [line.lstrip("# ").strip() for line in lines if line[:1] == "#"]
     return " ".join(line for line in comments if not line.startswith("@package"))

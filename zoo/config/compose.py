@@ -220,7 +220,8 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
 
     choices = tuple(sorted((choice.key, str(choice.value)) for choice in picked))
     try:
-        changed = _last_change(paths.CONFIGS, paths.ROOT / "recipes")
+        folders = (paths.CONFIGS, paths.ROOT / "recipes")
+        changed = max(path.stat().st_mtime_ns for folder in folders for path in (folder, *folder.rglob("*")))
         composed, layers = _compose_files(command.file, choices, paths.CONFIGS, paths.ROOT, changed)
         composed = copy.deepcopy(composed)
         groups = config_files.groups(command.file)
@@ -255,10 +256,6 @@ def _structured(schema: type) -> Any:
     from omegaconf import OmegaConf
 
     return OmegaConf.structured(schema)
-
-
-def _last_change(*folders: Path) -> int:
-    return max(path.stat().st_mtime_ns for folder in folders for path in (folder, *folder.rglob("*")))
 
 
 @functools.cache
@@ -314,7 +311,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         OmegaConf.select(tree, key)  # OmegaConf checks the type of text like ${x} only on access
     except OmegaConfBaseException:
         OmegaConf.update(tree, key, valid[key])
-        return f"{key} must be {_type_words(tree, key)}, got {value!r}"
+        kinds = " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in _kinds(tree, key))
+        return f"{key} must be {kinds}, got {value!r}"
     return None
 
 
@@ -338,10 +336,6 @@ def _wrong_type(key: str, default: Any, value: Any) -> str | None:
 
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-
-
-def _type_words(tree: Any, key: str) -> str:
-    return " or ".join(_WORDS.get(kind, getattr(kind, "__name__", str(kind))) for kind in _kinds(tree, key))
 
 
 def _kinds(tree: Any, key: str) -> list[Any]:

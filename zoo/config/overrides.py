@@ -162,9 +162,8 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
         parsed = _parser().parse_override(text)
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
-            return Override(
-                key, value, text, layer, tuple(f"{key}={each}" for each in parsed.sweep_string_iterator())
-            )
+            swept = tuple(f"{key}={each}" for each in parsed.sweep_string_iterator())
+            return Override(key, value, text, layer, swept)
         return Override(key, parsed.value(), text, layer)
     except (HydraException, ValueError) as error:  # ValueError: a number with thousands of digits
         hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"

@@ -50,14 +50,12 @@ def load(model: str, backend: str, file: str | None = None) -> Space:
     content = schema.read_yaml(path)
     problems = schema.violations(content, Space)
     if not problems:
-        problems = [
-            text for name, row in content["values"].items() for text in _range_problems(f"values.{name}", row)
-        ]
+        rows = content["values"].items()
+        problems = [text for name, row in rows for text in _range_problems(f"values.{name}", row)]
         problems += [] if content["values"] else ["values: name at least one setting"]
     schema.refuse("search space", path, problems)
-    return Space(
-        content["metric"], content["target"], {name: Range(**row) for name, row in content["values"].items()}
-    )
+    values = {name: Range(**row) for name, row in content["values"].items()}
+    return Space(content["metric"], content["target"], values)
 
 
 def _range_problems(name: str, row: dict[str, Any]) -> list[str]:

@@ -86,10 +86,6 @@ def _kind(checksum: str) -> str:
     return "md5" if len(checksum) == 32 else "sha256"
 
 
-def _checksum(path: Path, like: str) -> str:
-    return file_digest(path, _kind(like))
-
-
 def _permitted(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -103,7 +99,7 @@ def _intact(path: Path, sha256: str | None) -> bool:
     with storage_errors("read", path):
         if path.is_dir():
             raise ZooError(f"{path} is a folder where a file belongs", "Move it away and repeat.")
-        return path.exists() and (sha256 is None or _checksum(path, sha256) == sha256)
+        return path.exists() and (sha256 is None or file_digest(path, _kind(sha256)) == sha256)
 
 
 def _from_mirrors(target: Path, urls: Sequence[str], sha256: str | None, size: int | None) -> Path:
@@ -140,7 +136,7 @@ def _from_mirror(url: str, part: Path, sha256: str | None, size: int | None) -> 
             if tries_left and _length(part) > before:
                 continue
             raise
-        checksum = None if sha256 is None else _checksum(part, sha256)
+        checksum = None if sha256 is None else file_digest(part, _kind(sha256))
         if checksum == sha256:
             return
         part.unlink()

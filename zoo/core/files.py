@@ -66,7 +66,9 @@ def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{suffix}")
     try:
         part.mkdir(parents=True)
-        _remove_leftovers(part, f".{folder.name}.", suffix)
+        for path in part.parent.iterdir():
+            if path != part and path.name.startswith(f".{folder.name}.") and path.name.endswith(suffix):
+                shutil.rmtree(path, ignore_errors=True)
         yield part
         if folder.exists():
             remove(folder)
@@ -75,12 +77,6 @@ def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
         raise storage_error("write", folder, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _remove_leftovers(part: Path, prefix: str, suffix: str) -> None:
-    for path in part.parent.iterdir():
-        if path != part and path.name.startswith(prefix) and path.name.endswith(suffix):
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def remove(path: Path) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import stat
 import sys
 import urllib.parse
@@ -59,6 +60,12 @@ def user_dir() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("zoo", appauthor=False))
+
+
+def free_bytes() -> int:
+    """Return the free space for the cache, whose folder may not exist yet."""
+    folder = cache_dir()
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
 def cache_in_use() -> Path:

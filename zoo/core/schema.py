@@ -13,6 +13,7 @@ from zoo.core.errors import ZooError, bulleted, nearest
 
 MOST_BYTES = 1 << 18
 DEEPEST = 100
+_hints = functools.cache(typing.get_type_hints)
 WORDS = {
     str: "text (in quotes)",
     int: "a whole number",
@@ -72,17 +73,9 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     return problems
 
 
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
 def _needed(kind: type[Any]) -> list[str]:
-    return [
-        part.name
-        for part in dataclasses.fields(kind)
-        if part.default is dataclasses.MISSING and part.default_factory is dataclasses.MISSING
-    ]
+    parts, missing = dataclasses.fields(kind), dataclasses.MISSING
+    return [part.name for part in parts if part.default is missing and part.default_factory is missing]
 
 
 def _value(value: Any, hint: Any, where: str) -> list[str]:

@@ -110,7 +110,10 @@ def names(root: Path | None = None) -> list[str]:
 def load_all(root: Path | None = None) -> list[Backend]:
     folder = root or paths.CONFIGS / "backend"
     rows = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
-    schema.refuse("folder of backends", folder, [text for name, row in rows.items() for text in _problems(name, row)])
+    problems: list[str] = []
+    for name, row in rows.items():
+        problems += schema.violations(row, Backend, f"{name}.") or _meaning(name, _backend(row))
+    schema.refuse("folder of backends", folder, problems)
     return [_backend(row) for row in rows.values()]
 
 
@@ -122,10 +125,6 @@ def _backend(row: dict[str, Any]) -> Backend:
     facts = {name: Fact(**value) for name, value in row["known"].items() if name in ("compiles", "shares_memory")}
     serves = [Support(**entry) for entry in row["serves"]]
     return Backend(**{**row, "serves": serves, "known": Known(**{**row["known"], **facts})})
-
-
-def _problems(name: str, row: Any) -> list[str]:
-    return schema.violations(row, Backend, f"{name}.") or list(_meaning(name, _backend(row)))
 
 
 def _meaning(name: str, row: Backend) -> Iterator[str]:

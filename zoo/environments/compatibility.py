@@ -20,7 +20,9 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
     no_gpu: list[Gpu | None] = [None]
     for entry in backend.serves:
         if (entry.os, entry.arch) not in names_of(machine):
-            obstacles += _other_processor(entry, machine)
+            if entry.os == machine.os:
+                locks = f"its stacks have locks for {entry.os}-{entry.arch}, none for {machine.platform}"
+                obstacles.append((1, locks))
             continue
         obstacle = _version_obstacle(entry, machine)
         if obstacle:
@@ -102,12 +104,6 @@ def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[
 
 def _older(present: str, minimum: str | None) -> bool:
     return bool(present and minimum) and version_numbers(present) < version_numbers(minimum or "")
-
-
-def _other_processor(entry: Support, machine: Machine) -> list[tuple[int, str]]:
-    if entry.os != machine.os:
-        return []
-    return [(1, f"its stacks have locks for {entry.os}-{entry.arch}, none for {machine.platform}")]
 
 
 def _preference(entry: Support) -> Callable[[Gpu], tuple[bool, int, int]]:

@@ -90,10 +90,8 @@ def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
     rows = [[cell.strip() for cell in line] for line in lines]
     numbers = re.findall(r"^\d+\.\d+$", capabilities, re.MULTILINE)
     compute = numbers if len(numbers) == len(rows) else [_compute_of(row[0]) for row in rows]
-    return [
-        Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2], compute=number)
-        for row, number in zip(rows, compute, strict=True)
-    ]
+    pairs = zip(rows, compute, strict=True)
+    return [Gpu(row[0], "nvidia", _megabytes(row[1]), driver=row[2], compute=number) for row, number in pairs]
 
 
 def _compute_of(name: str) -> str | None:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.environments.platforms import ARCHITECTURES
+from zoo.environments.platforms import ARCHITECTURES, version_numbers
 
 # Without the site module and further imports, because a survey starts every Python.
 PROBE = (
@@ -78,9 +78,8 @@ def _conda_roots(home: Path) -> list[Path]:
     except OSError:  # no conda, or another user's list
         lines = []
     environments = [Path(line.strip()) for line in lines if line.strip()]
-    return [path for base in bases for path in (base / "bin", base / "envs/*/bin")] + [
-        e / "bin" for e in environments
-    ]
+    conda = [path for base in bases for path in (base / "bin", base / "envs/*/bin")]
+    return [*conda, *(folder / "bin" for folder in environments)]
 
 
 def find(version: str, arch: str | None = None, places: Sequence[Path] | None = None) -> Interpreter | None:
@@ -145,7 +144,7 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
     """Yield files such as ``python3.8`` in the folders, each real file once, newest version folders first."""
     seen: set[Path] = set()
     for place in places:
-        for path in sorted(_expand(place / name), key=_by_version, reverse=True):
+        for path in sorted(_expand(place / name), key=lambda path: version_numbers(str(path)), reverse=True):
             # Shims start other programs, and a virtual environment belongs to a project.
             borrowed = "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
             if not re.fullmatch(r"python3\.\d+", path.name) or borrowed:
@@ -164,12 +163,8 @@ def _expand(pattern: Path) -> Iterator[Path]:
         return
 
 
-def _by_version(path: Path) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", str(path))]
-
-
 def is_downloadable(version: str) -> bool:
-    return tuple(int(part) for part in version.split(".")[:2]) >= UV_OLDEST
+    return version_numbers(version)[:2] >= UV_OLDEST
 
 
 def how_to_get(version: str, arch: str | None = None) -> str:

@@ -93,9 +93,8 @@ def read_marker(folder: Path) -> Marker | None:
         return None
     if not isinstance(content, dict) or not content.keys() >= _REQUIRED:
         return None
-    return Marker(
-        **{field.name: content[field.name] for field in dataclasses.fields(Marker) if field.name in content}
-    )
+    names = [field.name for field in dataclasses.fields(Marker)]
+    return Marker(**{name: content[name] for name in names if name in content})
 
 
 def write_marker(folder: Path, marker: Marker) -> None:
@@ -127,12 +126,9 @@ def damage(folder: Path) -> str | None:
 def lost_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield (package, file) of missing or truncated files, except byte code, which may change."""
     site = site_of(folder)
-    for record in sorted(site.glob("*.dist-info/RECORD")):
-        package = record.parent.name.partition("-")[0]
-        with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
-            for name, size in ((row[0], row[2]) for row in csv.reader(rows) if len(row) > 2):
-                if size.isdecimal() and "__pycache__" not in name and _size(site / name) < int(size):
-                    yield package, name
+    for package, name, _, size in _recorded(site):
+        if size.isdecimal() and "__pycache__" not in name and _size(site / name) < int(size):
+            yield package, name
 
 
 def _size(path: Path) -> int:
@@ -182,7 +178,7 @@ def changed(folder: Path, every: bool) -> list[str]:
     known = {name.partition("/")[2] for name in (marker.contents if marker else {})}
     built = 0.0 if every or not marker else datetime.datetime.fromisoformat(marker.created).timestamp()
     result = []
-    for name, checksum, size in _recorded(site):
+    for _, name, checksum, size in _recorded(site):
         known.add(name)
         if "__pycache__" in name:  # Python may write byte code again
             continue
@@ -201,11 +197,13 @@ def _is_suspect(path: Path, size: str, built: float) -> bool:
     return now.st_mtime >= built or str(now.st_size) != size
 
 
-def _recorded(site: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield relative path, sha256 (Base64, may be empty) and size of each file that a wheel lists."""
+def _recorded(site: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield package, relative path, sha256 (Base64, may be empty) and size of each file that a wheel lists."""
     for record in sorted(site.glob("*.dist-info/RECORD")):
+        package = record.parent.name.partition("-")[0]
         with record.open(newline="", encoding="utf-8", errors="surrogateescape") as rows:
-            yield from ((row[0], row[1].removeprefix("sha256="), row[2]) for row in csv.reader(rows) if len(row) > 2)
+            for name, checksum, size in (row[:3] for row in csv.reader(rows) if len(row) > 2):
+                yield package, name, checksum.removeprefix("sha256="), size
 
 
 def _sha256(path: Path) -> str:

@@ -142,13 +142,10 @@ def caveats(candidate: Candidate, machine: Machine) -> list[str]:
 
 def after_update(backend: Backend, machine: Machine, available: Mapping[str, Stack]) -> Update | None:
     """Return the smallest update that makes a rejected backend usable, with its best stack, or None."""
-    tried = [
-        Update(what, version, evaluate(backend, updated, available))
-        for what, version, updated in compatibility.updates(backend, machine, available)
-    ]
-    order = [*backend.stacks]
-    working = [(order.index(update.candidate.stack.name), update) for update in tried if update.candidate.stack]
-    return min(working, key=lambda pair: pair[0])[1] if working else None
+    updates = compatibility.updates(backend, machine, available)
+    tried = [Update(what, version, evaluate(backend, updated, available)) for what, version, updated in updates]
+    working = {update.candidate.stack.name: update for update in reversed(tried) if update.candidate.stack}
+    return next((working[name] for name in backend.stacks if name in working), None)
 
 
 def best_update(machine: Machine, available: Mapping[str, Stack]) -> Update | None:
@@ -176,9 +173,8 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
-    entries = [
-        entry for entry in candidate.backend.serves if (entry.os, entry.arch) in compatibility.names_of(machine)
-    ]
+    names = compatibility.names_of(machine)
+    entries = [entry for entry in candidate.backend.serves if (entry.os, entry.arch) in names]
     return min((entry.auto_rank for entry in entries if entry.auto_rank is not None), default=1000)
 
 
@@ -220,11 +216,8 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     others = {row.name: evaluate(row, machine, available) for row in load_all()}
     updated = after_update(candidate.backend, machine, available)
     needs = candidate.backend.needs
-    lines = (
-        []
-        if candidate.support or needs in candidate.why or not candidate.backend.runnable
-        else [f"It needs {needs}."]
-    )
+    is_clear = candidate.support or needs in candidate.why or not candidate.backend.runnable
+    lines = [] if is_clear else [f"It needs {needs}."]
     if stack and candidate.support:
         lines += _by_hand(candidate.support, [stack])
         candidates = dict.fromkeys([*candidate.backend.stacks, *available])

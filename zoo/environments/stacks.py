@@ -13,6 +13,7 @@ from typing import Any
 from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
 from zoo.core.files import file_sha256
+from zoo.environments.platforms import version_numbers
 from zoo.protocol.request import StackPart
 
 PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
@@ -208,14 +209,12 @@ def _bad_pairs(requirements: list[str]) -> list[str]:
     names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
     if "tensorflow-metal" not in names:
         return []
-    problems = [
-        f"{name} must be pinned together with tensorflow-metal"
-        for name in sorted(names & METAL_BEFORE.keys() - pinned.keys())
-    ]
+    unpinned = sorted(names & METAL_BEFORE.keys() - pinned.keys())
+    problems = [f"{name} must be pinned together with tensorflow-metal" for name in unpinned]
     for name, first_bad in METAL_BEFORE.items():
-        numbers = tuple(int(part) for part in re.findall(r"\d+", pinned.get(name, "0"))[:2])
+        numbers = version_numbers(pinned.get(name, "0"))[:2]
         if numbers >= first_bad:
-            known = ".".join(str(part) for part in first_bad)
+            known = ".".join(map(str, first_bad))
             problems.append(
                 f"{name} {pinned[name]} does not work with tensorflow-metal; it must be older than {known}"
             )

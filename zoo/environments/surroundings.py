@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import re
-import shutil
+import ssl
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,9 +45,9 @@ def collect() -> dict[str, str]:
         ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
         KERAS_JSON: _text(Path("~/.keras/keras.json")),
         PLAIDML_JSON: _text(Path("~/.plaidml")),
-        TLS: _tls(),
+        TLS: ssl.OPENSSL_VERSION,
         PIP: _pip(),
-        FREE: str(shutil.disk_usage(_existing(paths.cache_dir())).free),
+        FREE: str(paths.free_bytes()),
     }
     if sys.platform == "darwin":
         texts[XCODE] = run_tool(XCODE, []) or ""
@@ -65,16 +65,6 @@ def _text(path: Path) -> str | None:
         return path.expanduser().read_text(encoding="utf-8", errors="replace")
     except (OSError, RuntimeError):
         return None
-
-
-def _existing(folder: Path) -> Path:
-    return next(path for path in (folder, *folder.parents) if path.exists())
-
-
-def _tls() -> str:
-    import ssl
-
-    return ssl.OPENSSL_VERSION
 
 
 def _pip() -> str | None:

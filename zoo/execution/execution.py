@@ -42,13 +42,15 @@ def execute(
     environment = ensure_environment(context)
     if context.resumes:
         request = request.replace(resume=True)
-    probed = _cached_probes(context, environment, request)
+    # A user's own environment may change, so its results cannot be reused.
+    cached = context.settings.backend.probes and context.settings.backend.python is None
+    probed = probe_cache.known(environment, context.machine, request.device) if cached else None
     if probed:
         request = request.replace(probed=probed.rows)
     outcome = run_worker(context, environment, request, watch, feed, live, started)
     _record(context, environment, outcome)
     context.record.probes_from = probed.date if probed else None
-    if outcome.start and not probed and _is_probe_cache_used(context):
+    if outcome.start and not probed and cached:
         probe_cache.keep(environment, context.machine, request.device, probe_cache.Probed.of(outcome.start))
     return outcome
 
@@ -170,19 +172,6 @@ def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
     return process_group.Meeting(wanted.processes, threads, host, wanted.port, wanted.join_s, wanted.nodes)
 
 
-def _cached_probes(
-    context: RunContext[Settings], environment: store.Environment, request: Request
-) -> probe_cache.Probed | None:
-    if not _is_probe_cache_used(context):
-        return None
-    return probe_cache.known(environment, context.machine, request.device)
-
-
-def _is_probe_cache_used(context: RunContext[Settings]) -> bool:
-    """Return True if probe results can be reused; a user's own environment may change, so its results cannot."""
-    return context.settings.backend.probes and context.settings.backend.python is None
-
-
 def _limits(context: RunContext[Settings]) -> ProcessLimits:
     tolerance = context.settings.fault_tolerance
     return ProcessLimits(
@@ -249,17 +238,11 @@ def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:
     if not outcome.done and not outcome.interrupted:
         error = diagnosis.failure(outcome, context.folder, context.choice.backend.name)
         hints = retry.recovery_hints(context.folder, outcome, context.record)
-        damage = _damage(context, outcome)
-        raise ZooError(damage + error.message, "\n".join([*_repair(context, damage), error.remedy, *hints]))
-
-
-def _damage(context: RunContext[Settings], outcome: Outcome) -> str:
-    """Return a sentence about missing files in the environment, if the worker itself reported no error."""
-    environment = Path(context.record.stack.get("environment", ""))
-    damage = None if outcome.failed_with(*ERROR_KINDS) else store.damage(environment)
-    return f"The environment {environment} is damaged: {damage}. " if damage else ""
-
-
-def _repair(context: RunContext[Settings], damage: str) -> list[str]:
-    name = Path(context.record.stack.get("environment", "")).name
-    return [f"Remove it, and the next run builds it again: python -m zoo env remove {name}"] if damage else []
+        environment = Path(context.record.stack.get("environment", ""))
+        # Files of the environment may be missing, if the worker itself reported no error.
+        damage = None if outcome.failed_with(*ERROR_KINDS) else store.damage(environment)
+        if damage:
+            repair = f"Remove it, and the next run builds it again: python -m zoo env remove {environment.name}"
+            error.message = f"The environment {environment} is damaged: {damage}. {error.message}"
+            error.remedy = f"{repair}\n{error.remedy}"
+        raise ZooError(error.message, "\n".join([error.remedy, *hints]))

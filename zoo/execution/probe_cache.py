@@ -82,14 +82,8 @@ def _file(environment: Environment, machine: Machine, device: DevicePart) -> Pat
 def place(group: str, environment: Environment, machine: Machine, device: DevicePart, more: object) -> Path:
     """Return the path in a cache group for JSON results that depend on all of the remaining arguments."""
     system = [machines.describe(machine), machine.os_build]
-    parts = [
-        environment.lock_sha256,
-        environment.python_version,
-        *system,
-        device.to_json(),
-        more,
-        variables.computing(),
-    ]
+    built = (environment.lock_sha256, environment.python_version)
+    parts = [*built, *system, device.to_json(), more, variables.computing()]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return paths.cache_dir() / group / f"{environment.folder.name}-{key[:16]}.json"
 

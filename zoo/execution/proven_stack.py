@@ -42,10 +42,8 @@ class ProvenStack:
     def variables(self) -> tuple[dict[str, str], list[str]]:
         """Return the variables for a user's process in this stack, and the names of dropped variables of the user."""
         folder, stack = self.environment.python.parent, self.choice.stack
-        place = {
-            "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-            "VIRTUAL_ENV": str(self.environment.folder),
-        }
+        path = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        place = {"PATH": path, "VIRTUAL_ENV": str(self.environment.folder)}
         return variables.for_script(place | self.own_variables() | {KERAS: stack.keras})
 
     def own_variables(self) -> dict[str, str]:

@@ -41,16 +41,11 @@ class StderrCopy:
 
     def _copy(self) -> None:
         with contextlib.suppress(OSError):  # no writer is left, or no reader of our standard error
-            for part in _parts(self._source):
+            while part := os.read(self._source, 65_536):
                 self._tail = (self._tail + part)[-TAIL_BYTES:]
                 while part:
                     part = part[os.write(2, part) :]
         os.close(self._source)
-
-
-def _parts(source: int) -> Iterator[bytes]:
-    while part := os.read(source, 65_536):
-        yield part
 
 
 def _terminal() -> tuple[int, int]:

@@ -44,7 +44,8 @@ class Training:
         is_running = self.job.is_running()  # checked first: the last line is written before the end
         fresh = self._new_epochs()
         if not self.is_stopped:
-            for epoch, value, seconds in fresh or [(0, float("-inf"), self._elapsed())]:
+            elapsed = 0.0 if self._began is None else time.monotonic() - self._seen_at
+            for epoch, value, seconds in fresh or [(0, float("-inf"), elapsed)]:
                 if value >= self.target:
                     self.reached_s = seconds
                 if self.reached_s is not None or not goes_on(epoch, value, seconds):
@@ -53,9 +54,6 @@ class Training:
             if self.is_stopped and is_running:
                 self.job.interrupt()
         return is_running
-
-    def _elapsed(self) -> float:
-        return 0.0 if self._began is None else time.monotonic() - self._seen_at
 
     def _new_epochs(self) -> list[tuple[int, float, float]]:
         """Return the epoch, metric and seconds of each complete line written since the last call."""

@@ -93,16 +93,13 @@ def fitting(arrays, wanted, problems):
     Raise ValueError with up to ten problems of each kind, including the caller's ``problems``.
     """
     missing = ["missing " + name for name, _ in wanted if name not in arrays]
+    present = [(name, arrays[name], shape) for name, shape in wanted if name in arrays]
     misshapen = [
-        "%s has shape %s, the model needs %s" % (name, arrays[name].shape, shape)
-        for name, shape in wanted
-        if name in arrays and arrays[name].shape != shape
+        "%s has shape %s, the model needs %s" % (name, array.shape, shape)
+        for name, array, shape in present
+        if array.shape != shape
     ]
-    not_finite = [
-        "%s contains NaN or infinity" % name
-        for name, _ in wanted
-        if name in arrays and not np.isfinite(arrays[name]).all()
-    ]
+    not_finite = ["%s contains NaN or infinity" % name for name, array, _ in present if not np.isfinite(array).all()]
     kinds = [kind for kind in (missing, problems, misshapen, not_finite) if kind]
     if kinds:
         raise ValueError("these weights do not fit the model: " + "; ".join(listed(kind, "; ") for kind in kinds))

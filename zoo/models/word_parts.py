@@ -14,9 +14,8 @@ def stems(words):
     It is the number of the first word with that stem. An empty word has its own number.
     """
     numbers = {}
-    return np.array(
-        [numbers.setdefault(word[:STEM] or number, number) for number, word in enumerate(words)], np.int32
-    )
+    firsts = [numbers.setdefault(word[:STEM] or number, number) for number, word in enumerate(words)]
+    return np.array(firsts, np.int32)
 
 
 class Parts:

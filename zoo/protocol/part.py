@@ -97,9 +97,8 @@ def _part(cls: Type[P], json: Any, path: str, problems: List[str]) -> Any:
         problems.append("%s should be an object, got %r" % (path or cls.__name__, json))
         return None
     fields, prefix, before = cls.fields(), path + "." if path else "", len(problems)
-    problems += [
-        "%s%s is unknown, its value is %r" % (prefix, name, json[name]) for name in json if name not in fields
-    ]
+    unknown = [name for name in json if name not in fields]
+    problems += ["%s%s is unknown, its value is %r" % (prefix, name, json[name]) for name in unknown]
     values = {}
     for name in fields:
         kind = cls.kind_of(name, json)
@@ -128,9 +127,8 @@ def _value(kind: Any, value: Any, path: str, problems: List[str]) -> Any:
         problems.append("%s should be a list, got %r" % (path, value))
     elif origin in (dict, Dict):
         if isinstance(value, dict):
-            return {
-                name: _value(arguments[1], each, "%s.%s" % (path, name), problems) for name, each in value.items()
-            }
+            rows = [(name, each, "%s.%s" % (path, name)) for name, each in value.items()]
+            return {name: _value(arguments[1], each, place, problems) for name, each, place in rows}
         problems.append("%s should be an object, got %r" % (path, value))
     elif issubclass(kind, Part):
         return _part(kind, value, path, problems)

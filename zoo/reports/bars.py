@@ -66,9 +66,8 @@ def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: st
             tag("rect", x=1, y=top + 20, width=round(max(value * scale, 0.5), 1), height=BAR,
                 class_="bar c0" + (" apart" if apart else "")),
         ]  # fmt: skip
-    description = "; ".join(
-        f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept
-    )
+    spoken = [f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept]
+    description = "; ".join(spoken)
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
                   aria_label=f"{caption}. {description}")  # fmt: skip
     return tag("figure", picture, tag("figcaption", caption))

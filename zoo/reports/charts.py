@@ -74,16 +74,11 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         *(_line(number, each, across, up) for number, each in kept.items()),
         *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
     ]
-    description = (
-        f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {_spoken(list(kept.values()))}"
-    )
+    spoken = _spoken(list(kept.values()))
+    description = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {spoken}"
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=description, class_="chart")
-    return tag(
-        "figure",
-        picture,
-        legend({number: (each.name, each.apart) for number, each in kept.items()}),
-        tag("figcaption", caption),
-    )
+    names = legend({number: (each.name, each.apart) for number, each in kept.items()})
+    return tag("figure", picture, names, tag("figcaption", caption))
 
 
 def legend(names: Mapping[int, tuple[str, bool]]) -> Html:

@@ -39,8 +39,8 @@ def page(folders: list[Path]) -> str:
 def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
     kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
     head = tag("header", kicker, tag("h1", title), words, _contents(parts))
-    sections = [_section(2, *part) for part in parts]
-    return document(title, join([_skip(), head, tag("main", sections, id="main"), _footer()]))
+    sections = [section(2, *part) for part in parts]
+    return document(title, _framed(head, sections))
 
 
 def _names(folders: list[Path]) -> dict[Path, str]:
@@ -83,7 +83,7 @@ def _single(run: ReportedRun) -> Html:
     parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
     kicker = tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
     header = tag("header", kicker, tag("h1", _title(run)), _subtitle(run), _contents(parts))
-    return join([_skip(), header, tag("main", [_section(2, *part) for part in parts], id="main"), _footer()])
+    return _framed(header, [section(2, *part) for part in parts])
 
 
 def _several(runs: list[ReportedRun]) -> Html:
@@ -100,13 +100,13 @@ def _several(runs: list[ReportedRun]) -> Html:
     parts = [(name, title, body) for name, title, body in own if body]
     header = tag("header", tag("p", "zoo report", class_="kicker"), tag("h1", f"{len(runs)} runs compared"),
                  _contents([*parts, *listed]))  # fmt: skip
-    sections = [_section(2, *part) for part in parts]
+    sections = [section(2, *part) for part in parts]
     each = [_whole_run(f"run-{number}", run) for number, run in enumerate(runs, 1)]
-    return join([_skip(), header, tag("main", sections, each, id="main"), _footer()])
+    return _framed(header, [*sections, *each])
 
 
 def _whole_run(anchor: str, run: ReportedRun) -> Html:
-    parts = [_section(3, *part) for part in _parts(run, f"{anchor}-") if part[2]]
+    parts = [section(3, *part) for part in _parts(run, f"{anchor}-") if part[2]]
     head = tag("h2", run.name, id=f"{anchor}-title")
     return tag("section", head, _subtitle(run), parts, id=anchor, aria_labelledby=f"{anchor}-title", class_="run")
 
@@ -135,7 +135,7 @@ def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | Non
         yield prefix + name, title, folded("Show", body) if body and name in FOLDED else body
 
 
-def _section(level: int, anchor: str, title: str, body: Html | None) -> Html:
+def section(level: int, anchor: str, title: str, body: Html | None) -> Html:
     heading = tag(f"h{level}", title, id=f"{anchor}-title")
     return tag("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
 
@@ -145,10 +145,6 @@ def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
     return tag("nav", tag("ul", rows), aria_label="On this page")
 
 
-def _skip() -> Html:
-    return tag("a", "Skip to the results", href="#main", class_="skip")
-
-
 def _subtitle(run: ReportedRun) -> Html:
     record = run.record
     said = [
@@ -156,17 +152,13 @@ def _subtitle(run: ReportedRun) -> Html:
         record.text("started")[:16].replace("T", " "), seconds(record.number("seconds")),
     ]  # fmt: skip
     words = " · ".join(word for word in said if word)
-    return tag(
-        "p",
-        provenance.badge(record.text("exit")),
-        " ",
-        provenance.badge(provenance.grade(record)),
-        " ",
-        words,
-        class_="subtitle",
-    )
+    outcome, grade = provenance.badge(record.text("exit")), provenance.badge(provenance.grade(record))
+    return tag("p", outcome, " ", grade, " ", words, class_="subtitle")
 
 
-def _footer() -> Html:
-    return tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"),
-               ". This page is a single file without scripts and external resources."))  # fmt: skip
+def _framed(header: Html, sections: list[Html]) -> Html:
+    """Return the body of a page, which begins with a link to the sections."""
+    skip = tag("a", "Skip to the results", href="#main", class_="skip")
+    about = ". This page is a single file without scripts and external resources."
+    footer = tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"), about))
+    return join([skip, header, tag("main", sections, id="main"), footer])

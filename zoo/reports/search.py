@@ -66,8 +66,5 @@ def _trials(trials: list[Untrusted]) -> Html | None:
          *(trial.text("values", name) for name in names)]
         for trial in trials
     ]  # fmt: skip
-    return (
-        table("Trials in their order", ["Trial", "State", "Seconds", "Epochs", *names], rows, [2, 3])
-        if rows
-        else None
-    )
+    headings = ["Trial", "State", "Seconds", "Epochs", *names]
+    return table("Trials in their order", headings, rows, [2, 3]) if rows else None

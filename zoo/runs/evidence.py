@@ -113,12 +113,8 @@ def own_file(model: str, backend: str) -> Path:
 
 def recorded() -> list[tuple[str, str]]:
     """Return the model and the backend of every file with rows, sorted."""
-    files = paths.RECIPES.rglob(f"*{SUFFIX}")
-    return sorted((_inside(path.parent), path.name.removesuffix(SUFFIX)) for path in files)
-
-
-def _inside(folder: Path) -> str:
-    return folder.relative_to(paths.RECIPES).as_posix()
+    files = [path.relative_to(paths.RECIPES) for path in paths.RECIPES.rglob(f"*{SUFFIX}")]
+    return sorted((path.parent.as_posix(), path.name.removesuffix(SUFFIX)) for path in files)
 
 
 def read(model: str, backend: str) -> list[Row]:
@@ -177,9 +173,8 @@ def problems(row: Any) -> list[str]:
         violations += _own_problems(row)
     if row.get("direction", bounds.DIRECTIONS[0]) not in bounds.DIRECTIONS:
         violations.append(f"direction {row['direction']!r} is not one of {', '.join(bounds.DIRECTIONS)}")
-    violations += (
-        [] if re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]) else [f"date {row['date']!r} is not an ISO date"]
-    )
+    if not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", row["date"]):
+        violations.append(f"date {row['date']!r} is not an ISO date")
     return [*violations, *(f"{where} names a path of one machine: {text!r}" for where, text in _machine_paths(row))]
 
 

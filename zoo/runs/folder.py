@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256, try_folder
+from zoo.core.files import try_folder
 from zoo.core.paths import user_path
 from zoo.runs import records
-from zoo.runs.records import Json
 
 # The record of a sweep, whose folder contains run folders.
 SWEEP = "sweep.json"
@@ -126,7 +125,3 @@ def begun_ns(folder: Path) -> int:
             status = (folder / name).lstat()
             return min(status.st_mtime_ns, status.st_ctime_ns)
     return 0
-
-
-def describe_file(folder: Path, path: Path) -> Json:
-    return {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size, "sha256": file_sha256(path)}

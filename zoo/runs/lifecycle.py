@@ -12,6 +12,7 @@ from pathlib import Path
 from zoo.config.schemas.common import Settings
 from zoo.core import console, planning
 from zoo.core.errors import StorageError, ZooError
+from zoo.core.files import file_sha256
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
@@ -178,4 +179,4 @@ def _close_record(context: RunContext[Settings]) -> None:
 def _artifacts(folder: Path) -> list[Json]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != records.RECORD)
     whole = (path for path in files if not path.name.startswith(".") and not path.name.endswith(".part"))
-    return [run_folder.describe_file(folder, path) for path in whole]
+    return [{"path": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)} for path in whole]

@@ -175,12 +175,11 @@ def refuse_changes(settings: Settings, record: RunRecord) -> None:
         if before[key] != now[key] and not setting.of(type(settings), key).is_resumable and key not in NAMED
     ]
     if changed:
-        asked, had = (listed([f"{key}={_text(row[key])}" for key in changed], " ") for row in (now, before))
+        asked, had = (
+            listed([f"{key}={'null' if row[key] is None else row[key]}" for key in changed], " ")
+            for row in (now, before)
+        )
         raise ZooError(f"Cannot resume with {asked}; the run used {had}", "Remove the setting, or start a new run.")
-
-
-def _text(value: Any) -> str:
-    return "null" if value is None else str(value)
 
 
 def reopened(previous: RunRecord) -> RunRecord:

@@ -109,8 +109,7 @@ class Study:
         return sorted(reached, key=lambda trial: trial.seconds or 0.0)
 
     def ask(self, space: Space) -> Open:
-        trial = self._study.ask()
-        return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
+        return _opened(self._study.ask(), space)
 
     def left(self, space: Space) -> list[Open]:
         """Return the trials that a killed process had started."""
@@ -118,9 +117,7 @@ class Study:
         rows = self._study.get_trials(deepcopy=False, states=states)
         trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
         # A process killed during sampling may not have recorded all values; recorded ones are returned unchanged.
-        return [
-            Open(each, {name: _suggest(each, name, row) for name, row in space.values.items()}) for each in trials
-        ]
+        return [_opened(each, space) for each in trials]
 
     def tell(self, trial: Open, seconds: float | None, failed: bool = False) -> None:
         """Record the end of a trial: seconds to the target, or None if it was pruned or failed."""
@@ -163,6 +160,10 @@ def _trial(row: Any) -> Trial:
     # Optuna reports the last value of a pruned trial as its result.
     seconds = float(row.value) if state == "complete" else None
     return Trial(row.number, state, row.params, seconds, max(row.intermediate_values, default=0))
+
+
+def _opened(trial: Any, space: Space) -> Open:
+    return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
 
 
 def _suggest(trial: Any, name: str, row: Range) -> Any:

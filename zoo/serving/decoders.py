@@ -131,15 +131,16 @@ def child(path: str) -> None:
 
 
 def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
-    from zoo.data.images.decode import UnreadableError
+    from zoo.data.images import decode
 
     try:
         if question["op"] == "encode":
             return {}, _encoded(question, content)
         path.write_bytes(content)
+        decode.MOST_PIXELS = question["most_pixels"]
         pixels = OPERATIONS[question["op"]](question, path)
         return {"shape": pixels.shape}, pixels.tobytes()
-    except UnreadableError as error:
+    except decode.UnreadableError as error:
         return {"problem": str(error)}, b""
     except ZooError as error:
         return {"problem": error.message.partition(" cannot be used: ")[2] or error.message}, b""
@@ -150,14 +151,12 @@ def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
 def _photo(question: Json, path: Path) -> Any:
     from zoo.data.images import decode
 
-    decode.MOST_PIXELS = question["most_pixels"]
     return decode.decode(path, tuple(question["size"]), question["resize"])
 
 
 def _grey(question: Json, path: Path) -> Any:
-    from zoo.data.images import decode, grayscale
+    from zoo.data.images import grayscale
 
-    decode.MOST_PIXELS = question["most_pixels"]
     (pixels,) = grayscale.load(str(path), (*question["size"], 1), question["style"]).parts
     return pixels[0]
 
@@ -166,7 +165,6 @@ def _whole(question: Json, path: Path) -> Any:
     """Return the image, reduced if its longer side exceeds ``side``."""
     from zoo.data.images import decode
 
-    decode.MOST_PIXELS = question["most_pixels"]
     side = question["side"]
     image = decode.to_rgb(decode.open_upright(path, side))
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
@@ -178,9 +176,8 @@ def _encoded(question: Json, content: bytes) -> bytes:
 
     out = io.BytesIO()
     options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
-    Image.fromarray(np.frombuffer(content, np.uint8).reshape(question["shape"])).save(
-        out, question["kind"], **options
-    )
+    pixels = np.frombuffer(content, np.uint8).reshape(question["shape"])
+    Image.fromarray(pixels).save(out, question["kind"], **options)
     return out.getvalue()
 
 

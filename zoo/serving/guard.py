@@ -91,13 +91,12 @@ class Guard:
             asked = ", ".join(hosts)[:200]
             raise RequestError(421, f"Unknown host name {asked!r}. Start the server with hosts=NAME to allow it")
         origin = headers.get(b"origin")
-        if origin is not None and urlsplit_netloc(origin) != hosts[0].lower():
-            raise RequestError(403, "Pages of other servers may not use this one")
-        if headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE:
+        foreign = headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE
+        if foreign or (origin is not None and urlsplit_netloc(origin) != hosts[0].lower()):
             raise RequestError(403, "Pages of other servers may not use this one")
         if self._token is not None and scope["path"] not in (*OPEN, *PAGE):
             kind, _, token = headers.get(b"authorization", "").partition(" ")
-            wanted = (self._token or "").encode()
+            wanted = self._token.encode()
             if kind.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("utf-8", "replace"), wanted):
                 raise RequestError(401, "The token is missing or wrong: Authorization: Bearer TOKEN")
 
@@ -124,7 +123,7 @@ def urlsplit_netloc(address: str) -> str | None:
 
 def names_of(limits: ServeConfig) -> list[str]:
     own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
-    return [*LOOPBACK, limits.host, *own] if limits.is_loopback else [*LOOPBACK, limits.host.strip("[]"), *own]
+    return [*LOOPBACK, limits.host.strip("[]"), *own]
 
 
 class _Body:

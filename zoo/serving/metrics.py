@@ -35,9 +35,8 @@ class Metrics:
 def resident_bytes(pid: int | None) -> int:
     """Return the resident memory of a process, on Linux and macOS; 0 if it has ended or ``ps`` is missing."""
     try:
-        shown = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False
-        ).stdout
+        command = ["ps", "-o", "rss=", "-p", str(pid)]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
         return 0
     return 1024 * int(shown.strip() or 0)

@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable
 
-from zoo.core.errors import ZooError
 from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
@@ -48,9 +47,8 @@ class WorkerProcess:
         write_json(path, (request.replace(probed=probed.rows) if probed else request).to_json())
         variables = store.child_environment(context.choice.stack, context.choice.env)
         command = store.worker_command(self._environment.python, path)
-        self._process = launchers.load(context.settings.launcher.name).start(
-            command, variables, context.folder, stdin=True
-        )
+        launcher = launchers.load(context.settings.launcher.name)
+        self._process = launcher.start(command, variables, context.folder, stdin=True)
         output = self._process.stdout
         await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
         await self._ready
@@ -114,12 +112,10 @@ class WorkerProcess:
 
     def _gone(self) -> None:
         if not self._ready.done():
-            self._ready.set_exception(self._failure())
+            context = self._model.context
+            failure = diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
+            self._ready.set_exception(failure)
         self._ended()
-
-    def _failure(self) -> ZooError:
-        context = self._model.context
-        return diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
 
 
 class _Lines(asyncio.Protocol):

@@ -61,13 +61,9 @@ def task_of(verb: str, overrides: Overrides) -> str:
     overrides = references.expand(overrides)
     model, run, bench = map(overrides.get, ("model", "run", "bench"))
     if verb == "bench" and (bench or not model):
-        return _benchmark(bench) if bench else DEFAULT_BENCHMARK
+        if bench and (bench not in modules() or task(bench).needs_model):
+            raise unknown("benchmark", bench, benchmarks())
+        return bench or DEFAULT_BENCHMARK
     if verb == "train" or model or not run:
         return config_files.task_of(model)
     return config_files.task_of(result.named(run, overrides.get("output.root")).record.get("model"))
-
-
-def _benchmark(name: str) -> str:
-    if name not in modules() or task(name).needs_model:
-        raise unknown("benchmark", name, benchmarks())
-    return name

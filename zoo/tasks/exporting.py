@@ -227,17 +227,15 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     compared = {"stack": own["answers_from"], "why": own.get("answers_why"), "milliseconds": metrics["source_ms"]}
     compared |= {"accuracy": metrics["source_accuracy"], "items": metrics["items"]}
     compared["rebuilt_difference"] = metrics["rebuilt_difference"]
-    write_json(
-        part / REPORT,
-        {
-            "model": subject.model["name"],
-            "source": subject.about,
-            "tolerance": context.settings.tolerance,
-            "compared_with": compared,
-            "formats": rows,
-            "versions": context.record.versions,
-        },
-    )
+    report = {
+        "model": subject.model["name"],
+        "source": subject.about,
+        "tolerance": context.settings.tolerance,
+        "compared_with": compared,
+        "formats": rows,
+        "versions": context.record.versions,
+    }
+    write_json(part / REPORT, report)
     context.record.compared_with = compared
     lines = [
         f"# {subject.model['name']}, exported",

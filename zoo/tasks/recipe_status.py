@@ -92,12 +92,9 @@ def discounted(model: str, backend: str, row: evidence.Row) -> str:
     if row.get("recipe_sha256") != recipe_sha256(model, backend, row["data"]["name"]):
         return "stale: the recipe has changed"
     stack = stacks.load(row["stack"]) if row["stack"] in stacks.names() else None
-    same = stack and row["platform"] in stack.platforms and _lock(stack, row["platform"]) == row.get("lock_sha256")
+    lock = stacks.lock_file(stack, row["platform"]) if stack and row["platform"] in stack.platforms else None
+    same = lock and file_sha256(lock) == row.get("lock_sha256")
     return "" if same else "stale: the lock has changed"
-
-
-def _lock(stack: stacks.Stack, platform: str) -> str:
-    return file_sha256(stacks.lock_file(stack, platform))
 
 
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:

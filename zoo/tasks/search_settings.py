@@ -106,11 +106,10 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
     winner = result["winner"]
     if winner is None:
         aim = f"{search.space.metric} {search.target:g}"
-        lines.append(
-            f"No winner: none of the fastest trials reaches {aim} with every new seed"
-            if "complete" in states
-            else f"No trial reached {aim}"
-        )
+        if "complete" in states:
+            lines.append(f"No winner: none of the fastest trials reaches {aim} with every new seed")
+        else:
+            lines.append(f"No trial reached {aim}")
     else:
         lines.append(f"Winner, trial {winner['trial']}: {search_space.words(winner['values'])}")
         lines.append(f"Seconds to the target from new seeds: {confirmed_words(winner['confirmed_s'])}")

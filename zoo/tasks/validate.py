@@ -66,7 +66,8 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     if run.exit != "completed":
         raise ZooError(f"The training was {run.exit}: no evidence was recorded", "", INTERRUPTED)
     row = row_of(run.record)
-    if _busy(load, _load(), run.record["machine"]["cores"]):
+    cores = run.record["machine"]["cores"]
+    if load > 0.5 * cores or _load() > 1.5 * cores:  # training alone keeps about one process per core ready
         row["note"] = "; ".join(filter(None, [row.get("note"), BUSY]))
     problems = problems_of(run.record)
     remarks = _remarks(run.record, row)
@@ -267,8 +268,3 @@ def check_writable() -> None:
 def _load() -> float:
     """Return the average number of processes ready to run in the last minute; 0 if the system does not report it."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-
-
-def _busy(before: float, after: float, cores: int) -> bool:
-    """Return whether the machine did other work: training alone keeps about one process per core ready."""
-    return before > 0.5 * cores or after > 1.5 * cores

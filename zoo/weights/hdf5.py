@@ -249,8 +249,7 @@ def write(path: Path, tree: Tree) -> None:
             target = file.require_group(group) if group else file
             for name, text in attributes.items():
                 # Keras 2 uses bytes of fixed length.
-                target.attrs[name] = np.array(
-                    [each.encode() for each in text] if isinstance(text, list) else text.encode()
-                )
+                content = [each.encode() for each in text] if isinstance(text, list) else text.encode()
+                target.attrs[name] = np.array(content)
         for name, array in tree.values.items():
             file.create_dataset(name, data=array, track_times=False)

@@ -31,7 +31,9 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
     order_problems: list[str] = []
     for layer in _texts(attributes, "layer_names"):
         group = join(root, layer)
-        stored = _texts(_group(path, tree, group), "weight_names")
+        if group not in tree.attributes:
+            raise RejectedFileError(path, f"it lists a missing layer {group!r}")
+        stored = _texts(tree.attributes[group], "weight_names")
         short = _short_names(stored, version.startswith("1"), classes.get(layer, ""))
         if len(set(short)) < len(short):
             order_problems = [NESTED]
@@ -45,12 +47,6 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
             arrays[join(layer, own)] = value
     kind = f"Keras {version} {'model' if root else 'weights'} HDF5"
     return Weights(arrays, kind, classes, tuple(order_problems), config)
-
-
-def _group(path: Path, tree: Tree, name: str) -> dict[str, Text]:
-    if name not in tree.attributes:
-        raise RejectedFileError(path, f"it lists a missing layer {name!r}")
-    return tree.attributes[name]
 
 
 def _texts(attributes: dict[str, Text], name: str) -> list[str]:

@@ -63,9 +63,8 @@ def _relu6(x: "Array") -> "Array":
 
 
 def _norm(arrays: "Arrays", layer: str, x: "Array") -> "Array":
-    gamma, beta, mean, variance = (
-        arrays[f"{layer}/{name}"] for name in ("gamma", "beta", "moving_mean", "moving_variance")
-    )
+    names = ("gamma", "beta", "moving_mean", "moving_variance")
+    gamma, beta, mean, variance = (arrays[f"{layer}/{name}"] for name in names)
     scale = gamma / np.sqrt(variance + np.float32(EPSILON))
     return x * scale + (beta - mean * scale)
 

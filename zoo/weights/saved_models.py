@@ -127,9 +127,8 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
         if isinstance(item, dict):
             yield item
             # Keras does not load the compile settings of the model, but those of nested models.
-            pending += reversed(
-                [value for key, value in item.items() if key != "compile_config" or item is not config]
-            )
+            parts = [value for key, value in item.items() if key != "compile_config" or item is not config]
+            pending += reversed(parts)
         elif isinstance(item, list):
             pending += reversed(item)
 

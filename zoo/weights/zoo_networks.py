@@ -143,15 +143,11 @@ def find(model: str, source: str) -> ZooNetwork:
             f"There is no weights={source} of {model}{nearest(source, [row.source for row in known])}",
             f"Choose one of {words}: `python -m zoo list weights`.",
         )
-    _verify(chosen[0])
-    return chosen[0]
-
-
-def _verify(network: ZooNetwork) -> None:
-    for name, sha256 in network.card.files.items():
-        path = network.folder / name
+    for name, sha256 in chosen[0].card.files.items():
+        path = chosen[0].folder / name
         if not path.is_file() or file_sha256(path) != sha256:
             raise ZooError(f"{path} differs from the checksum in its card", "Reinstall the zoo, or restore the file.")
+    return chosen[0]
 
 
 def as_run(overrides: Overrides) -> Overrides:

@@ -39,16 +39,27 @@ class ArrayQueueReader:
         return path if ready else None
 
 
-def iter_commands(stop):
-    """Yield the command of every line on standard input, until the host closes it or requests a stop."""
-    rest, ended = b"", False
-    while not ended and not stop.asked:
+class Commands:
+    """The commands in the lines on standard input; ``ended`` is set when the host has closed it."""
+
+    def __init__(self, stop):
+        self._rest, self._stop, self.ended = b"", stop, False
+
+    def taken(self, wait=True):
+        """Return the new commands; with ``wait``, wait for at most a tenth of a second."""
         # A plain read would resume after Ctrl-C and never check `stop`.
-        if not select.select([0], [], [], 0.1)[0]:
-            continue
+        if self.ended or self._stop.asked or not select.select([0], [], [], 0.1 if wait else 0.0)[0]:
+            return []
         more = os.read(0, 65536)
-        ended = not more
-        *lines, rest = (rest + more).split(b"\n")
-        for line in lines:
+        self.ended = not more
+        *lines, self._rest = (self._rest + more).split(b"\n")
+        return [json.loads(line.decode("ascii")) for line in lines]
+
+
+def iter_commands(stop):
+    """Yield the commands on standard input, until the host closes it or requests a stop."""
+    commands = Commands(stop)
+    while not commands.ended and not stop.asked:
+        for command in commands.taken():
             if not stop.asked:
-                yield json.loads(line.decode("ascii"))
+                yield command

@@ -20,11 +20,11 @@ def catalogue():
     applications = compat.keras.applications
     members = {name: getattr(applications, name) for name in dir(applications)}
     functions = {name: value for name, value in members.items() if inspect.isfunction(value)}
-    return {name: _size(function) for name, function in sorted(functions.items()) if _takes(function, "include_top")}
+    return {name: _size(function) for name, function in sorted(functions.items()) if _has_top(function)}
 
 
-def _takes(function, name):
-    return name in inspect.signature(function).parameters
+def _has_top(function):
+    return "include_top" in inspect.signature(function).parameters
 
 
 def _module(function):
@@ -75,7 +75,8 @@ def build(model, load):
                 network = function(weights=None, input_shape=shape, classes=classes)
     except Exception as error:
         raise UserError("Keras %s cannot build %s: %s" % (compat.version(), name, _said(error))) from error
-    return network, _preprocessing(_module(function)["preprocess_input"])
+    preprocess = _module(function)["preprocess_input"]
+    return network, lambda pixels: np.asarray(preprocess(np.array(pixels, np.float32)), np.float32)
 
 
 @contextlib.contextmanager
@@ -127,7 +128,3 @@ def _without_loading(function):
         yield
     finally:
         utilities.get_file, model.load_weights = before
-
-
-def _preprocessing(function):
-    return lambda pixels: np.asarray(function(np.array(pixels, np.float32)), np.float32)

@@ -97,7 +97,8 @@ def _said(error):
 def check(model, classes, name):
     """Check that a model ends in one number per class, and make it end in probabilities."""
     if not isinstance(model, compat.keras.models.Model):
-        raise UserError("build in %s returned %s, not a Keras model" % (name, _described(model)))
+        what = "nothing" if model is None else "an object of type %s" % type(model).__name__
+        raise UserError("build in %s returned %s, not a Keras model" % (name, what))
     if not getattr(model, "inputs", None):
         raise UserError("the model of %s is not built: begin with Input(shape=input_shape)" % name)
     if len(model.inputs) != 1 or len(model.outputs) != 1:
@@ -107,10 +108,6 @@ def check(model, classes, name):
     if len(shape) != 2 or shape[1] != classes:
         raise UserError("the model of %s ends in %s; this data needs (None, %d)" % (name, shape, classes))
     return ending_in_probabilities(model)
-
-
-def _described(value):
-    return "nothing" if value is None else "an object of type %s" % type(value).__name__
 
 
 def ending_in_probabilities(model, activation="softmax"):

@@ -14,7 +14,8 @@ def settle(wanted):
     """
     if wanted != "auto":
         return wanted
-    return "bfloat16" if _gains("style") and _on_processor() and _multiplies("amx_bf16") else "float32"
+    is_on_cpu = os.environ.get("KERAS_TORCH_DEVICE", "cpu") == "cpu"
+    return "bfloat16" if _gains("style") and is_on_cpu and _multiplies("amx_bf16") else "float32"
 
 
 def policy(wanted, device_kind, network=""):
@@ -57,10 +58,6 @@ def lower(device_kind):
 
 def _gains(what):
     return what in devices.capabilities()["bfloat16_gains"]
-
-
-def _on_processor():
-    return os.environ.get("KERAS_TORCH_DEVICE", "cpu") == "cpu"
 
 
 def _multiplies(*instructions):

@@ -39,11 +39,6 @@ def run(parsed: argparse.Namespace) -> int:
     return 0 if findings else 1
 
 
-def _existing(name: str) -> Path:
-    """Return the path of a log: a file, or a pipe from the shell's `<(command)`."""
-    return Path(name) if name.startswith("/dev/fd/") else existing_input(name, REMEDY)
-
-
 def _end(stream: BinaryIO) -> str:
     data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -56,7 +51,8 @@ def _read(name: str) -> str:
     try:
         if name == "-":
             return _end(sys.stdin.buffer)
-        with _existing(name).open("rb") as stream:
+        is_pipe = name.startswith("/dev/fd/")  # from the shell's `<(command)`
+        with (Path(name) if is_pipe else existing_input(name, REMEDY)).open("rb") as stream:
             if (size := os.fstat(stream.fileno()).st_size) > MOST_BYTES:
                 stream.seek(size - MOST_BYTES)
                 console.warn(f"{name} is longer than {MOST_BYTES >> 20} MB; only its end is searched")

@@ -4,14 +4,10 @@ import argparse
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zoo.cli import stack_choice
 from zoo.cli.parser import Verbs, add_verb, examples
 from zoo.core.errors import ZooError, unknown
-
-if TYPE_CHECKING:
-    from zoo.environments.requirements import Metadata
 
 SUMMARY = "run your own Python script in a stack, with its device proven and its errors explained"
 OPTIONS = ("--with", "--requirements")
@@ -48,7 +44,12 @@ def run(parsed: argparse.Namespace) -> int:
     metadata = requirements.read_script(script) if script else requirements.Metadata()
     added = [*stack_choice.requested(words.packages, words.files), *metadata.requirements]
     stack = stack_choice.prepare(words.settings, added)
-    _check_python(metadata, stack.environment.python_version, stack.label)
+    version = stack.environment.python_version
+    if not metadata.python.contains(version):
+        raise ZooError(
+            f"The script asks for Python {metadata.python}; stack {stack.label} has {version}",
+            "Choose another stack: `python -m zoo list stacks`.",
+        )
     return scripts.run(stack, words.script)
 
 
@@ -95,11 +96,3 @@ def _name_of_script(words: list[str]) -> str | None:
         elif not word.startswith("-"):
             return word
     return None
-
-
-def _check_python(metadata: "Metadata", version: str, label: str) -> None:
-    if not metadata.python.contains(version):
-        raise ZooError(
-            f"The script asks for Python {metadata.python}; stack {label} has {version}",
-            "Choose another stack: `python -m zoo list stacks`.",
-        )

@@ -39,10 +39,11 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Validate each combination of settings, and print a table that includes failures."""
     from zoo.config.overrides import Overrides
+    from zoo.tasks import validate
 
     given = Overrides.parse(parsed.overrides)
     combinations = _remaining(given) if parsed.all else _announced(given) if parsed.multirun else [given]
-    verdicts: list[Verdict] = []
+    verdicts: list[validate.Verdict] = []
     for overrides in combinations:
         try:
             verdicts.append(_validate(overrides, parsed.write))
@@ -50,8 +51,11 @@ def run(parsed: argparse.Namespace) -> int:
             console.fail(error.message, error.remedy)
             if error.exit_code == INTERRUPTED:
                 return INTERRUPTED
-            verdicts.append(_failed(overrides, error))
-    _show(verdicts, parsed.json)
+            verdicts.append(validate.Verdict(overrides, problems=[error.message.splitlines()[0]]))
+    if parsed.json:
+        console.output_json([validate.as_dict(verdict) for verdict in verdicts], indent=2)
+    else:
+        console.table_of("validated", [row_of(verdict) for verdict in verdicts])
     return 0 if all(verdict.passed for verdict in verdicts) else 1
 
 
@@ -87,21 +91,6 @@ def _validate(overrides: "Overrides", write: bool) -> "Verdict":
     for text in validate.lines(verdict):
         console.say(text)
     return verdict
-
-
-def _failed(overrides: "Overrides", error: ZooError) -> "Verdict":
-    from zoo.tasks import validate
-
-    return validate.Verdict(overrides, problems=[error.message.splitlines()[0]])
-
-
-def _show(verdicts: "list[Verdict]", as_json: bool) -> None:
-    from zoo.tasks import validate
-
-    if as_json:
-        console.output_json([validate.as_dict(verdict) for verdict in verdicts], indent=2)
-    else:
-        console.table_of("validated", [row_of(verdict) for verdict in verdicts])
 
 
 def row_of(verdict: "Verdict") -> dict[str, str]:

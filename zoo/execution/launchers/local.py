@@ -32,23 +32,18 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
     """Start a child process; see :class:`zoo.execution.launchers.Launcher`."""
     with processes.death_pipe() as (theirs, ours):
         inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
-        with (cwd / "worker.log").open("ab") as log, _start_errors(command[0]):
-            # In a new session, Ctrl-C reaches only the host, which then stops the worker cleanly.
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True, pass_fds=inherited,
-            )  # fmt: skip
+        with (cwd / "worker.log").open("ab") as log:
+            try:
+                # In a new session, Ctrl-C reaches only the host, which then stops the worker cleanly.
+                process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=log, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
+                    pass_fds=inherited,
+                )  # fmt: skip
+            except OSError as error:
+                message = f"Cannot start {command[0]}: {error.strerror or error}"
+                raise ZooError(message, "`python -m zoo env list` shows its state.") from error
     return LocalProcess(process, ours)
-
-
-@contextlib.contextmanager
-def _start_errors(program: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ZooError(
-            f"Cannot start {program}: {error.strerror or error}", "`python -m zoo env list` shows its state."
-        ) from error
 
 
 class LocalExecutor:

@@ -89,16 +89,14 @@ class SlurmJob:
         try:
             return int(self._job.result())
         except Exception as error:  # submitit raises any error of the remote process
-            raise ZooError(f"Slurm's job {self.ticket} could not run its command: {error}", self._logs()) from error
+            message = f"Slurm's job {self.ticket} could not run its command: {error}"
+            raise ZooError(message, f"Its log is {self._job.paths.stderr}") from error
 
     def _has_answered(self) -> bool:
         return bool(self._job.paths.result_pickle.is_file())
 
     def _cancel(self, *options: str) -> None:
         subprocess.run(["scancel", *options, self.ticket], capture_output=True, check=False)
-
-    def _logs(self) -> str:
-        return f"Its log is {self._job.paths.stderr}"
 
 
 class Queue:

@@ -90,7 +90,7 @@ class SshExecutor:
 
     def submit(self, command: Command, place: str | None = None) -> Job:
         """Start a command on the named host, or on a free host, preferably one without recent connection errors."""
-        host = self._named(place) if place else self._free()
+        host = next(each for each in self._hosts if each.name == place) if place else self._free()
         remote = shlex.join(["sh", "-c", _script(command, host.python or self._settings.python)])
         words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
         try:
@@ -103,9 +103,6 @@ class SshExecutor:
         job = SshJob(host, process)
         host.running.append(job)
         return job
-
-    def _named(self, place: str) -> Host:
-        return next(host for host in self._hosts if host.name == place)
 
     def _free(self) -> Host:
         now = time.monotonic()

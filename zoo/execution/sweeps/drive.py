@@ -92,7 +92,7 @@ def _submit(sweep: Sweep, executor: Executor, launcher: str, progress: Progress)
             continue
         job = executor.submit(attempts.command(sweep, element))
         progress.running[element.name] = job
-        sweep.note_job(element, launcher, job.ticket)
+        sweep.note(element, launcher=launcher, ticket=job.ticket)
 
 
 def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
@@ -104,7 +104,7 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
             continue
         status = job.wait()
         progress.places[name] = job.place or progress.places.get(name, "")
-        sweep.note_place(elements[name], progress.places[name])
+        sweep.note(elements[name], place=progress.places[name])
         del progress.running[name]
         if sweep.is_complete(elements[name]):
             continue
@@ -165,7 +165,13 @@ def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
 @contextlib.contextmanager
 def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
     """If the block ends with an error, Ctrl-C or SIGTERM, interrupt all jobs, then kill the remaining jobs."""
-    with _terminated_as_interrupted():
+
+    def stop(_number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    # SIGTERM and a closed terminal are treated like Ctrl-C.
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with processes.handling(dict.fromkeys(numbers, stop)):
         try:
             yield
         except BaseException as error:
@@ -187,15 +193,3 @@ def _stop(running: dict[str, Job], asked: bool) -> None:
         for job in running.values():
             if job.is_running():
                 job.kill()
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM and a closed terminal like Ctrl-C inside the block."""
-
-    def stop(_number: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    with processes.handling(dict.fromkeys(numbers, stop)):
-        yield

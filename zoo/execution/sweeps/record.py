@@ -87,21 +87,16 @@ class Sweep:
     def log(self, name: str) -> Path:
         return self.folder / LOGS / f"{name}.log"
 
-    def note_job(self, element: Element, launcher: str, ticket: str) -> None:
-        self._note({"element": element.name, "launcher": launcher, "ticket": ticket, "at": records.now()})
-
-    def note_place(self, element: Element, place: str) -> None:
-        self._note({"element": element.name, "place": place, "at": records.now()})
+    def note(self, element: Element, **values: str) -> None:
+        """Record the place of an element's job, or its launcher and ticket."""
+        with (self.folder / JOBS).open("a", encoding="utf-8") as out:
+            out.write(json.dumps({"element": element.name, **values, "at": records.now()}) + "\n")
 
     def tickets(self, launcher: str) -> dict[str, str]:
         return {row["element"]: row["ticket"] for row in self._noted() if row.get("launcher") == launcher}
 
     def places(self) -> dict[str, str]:
         return {row["element"]: row["place"] for row in self._noted() if "place" in row}
-
-    def _note(self, row: dict[str, str]) -> None:
-        with (self.folder / JOBS).open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
 
     def _noted(self) -> list[dict[str, str]]:
         path = self.folder / JOBS

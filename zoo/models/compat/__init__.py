@@ -51,5 +51,6 @@ from zoo.models.compat.version import (
     native_suffix,
     save,
     set_precision,
+    stack,
     version,
 )

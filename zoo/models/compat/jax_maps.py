@@ -40,9 +40,8 @@ def _shifted(x, kernel, strides, padding):
     sizes, wide = kernel.shape[:2], jnp.promote_types(x.dtype, jnp.float32)
     pads = jax.lax.padtype_to_pads(x.shape[1:3], sizes, strides, padding.upper())
     padded = jnp.pad(x, ((0, 0), *pads, (0, 0))).astype(wide)
-    spans = [
-        ((whole - size) // stride) * stride + 1 for whole, size, stride in zip(padded.shape[1:3], sizes, strides)
-    ]
+    sides = zip(padded.shape[1:3], sizes, strides)
+    spans = [((whole - size) // stride) * stride + 1 for whole, size, stride in sides]
     total = 0
     for row in range(sizes[0]):
         for column in range(sizes[1]):

@@ -20,9 +20,14 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
         raise ValueError((words + ": set trainer.weight_decay=0") % (version(), name))
     if clip and backend_name() == "plaidml":  # PlaidML reports wrong shapes of gradients.
         raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
-    builders = {"adam": _adam, "sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop}
-    if name not in builders:
-        raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(builders)), name))
+    kinds = {
+        "adam": ("Adam", {"beta_2": beta_2}),
+        "sgd": ("SGD", {}),
+        "momentum": ("SGD", {"momentum": 0.9, "nesterov": True}),
+        "rmsprop": ("RMSprop", {}),
+    }
+    if name not in kinds:
+        raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(kinds)), name))
     if is_tensorflow_1() and name == "adam":
         instance = _adam_of_tensorflow_1(learning_rate, clip, beta_2)
         return _shrink_weights(instance, weight_decay) if weight_decay else instance
@@ -31,7 +36,8 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
         arguments["global_clipnorm"] = float(clip)
     if weight_decay and MAJOR >= 3:
         arguments["weight_decay"] = float(weight_decay)
-    instance = builders[name](arguments, beta_2)
+    kind, own = kinds[name]
+    instance = getattr(_module(), kind)(**own, **arguments)
     if weight_decay and MAJOR < 3:
         _shrink_weights(instance, weight_decay)
     if is_tensorflow_1():
@@ -71,22 +77,6 @@ def _module():
     if MAJOR == 2 and hasattr(keras.optimizers, "legacy"):
         return keras.optimizers.legacy
     return keras.optimizers
-
-
-def _adam(arguments, beta_2):
-    return _module().Adam(beta_2=beta_2, **arguments)
-
-
-def _sgd(arguments, _beta_2):
-    return _module().SGD(**arguments)
-
-
-def _momentum(arguments, _beta_2):
-    return _module().SGD(momentum=0.9, nesterov=True, **arguments)
-
-
-def _rmsprop(arguments, _beta_2):
-    return _module().RMSprop(**arguments)
 
 
 def _adam_of_tensorflow_1(learning_rate, clip, beta_2):

@@ -144,7 +144,9 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
         return model.train_on_batch(*batch)[: 1 + len(names)]
     backend, group = backend_name(), _sharing["group"]
     if backend in ("jax", "mlx"):
-        return _kept_step(model, lambda: _stateless_step(model, names, batch)).take(*batch)
+        from zoo.models.compat import stateless_step
+
+        return _kept_step(model, lambda: stateless_step.Step(model, names, batch)).take(*batch)
     if backend == "torch":
         own = _kept_step(model, lambda: _torch_step(model, names))
         if own is not None:
@@ -179,12 +181,6 @@ def _torch_step(model, names):
     from zoo.models.compat import torch_step
 
     return torch_step.Step(model) if names == ("accuracy",) and torch_step.can_take(model) else None
-
-
-def _stateless_step(model, names, batch):
-    from zoo.models.compat import stateless_step
-
-    return stateless_step.Step(model, names, batch)
 
 
 def forget_compiled(model):

@@ -51,6 +51,11 @@ def backend_name():
     return "plaidml" if name.startswith("plaidml") else name
 
 
+def stack():
+    """Return version and backend as checkpoints store them: training continues exactly only on an equal stack."""
+    return ["Keras " + version(), backend_name()]
+
+
 def is_tensorflow_1():
     return MAJOR == 2 and hasattr(keras.backend, "get_session") and "-tf" in version()
 

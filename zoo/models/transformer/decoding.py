@@ -51,26 +51,16 @@ def build(compat, vocabulary, length, **settings):
     filled, caches, newest = Input(shape=(length + 1,), name="filled"), [], []
     embedding = embeddings.TextEmbedding(vocabulary, length, width, 0.0, name="embedding")
     x = embedding([tokens, positions])
+    inner, norm_first = arguments["d_ff"] or 4 * width, arguments["norm_first"]
+    step = (arguments["heads"], inner, 0.0, 0.0, arguments["activation"], norm_first)
     for number in range(1, arguments["layers"] + 1):
         cache = [Input(shape=(length, width), name="%s%d" % (kind, number)) for kind in ("keys", "values")]
-        x, key, value = _layer(number, width, arguments)([x, *cache, filled])
+        x, key, value = StepLayer(*step, name="layer%d" % number)([x, *cache, filled])
         caches, newest = caches + cache, [*newest, key, value]
-    x = LayerNorm(name="norm")(x) if arguments["norm_first"] else x
+    x = LayerNorm(name="norm")(x) if norm_first else x
     logits = embeddings.logits(x, embedding, vocabulary, arguments["tied"], arguments["deviation"])
     inputs, outputs = [tokens, positions, filled, *caches], [logits, *newest]
     return compat.keras.models.Model(inputs=inputs, outputs=outputs, name="transformer_step")
-
-
-def _layer(number, width, arguments):
-    return StepLayer(
-        arguments["heads"],
-        arguments["d_ff"] or 4 * width,
-        0.0,
-        0.0,
-        arguments["activation"],
-        arguments["norm_first"],
-        name="layer%d" % number,
-    )
 
 
 class CachedDecoder:

@@ -38,13 +38,9 @@ class TextEmbedding(ZooLayer):
         self._use_dropout([dropout])
 
     def build(self, input_shape):
-        width, deviation = self.settings["width"], self.settings["deviation"]
-        self._add_weights(
-            {
-                "tokens": ((self.settings["vocabulary"], width), deviation),
-                "positions": ((self.settings["length"], width), deviation),
-            }
-        )
+        vocabulary, length, width = (self.settings[name] for name in ("vocabulary", "length", "width"))
+        deviation = self.settings["deviation"]
+        self._add_weights({"tokens": ((vocabulary, width), deviation), "positions": ((length, width), deviation)})
         super(TextEmbedding, self).build(input_shape)
 
     def call(self, inputs, training=None):
@@ -63,9 +59,6 @@ class TextEmbedding(ZooLayer):
         first = tensors.first_shape(input_shape)
         last = self.settings["vocabulary" if len(first) == 3 else "width"]
         return (first[0], first[1], last)
-
-    def get_config(self):
-        return dict(super(TextEmbedding, self).get_config(), **self.settings)
 
 
 @compat.registered("Kept")
@@ -90,18 +83,15 @@ class Pooling(ZooLayer):
 
     def __init__(self, kind="mean", **kwargs):
         super(Pooling, self).__init__(**kwargs)
-        self.kind = kind
+        self.settings = {"kind": kind}
 
     def call(self, inputs):
         x, keep = inputs
-        return tensors.pool(x, keep, self.kind)
+        return tensors.pool(x, keep, self.settings["kind"])
 
     def compute_output_shape(self, input_shape):
         first = tensors.first_shape(input_shape)
         return (first[0], first[-1])
-
-    def get_config(self):
-        return dict(super(Pooling, self).get_config(), kind=self.kind)
 
 
 @compat.registered("WordPairLogits")
@@ -162,9 +152,6 @@ class WordPairLogits(ZooLayer):
     def compute_output_shape(self, input_shape):
         return (tensors.first_shape(input_shape)[0], self.settings["classes"])
 
-    def get_config(self):
-        return dict(super(WordPairLogits, self).get_config(), **self.settings)
-
 
 @compat.registered("Outputs")
 class VocabularyProjection(ZooLayer):
@@ -184,9 +171,6 @@ class VocabularyProjection(ZooLayer):
 
     def compute_output_shape(self, input_shape):
         return (*tuple(input_shape)[:2], self.settings["vocabulary"])
-
-    def get_config(self):
-        return dict(super(VocabularyProjection, self).get_config(), **self.settings)
 
 
 @compat.registered("Wide")

@@ -12,6 +12,7 @@ class ZooLayer(compat.keras.layers.Layer):
     """Base of layers that create their weights from a table and may drop values in training.
 
     Attributes:
+        settings: the layer's own arguments by name, to store it in model files.
         initial_deviations: standard deviation of each randomly initialized weight, None for Glorot uniform.
     """
 
@@ -30,6 +31,9 @@ class ZooLayer(compat.keras.layers.Layer):
 
     def _drop(self, x, rate, training, name):
         return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + name)
+
+    def get_config(self):
+        return dict(super(ZooLayer, self).get_config(), **getattr(self, "settings", {}))
 
 
 @compat.registered("EncoderLayer")
@@ -93,18 +97,11 @@ class EncoderLayer(ZooLayer):
 
     def call(self, inputs, training=None):
         x, keep = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
-
-        def attend(y):
-            return self._attention(y, keep, training)
-
-        def feed_forward(y):
-            return self._feed_forward(y, training)
-
         if self.settings["norm_first"]:
-            x = x + attend(self._normalize(x, "norm1"))
-            return x + feed_forward(self._normalize(x, "norm2"))
-        x = self._normalize(x + attend(x), "norm1")
-        return self._normalize(x + feed_forward(x), "norm2")
+            x = x + self._attention(self._normalize(x, "norm1"), keep, training)
+            return x + self._feed_forward(self._normalize(x, "norm2"), training)
+        x = self._normalize(x + self._attention(x, keep, training), "norm1")
+        return self._normalize(x + self._feed_forward(x, training), "norm2")
 
     def _attention(self, x, keep, training):
         q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
@@ -137,9 +134,6 @@ class EncoderLayer(ZooLayer):
     def compute_output_shape(self, input_shape):
         return tensors.first_shape(input_shape)
 
-    def get_config(self):
-        return dict(super(EncoderLayer, self).get_config(), **self.settings)
-
 
 @compat.registered("Normalisation")
 class LayerNorm(ZooLayer):
@@ -147,7 +141,7 @@ class LayerNorm(ZooLayer):
 
     def __init__(self, epsilon=1e-5, **kwargs):
         super(LayerNorm, self).__init__(**kwargs)
-        self.epsilon = epsilon
+        self.settings = {"epsilon": epsilon}
 
     def build(self, input_shape):
         width = int(tuple(input_shape)[-1])
@@ -155,10 +149,7 @@ class LayerNorm(ZooLayer):
         super(LayerNorm, self).build(input_shape)
 
     def call(self, inputs):
-        return tensors.layer_norm(inputs, self.gamma, self.beta, self.epsilon)
+        return tensors.layer_norm(inputs, self.gamma, self.beta, self.settings["epsilon"])
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
-
-    def get_config(self):
-        return dict(super(LayerNorm, self).get_config(), epsilon=self.epsilon)

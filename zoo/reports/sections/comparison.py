@@ -47,10 +47,8 @@ def best(runs: Runs) -> Html | None:
     common = [name for name in HEADLINES if all(record.number("metrics", name) is not None for _, record in runs)]
     if len(data) > 1 or not common or common[0] == "items_per_s":
         return None
-    ranked = sorted(
-        ((record.number("metrics", common[0]) or 0.0, name) for name, record in runs),
-        reverse=not common[0].endswith("loss"),
-    )
+    figures = [(record.number("metrics", common[0]) or 0.0, name) for name, record in runs]
+    ranked = sorted(figures, reverse=not common[0].endswith("loss"))
     (value, name), (other, _) = ranked[:2]
     what = label(common[0])
     if value == other:

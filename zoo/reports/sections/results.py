@@ -95,11 +95,8 @@ def _promises(record: Untrusted) -> list[Html]:
         if row.number(key) is not None
     ]  # fmt: skip
     because = record.words("expected_not_applicable", "because")
-    said += (
-        [tag("p", f"The expected result of the recipe does not apply to this run: {', '.join(because)}")]
-        if because
-        else []
-    )
+    if because:
+        said.append(tag("p", f"The expected result of the recipe does not apply to this run: {', '.join(because)}"))
     compared = [tag("p", words) for words in record.words("reference", "compared")]
     return [*said, *compared]
 
@@ -172,10 +169,8 @@ def _terms(rows: list[Row]) -> Html:
 
 
 def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
-    series = [
-        Series("training (mean over the epoch)", points(rows, name)),
-        Series("validation", validation(rows, name)),
-    ]
+    trained = Series("training (mean over the epoch)", points(rows, name))
+    series = [trained, Series("validation", validation(rows, name))]
     kept = [row for row in rows if row.get("best") == "True"][-1:]
     marks = [Mark(x, y, "best epoch") for x, y in validation(kept, name)]
     stages = points(rows, "stage")

@@ -38,11 +38,8 @@ class Kind(Classifier):
         tokens = self._tokenizer.encode(text)
         if not tokens or tokenization.is_blank(self._tokenizer.kind, text):
             raise RequestError(422, "The text is blank")
+        if len(tokens) > length:  # keep the beginning and the end, as in training
+            tokens = [*tokens[: length // 2], *tokens[-(length - length // 2) :]]
         row = np.zeros(length, np.int32)
-        row[: min(len(tokens), length)] = _middle_left_out(tokens, length)
+        row[: len(tokens)] = tokens
         return row
-
-
-def _middle_left_out(tokens: list[int], length: int) -> list[int]:
-    """Keep the beginning and the end of a text that is too long, as in training."""
-    return tokens if len(tokens) <= length else [*tokens[: length // 2], *tokens[-(length - length // 2) :]]

@@ -61,11 +61,8 @@ def sentences(rows: list[Row]) -> Iterator[str]:
         yield f"WRONG, more than 0.1 % from NumPy's result in float64: {', '.join(wrong)}"
     else:
         yield f"All {len(timed)} results are correct."
-    yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in rows if _told(row))
-
-
-def _told(row: Row) -> bool:
-    return bool(row.get("error")) and row["device"] != PLAIN
+    failed = [row for row in rows if row.get("error") and row["device"] != PLAIN]
+    yield from (f"{row['operation']} {row['size']} on {row['device']}: {row['error']}" for row in failed)
 
 
 def curves(rows: list[Row], operation: str) -> dict[tuple[str, str], dict[float, float]]:

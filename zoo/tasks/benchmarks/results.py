@@ -136,14 +136,12 @@ def cells(row: Row) -> list[str]:
     what = " ".join(str(part) for part in (row["implementation"], row.get("way")) if part)
     reported = row.get("grade") == "reported"
     where = f"{row['stack']}: {row['machine']}" if reported else f"{row['stack']}, {row['device']}"
-    if row.get("error"):
-        return [what, row["mode"] or "", row["precision"], where, f"failed: {row['error']}", "", "", "", ""]
-    if row.get("median_s") is None:
-        return [what, row["mode"] or "", row["precision"], where, "stopped before it was timed", "", "", "", ""]
+    start = [what, row["mode"] or "", row["precision"], where]
+    if row.get("error") or row.get("median_s") is None:
+        return [*start, f"failed: {row['error']}" if row.get("error") else "stopped before it was timed", *[""] * 4]
     spread = f"{row['median_s']:.3f}"
     if row.get("repeats", 0) and row["repeats"] > 1:
         spread += f" ({row['fastest_s']:.3f} to {row['slowest_s']:.3f})"
-    work = [f"{row[key]:.{digits}f}" if row.get(key) else "" for key, digits in (("tflop_per_s", 3),)]
+    speed = f"{row['tflop_per_s']:.3f}" if row.get("tflop_per_s") else ""
     share = f"{100 * row['share_of_peak']:.0f} %" if row.get("share_of_peak") else ""
-    return [what, row["mode"] or "", row["precision"], where, spread, f"{row['pass_ms']:.1f}", *work, share,
-            str(row["grade"])]  # fmt: skip
+    return [*start, spread, f"{row['pass_ms']:.1f}", speed, share, str(row["grade"])]

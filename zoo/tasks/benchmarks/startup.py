@@ -107,11 +107,9 @@ def _row(what: str, taken: list[float]) -> Row:
 
 def sentences(rows: list[Row]) -> Iterator[str]:
     for row in rows:
-        promise = (
-            ""
-            if row["limit_s"] is None
-            else f", promised {row['limit_s']} s: {'kept' if row['kept'] else 'NOT KEPT'}"
-        )
+        promise = ""
+        if row["limit_s"] is not None:
+            promise = f", promised {row['limit_s']} s: {'kept' if row['kept'] else 'NOT KEPT'}"
         yield f"{row['what']}: {row['median_s']:.3f} s ({row['q1_s']:.3f} to {row['q3_s']:.3f}){promise}"
 
 

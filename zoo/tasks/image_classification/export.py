@@ -101,7 +101,8 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
 
 def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
     inputs = grayscale.load(given, shape, style)
-    _warn(inputs.skipped)
+    for name, reason in inputs.skipped:
+        console.warn(f"Left out {name}: {reason}")
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
 
 
@@ -125,9 +126,14 @@ def _photos(given: str | None, how: Reading) -> Write:
     def write(folder: Path, most: int) -> ItemData:
         if given is None:
             console.warn("No photos are given: comparing two photos of scikit-learn. input=FOLDER is better.")
-        skipped: list[tuple[str, str]] = []
-        pixels = list(_decoded(_named(given), how, skipped, most))
-        _warn(skipped)
+        pixels: list[NDArray[np.uint8]] = []
+        for name, path in _named(given):
+            if len(pixels) == most:
+                break
+            try:
+                pixels.append(decode.read(path, how))
+            except decode.UnreadableError as reason:
+                console.warn(f"Left out {name}: {reason}")
         if not pixels:
             raise ZooError(f"No usable images in {given}", photo_stream.KINDS)
         return _written(folder, np.stack(pixels))
@@ -139,25 +145,6 @@ def _named(given: str | None) -> Iterator[tuple[str, Path]]:
     if given is None:
         return iter([(path.name, path) for path in bundled_photos()])
     return photo_stream.listed(given).names
-
-
-def _decoded(
-    photos: Iterator[tuple[str, Path]], how: Reading, skipped: list[tuple[str, str]], most: int
-) -> "Iterator[NDArray[np.uint8]]":
-    count = 0
-    for name, path in photos:
-        if count == most:
-            return
-        try:
-            yield decode.read(path, how)
-            count += 1
-        except decode.UnreadableError as reason:
-            skipped.append((name, str(reason)))
-
-
-def _warn(skipped: list[tuple[str, str]]) -> None:
-    for name, reason in skipped:
-        console.warn(f"Skipped {name}: {reason}")
 
 
 EXPORT = exporting.command("classify", export)

@@ -114,11 +114,8 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
     loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), origin.style)
     for name, reason in loaded.skipped:
         console.warn(f"Skipped {name}: {reason}")
-    record = {
-        "name": str(settings.input),
-        "items": len(loaded.names),
-        "skipped": [list(row) for row in loaded.skipped],
-    }
+    skipped = [list(row) for row in loaded.skipped]
+    record = {"name": str(settings.input), "items": len(loaded.names), "skipped": skipped}
     return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 

@@ -41,7 +41,7 @@ class LeftOut:
 class TableWriter(LeftOut):
     """Writes one row for each image into a table of the run folder, next to ``skipped.csv``."""
 
-    thumbs = 0
+    thumbs = 0  # number of images that fit on the contact sheets
 
     def __init__(self, folder: Path, name: str, columns: list[str]) -> None:
         super().__init__(folder)
@@ -73,7 +73,7 @@ class NumberWriter(TableWriter):
         self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
-class PredictionWriter(LeftOut):
+class PredictionWriter(TableWriter):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
     Args:
@@ -86,22 +86,16 @@ class PredictionWriter(LeftOut):
     def __init__(
         self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST
     ) -> None:
-        super().__init__(folder)
-        self._classes, self._title, self._pages = classes, title, pages
         self._best = min(best, len(classes))
+        more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
+        super().__init__(folder, "predictions.csv", ["input", "class", "probability", *more])
+        self._classes, self._title = classes, title
         self._entries: list[contact_sheet.Entry] = []
         self._page = 0
-        self.written = 0
-        self._csv = (folder / "predictions.csv").open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self.thumbs = pages * contact_sheet.per_page()
         self._json = (folder / "predictions.json").open("w", encoding="utf-8", errors="backslashreplace")
         self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
-        self._rows = csv_files.Writer(self._csv)
-        more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
-        self._rows.writerow(["input", "class", "probability", *more])
         self._json.write("[")
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
@@ -109,7 +103,7 @@ class PredictionWriter(LeftOut):
         """Complete all files, even after an error."""
         self._json.write("\n]\n")
         self._json.close()
-        self._csv.close()
+        super().__exit__(kind, error, at)
         self._draw()
         if self._raw:
             self._raw.close()
@@ -118,23 +112,17 @@ class PredictionWriter(LeftOut):
     def take(self, picture: Picture, probabilities: "NDArray[np.float32]") -> None:
         best = np.argsort(-probabilities, kind="stable")[: self._best]
         top = [(self._classes[index], float(probabilities[index])) for index in best]
-        self._rows.writerow([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
         shares = zip(best, top, strict=True)
         rows = [{"class": int(index), "name": name, "probability": share} for index, (name, share) in shares]
         entry = {"input": picture.name, "top": rows}
         self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
-        self.written += 1
+        self.write([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
         if self._raw:
             self._raw.write(np.asarray(probabilities, "<f4").tobytes())
         if picture.thumb is not None:
             self._entries.append(contact_sheet.Entry(picture.thumb, picture.name, top))
             if len(self._entries) == contact_sheet.per_page():
                 self._draw()
-
-    @property
-    def thumbs(self) -> int:
-        """The number of images that fit on the sheets."""
-        return self._pages * contact_sheet.per_page()
 
     def _draw(self) -> None:
         if self._entries:
@@ -153,7 +141,6 @@ class PredictionWriter(LeftOut):
             for begin in range(0, self.written, 1024):
                 rows = min(1024, self.written - begin)
                 offset = begin * shape[1] * 4
-                whole[begin : begin + rows] = np.fromfile(raw, "<f4", rows * shape[1], offset=offset).reshape(
-                    rows, -1
-                )
+                values = np.fromfile(raw, "<f4", rows * shape[1], offset=offset)
+                whole[begin : begin + rows] = values.reshape(rows, -1)
         raw.unlink()

@@ -112,13 +112,7 @@ def _names(given: Path) -> list[str]:
             return [given.name]
     except (OSError, ValueError) as error:
         raise ZooError(f"{given} cannot be opened: {error}", KINDS) from error
-    closed: list[tuple[str, str]] = []
-    names = list(decode.iter_images(given, closed))
-    for name, reason in closed:
-        console.warn(f"Skipped {name}: {reason}")
-    if not names:
-        raise ZooError(f"No images in {given}", KINDS)
-    return names
+    return images.listed(given, KINDS)
 
 
 def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:

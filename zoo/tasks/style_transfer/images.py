@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zoo.core import console
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
 from zoo.core.files import storage_error
@@ -21,6 +22,17 @@ class Picture:
     @property
     def long_side(self) -> int:
         return int(max(self.pixels.shape[:2]))
+
+
+def listed(folder: Path, remedy: str) -> list[str]:
+    """Return the names of the images below a folder; warn about folders that cannot be listed."""
+    closed: list[tuple[str, str]] = []
+    names = list(decode.iter_images(folder, closed))
+    for name, reason in closed:
+        console.warn(f"Skipped {name}: {reason}")
+    if not names:
+        raise ZooError(f"No images in {folder}", remedy)
+    return names
 
 
 def opened(path: Path, role: str) -> Picture:
@@ -79,9 +91,8 @@ def sheet(pictures: "list[tuple[str, Bytes]]", height: int = 360) -> "Bytes":
     for word, pixels in pictures:
         rows, columns = pixels.shape[:2]
         scale = min(height / rows, 4 * height / columns)
-        drawn.append(
-            (word, Image.fromarray(sized(pixels, max(1, round(rows * scale)), max(1, round(columns * scale)))))
-        )
+        size = [max(1, round(edge * scale)) for edge in (rows, columns)]
+        drawn.append((word, Image.fromarray(sized(pixels, *size))))
     width = sum(max(image.width, 60) + gap for _, image in drawn) + gap
     canvas = Image.new("RGB", (width, height + line + 2 * gap), "white")
     pen, left = ImageDraw.Draw(canvas), gap

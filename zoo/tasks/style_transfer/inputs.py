@@ -83,11 +83,8 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     if settings.overwrite:
         console.warn(f"{path} will be replaced when the image is done")
         return path
-    free = next(
-        other
-        for number in range(2, 10_000)
-        if not (other := path.with_name(f"{path.stem}_{number}{path.suffix}")).exists()
-    )
+    numbered = (path.with_name(f"{path.stem}_{number}{path.suffix}") for number in range(2, 10_000))
+    free = next(each for each in numbered if not each.exists())
     console.warn(f"{path} exists; the image will be saved as {free.name} (overwrite=true replaces it)")
     return free
 

@@ -1,6 +1,6 @@
 """Style transfer by optimization: images, settings, worker and result files."""
 
-import contextlib
+import shutil
 from pathlib import Path
 
 from zoo.config.overrides import Overrides
@@ -35,7 +35,8 @@ def train(overrides: Overrides) -> Run:
             outcome = execute(context, _request(context, settings, job, features))
             _finish(context, settings, job, outcome, features)
         finally:
-            _tidy(context.folder / "work")
+            # The arrays for the worker are copies of the user's images.
+            shutil.rmtree(context.folder / "work", ignore_errors=True)
     return context.result
 
 
@@ -157,14 +158,6 @@ def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inp
     if losses.is_file():
         plots.losses(losses, f"style_transfer on {context.choice.backend.name}", context.folder / "losses.png")
         context.record.side_files.append("losses.png")
-
-
-def _tidy(folder: Path) -> None:
-    """Remove the arrays for the worker, which are copies of the user's images."""
-    for path in folder.glob("*"):
-        path.unlink()
-    with contextlib.suppress(OSError):
-        folder.rmdir()
 
 
 TRAIN = Command(

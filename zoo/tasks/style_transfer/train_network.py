@@ -17,7 +17,6 @@ from zoo.core.arrays import np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, storage_errors
 from zoo.core.paths import user_path
-from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
 from zoo.execution.array_queue import ArrayQueue
@@ -113,16 +112,10 @@ def _files(photos: str | None) -> list[Path]:
     if photos is None:
         console.warn("No photos are given: using two photos of scikit-learn. photos=FOLDER gives better results.")
         return bundled_photos()
-    folder = user_path(photos)
+    folder, remedy = user_path(photos), "Give a folder of photos: photos=FOLDER"
     if not folder.is_dir():
-        raise ZooError(f"There is no folder {folder}", "Give a folder of photos: photos=FOLDER")
-    closed: list[tuple[str, str]] = []
-    files = [folder / name for name in decode.iter_images(folder, closed)]
-    for name, reason in closed:
-        console.warn(f"Skipped {name}: {reason}")
-    if not files:
-        raise ZooError(f"No images in {folder}", "Give a folder of photos: photos=FOLDER")
-    return files
+        raise ZooError(f"There is no folder {folder}", remedy)
+    return [folder / name for name in images.listed(folder, remedy)]
 
 
 def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:

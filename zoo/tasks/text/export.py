@@ -43,8 +43,10 @@ def _export(
 ) -> Run:
     """Export a model of a run, compared on a part of its texts and calibrated on its training texts."""
     context, source, model, tokenizer = trained_text.opened(command, overrides, needed)
-    _refuse_other_items(context.settings)
-    data = context.settings.data
+    settings, data = context.settings, context.settings.data
+    for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
+        if value not in (None, usual):
+            raise ZooError(f"{key}={value}: text models are compared on texts of their run", f"Leave {key}= out.")
     subject = exporting.Subject(
         kind=kind,
         model=model,
@@ -75,12 +77,6 @@ def _examples(kind: str, tokenizer: tokenization.Tokenizer, folder: Path) -> tup
     (folder / "examples").mkdir()
     read = text_inputs.Inputs([], texts, tokenizer.encode_all(texts), None, {})
     return texts, predict.save(folder / "examples", read)
-
-
-def _refuse_other_items(settings: ExportConfig) -> None:
-    for key, value, usual in (("input", settings.input, "test"), ("calibrate", settings.calibrate, "train")):
-        if value not in (None, usual):
-            raise ZooError(f"{key}={value}: text models are compared on texts of their run", f"Leave {key}= out.")
 
 
 def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> ItemData:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.config import setting
@@ -159,14 +158,10 @@ def _tokenize(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
     if not any(readable):
         name = inputs.names[0] if inputs.names else "standard input"
         raise ZooError(f"There is nothing to read in {name!r}", "Give a text with words in it.")
-    inputs.skipped += [(name, "blank") for name in _without(inputs.names, readable)]
+    inputs.skipped += [(name, "blank") for name, usable in zip(inputs.names, readable, strict=True) if not usable]
     kept = [number for number, usable in enumerate(readable) if usable]
     inputs.names, inputs.texts = [inputs.names[each] for each in kept], [inputs.texts[each] for each in kept]
     inputs.tokens = [tokens[each] for each in kept]
-
-
-def _without(names: list[str], kept: Iterable[bool]) -> list[str]:
-    return [name for name, usable in zip(names, kept, strict=True) if not usable]
 
 
 def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:

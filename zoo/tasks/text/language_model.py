@@ -1,13 +1,12 @@
 """Train a language model on a text, and continue or evaluate another text with it."""
 
 from zoo.config.overrides import Overrides
-from zoo.config.schemas.common import Settings
 from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError, counted
 from zoo.data.text import dataset, tokenization
-from zoo.execution import calibration, worker_process
+from zoo.execution import calibration
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import GeneratePart, Request, TokenData
 from zoo.runs import records
@@ -81,7 +80,10 @@ def infer(overrides: Overrides) -> Run:
             top_p=settings.top_p,
             seed=settings.seed,
         )
-        _keep(context, execute(context, request), settings.prompt)
+        outcome = execute(context, request)
+        raise_if_failed(context, outcome)
+        generated = outcome.done.text if outcome.done else ""
+        (context.folder / GENERATED).write_text(settings.prompt + generated, encoding="utf-8")
     return context.result
 
 
@@ -94,12 +96,6 @@ def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
     return (
         tokenizer.encode(prompt) or [each for each in tokenizer.encode("\n") if each != tokenization.UNKNOWN] or [2]
     )
-
-
-def _keep(context: RunContext[Settings], outcome: worker_process.Outcome, prompt: str) -> None:
-    raise_if_failed(context, outcome)
-    generated = outcome.done.text if outcome.done else ""
-    (context.folder / GENERATED).write_text(prompt + generated, encoding="utf-8")
 
 
 def summary(run: Run) -> list[str]:

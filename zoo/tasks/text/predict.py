@@ -33,11 +33,10 @@ def infer(overrides: Overrides) -> Run:
     is_test = settings.input == "test"
     context.refuse_needless(f"with input={text_inputs.shortened(str(settings.input))}",
                             *text_inputs.needless(settings, source))  # fmt: skip
-    inputs = (
-        text_inputs.part_of(settings.data, source, "test")
-        if is_test
-        else text_inputs.own(settings, source, tokenizer)
-    )
+    if is_test:
+        inputs = text_inputs.part_of(settings.data, source, "test")
+    else:
+        inputs = text_inputs.own(settings, source, tokenizer)
     for note in inputs.notes:
         console.say(note)
     console.warn_of_skipped(inputs.skipped)

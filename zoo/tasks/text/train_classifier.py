@@ -50,10 +50,8 @@ def train(overrides: Overrides) -> Run:
     settings = context.settings
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
-        set_data(
-            context,
-            training.record_of(texts, settings) | {f"{name}_items": len(part) for name, part in parts.items()},
-        )
+        sizes = {f"{name}_items": len(part) for name, part in parts.items()}
+        set_data(context, training.record_of(texts, settings) | sizes)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
         known = dataset.duplicates(texts, parts)

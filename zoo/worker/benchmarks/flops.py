@@ -11,18 +11,15 @@ def per_item(model, arguments=None):
     All inputs must have a fixed size. ``arguments`` are those of the builder; for transformers, they determine the
     products of attention, which have no weights.
     """
-    kernels = [(name.rpartition("/")[0], shape) for name, shape in compat.named_weights(model) if _multiplies(name)]
-    counted = sum(2 * int(np.prod(shape)) * _positions(model.get_layer(layer)) for layer, shape in kernels)
+    rows = [(*name.rpartition("/")[::2], shape) for name, shape in compat.named_weights(model)]
+    kernels = [(model.get_layer(layer), shape) for layer, name, shape in rows if "kernel" in name]
+    counted = sum(2 * int(np.prod(shape)) * _positions(layer) for layer, shape in kernels)
     arguments = arguments or {}
     if "heads" in arguments:  # queries by keys, and attention weights by values: (length, length, d_model) twice
         counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]
     if arguments.get("tied"):  # the embedding table is also the last kernel
         counted += 2 * arguments["length"] * arguments["d_model"] * arguments["vocabulary"]
     return counted
-
-
-def _multiplies(name):
-    return "kernel" in name.rpartition("/")[2]
 
 
 def _positions(layer):

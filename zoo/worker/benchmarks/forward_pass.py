@@ -118,10 +118,8 @@ def _tensorflow(model, x, training, way, precision):
     import tensorflow as tf
 
     tensor = tf.cast(tf.constant(x), precision)
-    if way == "xla":
-        call = tf.function(lambda x: model(x, training=training), jit_compile=True)
-    else:
-        call = tf.function(lambda x: model(x, training=training))
+    options = {"jit_compile": True} if way == "xla" else {}
+    call = tf.function(lambda x: model(x, training=training), **options)
     return lambda: call(tensor)
 
 

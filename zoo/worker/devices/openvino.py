@@ -157,9 +157,8 @@ def _straight_line(preprocess):
     every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1, 1)
     lines = np.asarray(preprocess(np.repeat(every, 3, axis=3)), dtype=np.float64)
     scale, offset = (lines[0, 255, 0, 0] - lines[0, 0, 0, 0]) / 255, lines[0, 0, 0, 0]
-    straight = (
-        lines.shape == (1, 256, 1, 3) and np.abs(lines[0, :, 0, :].T - (scale * every.ravel() + offset)).max() < 1e-6
-    )
+    line = scale * every.ravel() + offset
+    straight = lines.shape == (1, 256, 1, 3) and np.abs(lines[0, :, 0, :].T - line).max() < 1e-6
     return (scale, offset) if straight and scale else (None, None)
 
 

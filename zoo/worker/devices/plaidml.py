@@ -39,7 +39,8 @@ def start(device):
     import plaidml
 
     logging.getLogger("plaidml").addHandler(_OpenedDevices())
-    ids = [_text(row.id) for row in plaidml.devices(plaidml.Context(), limit=100, return_all=True)[0]]
+    ids = [row.id for row in plaidml.devices(plaidml.Context(), limit=100, return_all=True)[0]]
+    ids = [each.decode() if isinstance(each, bytes) else each for each in ids]
     os.environ["PLAIDML_DEVICE_IDS"] = choose(ids, device)
 
 
@@ -86,7 +87,3 @@ def versions():
     import plaidml
 
     return {"plaidml": plaidml.__version__}
-
-
-def _text(value):
-    return value.decode() if isinstance(value, bytes) else value

@@ -61,9 +61,8 @@ def export(subject, path, quantize, calibration, facts):
     )
     if quantize == "dynamic":
         optimize = ct.optimize.coreml
-        model = optimize.linear_quantize_weights(
-            model, optimize.OptimizationConfig(optimize.OpLinearQuantizerConfig(mode="linear_symmetric"))
-        )
+        config = optimize.OptimizationConfig(optimize.OpLinearQuantizerConfig(mode="linear_symmetric"))
+        model = optimize.linear_quantize_weights(model, config)
     model = model if scaled else _with_names(ct, model, subject)
     model.user_defined_metadata.update(facts)
     model.short_description = facts["description"]

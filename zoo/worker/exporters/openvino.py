@@ -32,9 +32,8 @@ def _for_model_api(subject):
         return {}
     about = {"model_type": "Classification", "layout": "NHWC", "output_raw_scores": "True"}
     about["labels"] = " ".join(name.replace(" ", "_") for name in request.classes or ())
-    about["mean_values"], about["scale_values"] = (
-        " ".join("%g" % n for n in row[key]) for key in ("subtract", "divide")
-    )
+    about["mean_values"] = " ".join("%g" % number for number in row["subtract"])
+    about["scale_values"] = " ".join("%g" % number for number in row["divide"])
     about["reverse_input_channels"] = str(row["channels"] == "BGR")
     about["resize_type"] = "crop" if request.reading["resize"] == "crop" else "standard"
     return about

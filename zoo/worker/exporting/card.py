@@ -89,9 +89,5 @@ def program(subject, exporter):
     other = ["import numpy as np", *programs.OTHER[kind]]
     title = "%s for %s" % (subject.request.name, exporter.RUNTIME)
     head = _HEAD % (title, words, "\n".join(lines), "\n".join(other))
-    parts = [head, subject.request.code.strip(), *map(_source, [*programs.FUNCTIONS[kind], exporter.opened])]
-    return "\n\n\n".join([*parts, programs.ending(kind)]) + "\n"
-
-
-def _source(function):
-    return inspect.getsource(function).strip()
+    sources = [inspect.getsource(function).strip() for function in (*programs.FUNCTIONS[kind], exporter.opened)]
+    return "\n\n\n".join([head, subject.request.code.strip(), *sources, programs.ending(kind)]) + "\n"

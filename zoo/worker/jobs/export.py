@@ -23,9 +23,8 @@ def run(request, events, stop, phases):
     """
     began, wanted = time.monotonic(), request.export
     formats = [(name, exporters.find(name)) for name in wanted.formats]
-    chosen = [
-        (*each, quantize) for each in formats for quantize in wanted.quantize if quantize in each[1].QUANTIZATIONS
-    ]
+    pairs = [(each, quantize) for each in formats for quantize in wanted.quantize]
+    chosen = [(*each, quantize) for each, quantize in pairs if quantize in each[1].QUANTIZATIONS]
     job = _Job(request)
     phases["build_s"] = time.monotonic() - began
     rows = []
@@ -101,7 +100,8 @@ class _Job:
         path = os.path.join(folder, exporter.NAME)
         exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
         row["export_s"] = time.monotonic() - began
-        row["bytes"] = _size(folder)
+        paths = (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
+        row["bytes"] = sum(os.path.getsize(path) for path in paths)
         row["not_run"] = getattr(exporter, "NOT_RUN", None)
         card.write(self._subject, exporter, about, folder)
         if not row["not_run"]:
@@ -137,7 +137,3 @@ class _Job:
         if row["files"]["difference"] > most:
             words = "its results for files differ from the source model's by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
-
-
-def _size(folder):
-    return sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(folder) for name in names)

@@ -186,9 +186,8 @@ class _Maker:
         rows, columns = self._shape[:2]
         style, content, roughness = self.terms
         fields = {"loss": sum(self.terms), "style": style, "content": content, "roughness": roughness}
-        row = dict(
-            fields, step=self.done, height=rows, width=columns, seconds=round(time.monotonic() - self._began, 3)
-        )
+        seconds = round(time.monotonic() - self._began, 3)
+        row = dict(fields, step=self.done, height=rows, width=columns, seconds=seconds)
         self._checkpoints.rows.append(row)
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)

@@ -27,7 +27,8 @@ def run(request, events, stop, phases):
     pixels = np.memmap(asked.pixels, np.uint8, "r", shape=shape)
     began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
-    keeper = _keeper(request, predict.warm_up(np.zeros(shape[1:], np.uint8)).shape[1:])
+    answer = predict.warm_up(np.zeros(shape[1:], np.uint8))
+    keeper = _Features(request, answer.shape[1:]) if request.features else _Probabilities(asked)
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     for note in request.model.notes or ():
         events.emit("warning", message=note)
@@ -73,11 +74,6 @@ class _Features:
 
     def described(self):
         return {"features": features.described(self._request, self._out)}
-
-
-def _keeper(request, shape):
-    """Return the object that stores a slot's answers, each of this shape."""
-    return _Features(request, shape) if request.features else _Probabilities(request.stream)
 
 
 def _predictor(request, shape, phases):

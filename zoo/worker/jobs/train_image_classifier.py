@@ -122,10 +122,9 @@ class _Stages:
             if self._training.stop.asked:
                 return 0
             compile_model(head, settings)
-            batches = self._batches(parts, _as_they_are)
-            return self._fit(
-                head, batches, Stage(settings, last=self._last, number=self._number(1)), "only the last layer learns"
-            )
+            batches = self._batches(parts, lambda rows: rows)
+            stage = Stage(settings, last=self._last, number=self._number(1))
+            return self._fit(head, batches, stage, "only the last layer learns")
         finally:
             if group.rank == 0:
                 shutil.rmtree(scratch)
@@ -175,7 +174,3 @@ class _Stages:
 def compile_model(model, settings):
     """Compile a classifier with the configured optimizer; raise ValueError if the stack does not have it."""
     compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, beta_2=settings.beta_2)
-
-
-def _as_they_are(rows):
-    return rows

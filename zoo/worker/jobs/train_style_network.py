@@ -19,6 +19,7 @@ from zoo.worker import distributed, memory, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference.tiles import to_pixels
 from zoo.worker.input_queue import ArrayQueueReader
+from zoo.worker.style import objective
 from zoo.worker.style.feature_model import frozen
 from zoo.worker.training.checkpoint_files import Checkpoints
 from zoo.worker.training.schedules import learning_rate
@@ -91,7 +92,7 @@ class _Training:
             return
         arrays, state = checkpoint
         try:
-            if state["stack"] == _stack():
+            if state["stack"] == compat.stack():
                 training_state.restore(self._model, self._terms, arrays)
             else:
                 training_state.restore_weights(self._model, arrays)
@@ -110,7 +111,7 @@ class _Training:
             return
         try:
             arrays = training_state.capture(self._model, self._terms)
-            self._files.save(step, arrays, {"step": step, "stack": _stack()})
+            self._files.save(step, arrays, {"step": step, "stack": compat.stack()})
             self._kept = step
         except OSError as error:
             self._warn("Cannot write a checkpoint: %s" % (error.strerror or error))
@@ -130,7 +131,8 @@ class _Training:
                 rate = learning_rate(settings, step - 1, settings.steps)
                 values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
-                self._due = self._group.after_step(self._is_time())
+                is_late = time.monotonic() - self._saved >= 60 * settings.checkpoint_minutes
+                self._due = self._group.after_step(is_late)
             if self._group.rank == 0:  # all have read it, because no process ends a step before all have started it
                 os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
@@ -147,9 +149,6 @@ class _Training:
             self._report(step, values, rate, time.monotonic() - began)
         if step > max(self._done, self._kept):  # stopped while waiting for a batch
             self._keep(step, True)
-
-    def _is_time(self):
-        return time.monotonic() - self._saved >= 60 * self._settings.checkpoint_minutes
 
     def _share(self, path):
         batch = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -197,10 +196,6 @@ class _Training:
         self._events.emit("artifact", kind="sample", path=sample, step=step)
 
 
-def _stack():
-    return ["Keras " + compat.version(), compat.backend_name()]
-
-
 def _read(path):
     return np.load(path, allow_pickle=False).astype(np.float32)
 
@@ -215,9 +210,8 @@ def _terms(model, settings, sample):
     seen = dict(zip(layers, _all(judge(restyled))))
     content = _content(judge, layers, wanted.content, (photo, restyled), seen, sample)
     style = _style(wanted.style, _targets(settings), seen)
-    rough = style_losses.weighted_sum(
-        compat, [style_losses.total_variation(compat, restyled)], [1 / (3.0 * size * size * _ROUGH)], "roughness"
-    )
+    variation = style_losses.total_variation(compat, restyled)
+    rough = style_losses.weighted_sum(compat, [variation], [1 / (3.0 * size * size * _ROUGH)], "roughness")
     weights = settings.strength
     terms, factors = [content, style, rough], [weights.content, weights.style, weights.total_variation]
     loss = style_losses.weighted_sum(compat, terms, factors, "loss")
@@ -253,13 +247,9 @@ def _style(names, targets, seen):
 
 def _targets(settings):
     """Return the painting's Gram matrices, (1, channels, channels) by layer."""
-    painting, chosen = _read(settings.painting)[None], settings.features
-    judge = frozen(chosen, settings.layers.style, painting.shape[1:])
-    grams = {}
-    for name, each in zip(settings.layers.style, compat.outputs(judge, painting)):
-        flat = each.reshape(-1, each.shape[-1]).astype(np.float32)
-        grams[name] = (flat.T.dot(flat) / len(flat))[None].astype(np.float32)
-    return grams
+    names = settings.layers.style
+    grams = objective.grams(settings.features, names, _read(settings.painting))
+    return {name: gram[None] for name, gram in zip(names, grams)}
 
 
 def _all(outputs):

@@ -19,9 +19,8 @@ def answerer(request):
     model, preprocess = build_trained(request)
     shape = tuple(settings.shape)
     partial = hasattr(device, "predictor")
-    by_size = {
-        size: predictors.of(device, model, preprocess, (size, *shape[2:])) for size in sizes_of(shape[1], partial)
-    }
+    sizes = sizes_of(shape[1], partial)
+    by_size = {size: predictors.of(device, model, preprocess, (size, *shape[2:])) for size in sizes}
     for size, predict in by_size.items():
         predict(np.zeros((size, *shape[2:]), np.uint8))
     return Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), shape[0] if partial else 1)

@@ -1,11 +1,16 @@
 """A style network that answers one image at a time."""
 
+import types
+
 import numpy as np
 
 from zoo.models import compat
 from zoo.models.style_transfer import fast as network
 from zoo.worker import devices, weights
+from zoo.worker.exporting import programs
 from zoo.worker.inference import predictors, tiles
+
+SIZES = types.SimpleNamespace(multiple=network.GRAIN, least=network.LEAST_EDGE)
 
 
 def answerer(request):
@@ -32,6 +37,5 @@ def answerer(request):
 
 def _restyled(model, pixels):
     rows, columns = pixels.shape[:2]
-    missing = [(0, -edge % network.GRAIN) for edge in (rows, columns)]
-    whole = np.pad(pixels, [*missing, (0, 0)], "edge").astype(np.float32)[None]
+    whole = programs.padded(pixels, SIZES)[None]
     return tiles.to_pixels(compat.outputs(model, whole)[0][0])[:rows, :columns]

@@ -2,9 +2,6 @@
 
 import codecs
 import copy
-import json
-import os
-import select
 import time
 
 import numpy as np
@@ -12,6 +9,7 @@ import numpy as np
 from zoo.worker.errors import UserError
 from zoo.worker.inference.decoder import open_decoder
 from zoo.worker.inference.sampling import sample, step
+from zoo.worker.input_queue import Commands
 
 # Tokens of a long prompt that are read before the other texts continue.
 PROMPT_AT_ONCE = 64
@@ -28,9 +26,9 @@ def run(request, events, stop, phases):
     phases["build_s"] = time.monotonic() - began
     events.emit("ready")
     pieces = [piece.encode("latin-1") for piece in request.pieces]
-    texts, commands = {}, _Commands(stop)
+    texts, commands = {}, Commands(stop)
     while not stop.asked and not (commands.ended and not texts):
-        for asked in commands.taken(wait=not texts):
+        for asked in commands.taken(wait=not texts):  # without waiting while there is a text to write
             if "close" in asked:
                 texts.pop(asked["close"], None)
             else:
@@ -80,19 +78,3 @@ class _Text:
         if self.left:
             self._logits = step(self._memory, self._seen)
         return self._decoder.decode(self._pieces[token], final=not self.left)
-
-
-class _Commands:
-    """The lines on standard input, read without waiting while there is a text to write."""
-
-    def __init__(self, stop):
-        self._rest, self._stop, self.ended = b"", stop, False
-
-    def taken(self, wait):
-        """Return the new commands; with ``wait``, wait for at most a tenth of a second."""
-        if self.ended or self._stop.asked or not select.select([0], [], [], 0.1 if wait else 0.0)[0]:
-            return []
-        more = os.read(0, 65536)
-        self.ended = not more
-        *lines, self._rest = (self._rest + more).split(b"\n")
-        return [json.loads(line.decode("ascii")) for line in lines]

@@ -57,8 +57,7 @@ class StyleCheckpoints:
         ``size`` is the index of the size; ``step`` and ``done`` are the steps at this size and in total.
         """
         self.picture("picture.png", picture)
-        state = {"size": size, "step": step, "done": done, "rows": self.rows}
-        state["stack"] = ["Keras " + compat.version(), compat.backend_name()]
+        state = {"size": size, "step": step, "done": done, "rows": self.rows, "stack": compat.stack()}
         try:
             # The steps of each size start at 0, but the number must grow.
             self._files.save(done, {"picture": picture}, state)

@@ -44,7 +44,7 @@ class Target:
 
 
 def grams(features, layers, picture):
-    """Return Gram matrices of a style image, (height, width, 3) float32 from :func:`padded`."""
+    """Return the Gram matrices of a style image, (height, width, 3) float32, by layer."""
     model = frozen(features, layers, picture.shape)
     return [_gram(maps) for maps in compat.outputs(model, picture[None])]
 
@@ -130,9 +130,8 @@ def _content(names, maps, aims, weight, start):
 
 def _rough(picture, shape, weight):
     size = (shape[0] - 1) * (shape[1] - 1) * shape[2]
-    return losses.weighted_sum(
-        compat, [losses.total_variation(compat, picture)], [weight / size / ROUGH], "roughness"
-    )
+    roughness = [losses.total_variation(compat, picture)]
+    return losses.weighted_sum(compat, roughness, [weight / size / ROUGH], "roughness")
 
 
 def _distance(x, aim, start, name):

@@ -54,10 +54,8 @@ class Checkpoints:
         write(os.path.join(self._folder, name + ".npz"), data)
         about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         about.update(state=state, run_id=self._run_id)
-        write(
-            os.path.join(self._folder, name + ".json"),
-            json.dumps(about, sort_keys=True, indent=1, default=lambda value: value.item()).encode("utf-8"),
-        )
+        content = json.dumps(about, sort_keys=True, indent=1, default=lambda value: value.item())
+        write(os.path.join(self._folder, name + ".json"), content.encode("utf-8"))
         self._remove_surplus(number)
 
     def _remove_surplus(self, newest):

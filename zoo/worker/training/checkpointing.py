@@ -87,7 +87,7 @@ class Checkpointer:
             self.save(state)
 
     def _restore(self, state, arrays, saved):
-        here = _stack()
+        here = compat.stack()
         state.set_frozen(saved["course"]["frozen_at"])
         if saved["stack"] == here:
             training_state.restore(self._model, state.model, arrays)
@@ -127,7 +127,7 @@ class Checkpointer:
         if self._run.group.rank:
             return
         saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
-        saved.update(stack=_stack(), course=state.capture(), precision=self._settings.precision)
+        saved.update(stack=compat.stack(), course=state.capture(), precision=self._settings.precision)
         try:
             self._files.save(self._steps + state.done, arrays, saved)
             if not self._written:
@@ -228,10 +228,6 @@ def _check(saved):
         raise ValueError("its list of epochs is invalid")
     if saved["best"] is not None and saved["best"]["best_epoch"] < 0:
         raise ValueError("its best epoch is invalid")
-
-
-def _stack():
-    return ["Keras " + compat.version(), compat.backend_name()]
 
 
 _KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "val_top5")
