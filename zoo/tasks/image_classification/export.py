@@ -102,7 +102,7 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
 def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
     inputs = grayscale.load(given, shape, style)
     for name, reason in inputs.skipped:
-        console.warn(f"Left out {name}: {reason}")
+        console.warn(f"Skipped {name}: {reason}")
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
 
 
@@ -133,7 +133,7 @@ def _photos(given: str | None, how: Reading) -> Write:
             try:
                 pixels.append(decode.read(path, how))
             except decode.UnreadableError as reason:
-                console.warn(f"Left out {name}: {reason}")
+                console.warn(f"Skipped {name}: {reason}")
         if not pixels:
             raise ZooError(f"No usable images in {given}", photo_stream.KINDS)
         return _written(folder, np.stack(pixels))
