@@ -53,7 +53,7 @@ class Composed(Generic[S]):
         return setting.needless(self.settings, keys, defaults)
 
     def overlay(self, layer: str, settings: Mapping[str, Any]) -> "Composed[S]":
-        """Return a copy with ``settings``, values by dotted key, applied on top as ``layer``.
+        """Return a copy with ``settings``, values by dotted key; ``layer`` is recorded as their origin.
 
         Files are composed again only if a group changes.
         """

@@ -265,7 +265,7 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
 
 
 def _linux_features(cpu: str) -> list[str] | None:
-    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # arm64 calls them Features; no lock requires any
+    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # on arm64, the key is Features; no lock requires one
     return [name for name in CPU_FEATURES if name in flags] if flags else None
 
 

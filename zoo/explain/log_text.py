@@ -114,7 +114,7 @@ def _words(low: bytes) -> set[bytes]:
 
 @functools.cache
 def _pattern_words(pattern: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
-    """Return the words of a pattern, and the words at its ends, which may be parts of longer words in a log."""
+    """Return the inner words of a pattern, and those at its ends, which may be cut off."""
     words = list(WORD.finditer(pattern))
     cut = tuple(word.group() for word in words if word.start() == 0 or word.end() == len(pattern))
     return frozenset(word.group() for word in words if word.group() not in cut), cut

@@ -12,7 +12,7 @@ def add_parser(verbs: "Verbs") -> None:
     actions = add_actions(add_verb(verbs, "weights", None, "inspect and convert weights files"))
     show = add_verb(actions, "show", run, "list the weights in a file, with their shapes")
     show.add_argument("file", help="a model or weights in any format")
-    convert = add_verb(actions, "convert", _convert, "write the weights of a file in another format")
+    convert = add_verb(actions, "convert", _convert, "convert a weights file to a different format")
     convert.add_argument("source", metavar="IN", help="the file to read; its content decides the format")
     convert.add_argument(
         "target", metavar="OUT", help="the file to write: .npz, .safetensors, .h5 (Keras 2) or .weights.h5 (Keras 3)"

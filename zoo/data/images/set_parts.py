@@ -173,7 +173,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
 
 
 def _refuse_doubled(path: Path, folders: list[str]) -> None:
-    """Raise an error if each folder only contains a folder of its own name, as unpacked archives do."""
+    """Raise an error if each folder contains only a folder with the same name, as unpacked archives do."""
     full = [name for name in folders if next(decode.iter_images(path / name), None)]
     if len(full) > 1 and all(
         os.listdir(path / name) == [name] and not subfolders(path / name / name) for name in full

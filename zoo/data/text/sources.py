@@ -145,9 +145,9 @@ def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
         one, place = min(next(iter(places.values()))), shlex.quote(str(root))
         raise ZooError(
             f"{root} has folders of texts in folders, such as {one}: either may be the classes",
-            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder: `cd {place} "
-            "&& for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {} ../outer/$f ';'; done`. The "
-            "inner ones: move all folders of one name into one.",
+            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This command does "
+            f"it: `cd {place} && for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {{}} ../outer/$f ';'; "
+            "done`. The inner ones: move all folders of one name into one.",
         )
 
 

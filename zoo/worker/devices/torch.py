@@ -49,7 +49,7 @@ def _why_not(torch, mps):
 
 
 def proof(device):
-    """Multiply two matrices on Keras's device, wait, and ask PyTorch for the device of the product.
+    """Multiply two matrices on Keras's device, synchronize, and return the device of the product.
 
     A separate probe checks where Keras really puts its variables; a stack without Keras has only this proof.
     """
