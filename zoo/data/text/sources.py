@@ -142,12 +142,12 @@ def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
     outer = {Path(place).parent.name for each in places.values() for place in each if place}
     told_apart = [name for name in outer if name and not set_parts.says_nothing(name, "")]
     if len(told_apart) > 1 and len(places) > 1 and all(len(each) > 1 for each in places.values()):
-        one, place = min(next(iter(places.values()))), shlex.quote(str(root))
+        one = min(next(iter(places.values())))
+        copy = "for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {} ../outer/$f ';'; done"
         raise ZooError(
             f"{root} has folders of texts in folders, such as {one}: either may be the classes",
-            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This command does "
-            f"it: `cd {place} && for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {{}} ../outer/$f ';'; "
-            "done`. The inner ones: move all folders of one name into one.",
+            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This command "
+            f"does it: `cd {shlex.quote(str(root))} && {copy}`. The inner ones: move all folders of one name into one.",
         )
 
 
