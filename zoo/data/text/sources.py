@@ -146,8 +146,8 @@ def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
         copy = "for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {} ../outer/$f ';'; done"
         raise ZooError(
             f"{root} has folders of texts in folders, such as {one}: either may be the classes",
-            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This command "
-            f"does it: `cd {shlex.quote(str(root))} && {copy}`. The inner ones: move all folders of one name into one.",
+            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This does "
+            f"it: `cd {shlex.quote(str(root))} && {copy}`. The inner ones: move all folders of one name into one.",
         )
 
 
