@@ -207,7 +207,7 @@ def test_models_of_texts_are_refused_as_such(tmp_path: Path) -> None:
     content["config"]["layers"][0]["config"] = {"batch_shape": [None, 1], "dtype": "string", "name": "text"}
     assert "takes texts, not images" in refusal(archive(tmp_path / "a.keras", content))
     words = refusal(archive(tmp_path / "b.keras", config(), **{"assets/layers/vocabulary.txt": b"x"}))
-    assert "as models of texts and tables do, not of images" in words
+    assert "'assets/layers/vocabulary.txt', a file of a layer for texts or tables. Images are required" in words
 
 
 @pytest.mark.parametrize(

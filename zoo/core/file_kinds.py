@@ -22,7 +22,8 @@ _ONNX_FIELDS = (1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26)
 _HEADS = {
     b"version https://git-lfs": "lfs", b"<!doctype html": "page", b"<html": "page", b"<": "xml",
     b"\x93numpy": "array", b"\x80": "pickle", b"\x1f\x8b": "gzip", b"\x08\x01\x12": "graph",
-    b'{"format":': "tfjs", b'{"modeltopology"': "tfjs", b'{"class_name": "': "config", b'{"module": "keras': "config",
+    b'{"format": "layers-model"': "tfjs", b'{"format":"layers-model"': "tfjs", b'{"modeltopology"': "tfjs",
+    b'{"class_name": "': "config", b'{"module": "keras': "config",
 }  # fmt: skip
 # Smallest number of a field that contains a model in a Core ML file.
 _CORE_ML = 200

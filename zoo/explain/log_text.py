@@ -83,11 +83,11 @@ class LogText:
 
     def is_source(self, place: int) -> bool:
         """Return True if the line is source code that a traceback quotes, below its file and line number."""
-        start = self.data.rfind(b"\n", max(0, place - LONGEST), place)
-        above = self.data.rfind(b"\n", max(0, start - LONGEST), max(0, start))
-        if NUMBERED.match(self.data, start + 1):
+        start = self.line_start(place)
+        if NUMBERED.match(self.data, start):
             return True
-        return self.data.startswith(b"    ", start + 1) and FRAME.match(self.data, above + 1, start) is not None
+        above = self.line_start(max(0, start - 1))
+        return self.data.startswith(b"    ", start) and FRAME.match(self.data, above, start) is not None
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1

@@ -98,7 +98,7 @@ def _model_of_archive(path: Path) -> KerasConfig:
         strange = [member.filename for member in members if member.filename not in ARCHIVE]
         if strange and strange[0].startswith("assets/"):
             raise ZooError(
-                f"{path} contains {strange[0][:200]!r}, as models of texts and tables do, not of images",
+                f"{path} contains {strange[0][:200]!r}, a file of a layer for texts or tables. Images are required",
                 "For texts, train model=transformer/classifier on them.",
             )
         if strange:

@@ -194,17 +194,19 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
     if several:
-        several.sort(key=lambda each: not part_folders(path / places[each[0]], each[1], refuse=False))
-        (key, names), folder = several[0], places[several[0][0]]
-        roots = [shlex.quote(str(path / places[each])) for each, _ in several]
-        whole = [*roots, *(shlex.quote(str(path / f"{each[1]}{each[2]}")) for each in inner if len(inner[each]) < 2)]
         if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):
+            several.sort(key=lambda each: not part_folders(path / places[each[0]], each[1], refuse=False))
+            roots = [shlex.quote(str(path / places[each])) for each, _ in several]
+            single = [f"{each[1]}{each[2]}" for each in inner if len(inner[each]) < 2]
+            whole = [*roots, *(shlex.quote(str(path / name)) for name in single)]
+            folder, names = places[several[0][0]], several[0][1]
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 "The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
                 f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. Or copy all into one: "
                 f"`mkdir FOLDER && cp -r {'/* '.join(whole)}/* FOLDER`, and give it: data.root=FOLDER.",
             )
+        (key, names), folder = several[0], places[several[0][0]]
         yield (
             f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
             "the inner folders are the classes, move them into one folder"

@@ -159,9 +159,11 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     named = [place for place in varied if _LABELS.fullmatch(layout.plain(place))]
     # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.
     measured = [place for place in varied if place in numeric and place not in flags]
-    few = [place for place in measured if 5 * len(set(columns[place])) <= len(columns[place])]
-    targets = few if words and not layout.titles else measured * all(place in flags for place in words)
-    targets *= bool(words or len(flags) > 1)
+    targets: list[int] = []
+    if words and not layout.titles:
+        targets = [place for place in measured if 5 * len(set(columns[place])) <= len(columns[place])]
+    elif (words or len(flags) > 1) and set(words) <= set(flags):
+        targets = measured
     if not named and not words and len(flags) > 1 and not targets:
         return flags
     pool = named or words + flags[: len(flags) > 1] + targets

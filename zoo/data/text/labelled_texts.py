@@ -65,7 +65,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
             blank += 1
         else:
             kept.append(each)
-    _refuse_numbers(row, [name for _, name, _, _ in kept])
+    _refuse_numbers(row, [name for _, name, _, _ in kept], any(part for part, _, _, _ in kept))
     _check_skipped(row, len(kept) + blank, remarks.skipped)
     _check_wanted(row, labels)
     spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
@@ -99,10 +99,10 @@ def _are_many(names: list[str]) -> bool:
     return len(set(names)) > max(10, len(names) // 2)
 
 
-def _refuse_numbers(row: LabelledData, names: list[str]) -> None:
+def _refuse_numbers(row: LabelledData, names: list[str], parted: bool) -> None:
     """Raise an error if the labels are measurements, and too many or too rare to be classes."""
     numbers = tables.measurements(set(names))
-    if numbers and (_are_many(names) or min(Counter(names).values()) < row.folds):
+    if numbers and (_are_many(names) or (min(Counter(names).values()) < row.folds and not parted)):
         raise ZooError(
             f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
             "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",

@@ -1,6 +1,5 @@
 """Style transfer by optimization: images, settings, worker and result files."""
 
-import shutil
 from pathlib import Path
 
 from zoo.config.overrides import Overrides
@@ -8,7 +7,7 @@ from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.arrays import Bytes, np
-from zoo.core.files import file_sha256, storage_errors
+from zoo.core.files import file_sha256, remove, storage_errors
 from zoo.data.images import files
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -36,7 +35,7 @@ def train(overrides: Overrides) -> Run:
             _finish(context, settings, job, outcome, features)
         finally:
             # The arrays for the worker are copies of the user's images.
-            shutil.rmtree(context.folder / "work", ignore_errors=True)
+            remove(context.folder / "work")
     return context.result
 
 
