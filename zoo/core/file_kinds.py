@@ -32,6 +32,8 @@ MODELS = ("keras", "hdf5_model")
 FROZEN = ("saved_model", "saved_model_keras2", "saved_model_keras3", "tflite", "onnx")
 WEIGHTS = (*MODELS, "weights_keras2", "weights_keras3", "hdf5", "safetensors", "npz")
 
+_ARRAYS = (*WEIGHTS, "torch", "pickle")
+
 
 @dataclass(frozen=True)
 class FileKind:
@@ -87,14 +89,16 @@ class FileKind:
                 'Export a model of PyTorch where it was made: torch.onnx.export(model, images, "model.onnx"). For '
                 f'one of Hugging Face: pip install "optimum-onnx[onnxruntime]" && {convert}'
             )
-        suffix, stack = ("keras", "tf-2.21") if self.word == "weights_keras3" else ("h5", "tf-2.12")
-        for file in [self.path.with_suffix(".json"), *sorted(self.path.parent.glob("*.json"))]:
-            if self.word in ("weights_keras2", "weights_keras3") and file.is_file() and of(file).word == "config":
-                code = (
-                    f"import keras; model = keras.models.model_from_json(open({str(file)!r}).read()); "
-                    f"model.load_weights({str(self.path)!r}); model.save('model.{suffix}')"
-                )
-                return f"Or join them with {file.name}: python -m zoo run stack={stack} -c {shlex.quote(code)}"
+        candidates = [self.path.with_suffix(".json"), *sorted(self.path.parent.glob("*.json"))]
+        of_keras = self.word in ("weights_keras2", "weights_keras3")
+        files = (file for file in candidates if of_keras and file.is_file() and of(file).word == "config")
+        if file := next(files, None):
+            suffix, stack = ("keras", "tf-2.21") if self.word == "weights_keras3" else ("h5", "tf-2.12")
+            code = (
+                f"import keras; model = keras.models.model_from_json(open({str(file)!r}).read()); "
+                f"model.load_weights({str(self.path)!r}); model.save('model.{suffix}')"
+            )
+            return f"Or join them with {file.name}: python -m zoo run stack={stack} -c {shlex.quote(code)}"
         return "For a network of your own, save the whole model where it was made: model.save('model.keras')."
 
 
@@ -133,8 +137,8 @@ def _of_folder(path: Path) -> FileKind:
         kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None
         if kind and kind.word in MODELS + FROZEN:
             return FileKind(path, word, str(member.relative_to(path)), kind.about)
-        if kind and (kind.word in (*WEIGHTS, "torch", "pickle") or (kind.known and "models" in kind.known.remedies)):
-            other = other if other and other.word in (*WEIGHTS, "torch", "pickle") else kind
+        if kind and (kind.word in _ARRAYS or (kind.known and "models" in kind.known.remedies)):
+            other = other if other and other.word in _ARRAYS else kind
     return other or FileKind(path, word, known=formats.find(path.name, use="models"))
 
 

@@ -348,3 +348,11 @@ def test_a_column_of_numbers_is_not_one_of_texts(tmp_path: Path) -> None:
     said = refusal(tmp_path / "a.csv", f"body,text,label\n{rows}")
     assert "the text column, text, contains only numbers, such as 0" in said
     assert "you mean data.text_column=body data.label_column=label" in said
+
+
+def test_rare_fractions_are_classes_if_the_data_have_parts(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        rows = "".join(f"{n % 3 / 2},some words {part} {n}\n" for n in range(12))
+        (tmp_path / f"{part}.csv").write_text(f"label,text\n{rows}")
+    texts = sources.source_of(LabelledData(name="text_table", root=str(tmp_path))).read()
+    assert texts.class_names == ["0.0", "0.5", "1.0"]

@@ -138,9 +138,10 @@ def _are_masks(folder: Path, masks: str, images: str, named: bool) -> bool:
 
     Without a name such as masks, each image needs one: a sample, or drawings of the same classes, are fewer.
     """
-    counts = [len(_first(folder / name, _LISTED)) for name in (masks, images)]
-    if not named and min(counts) < 0.9 * max(counts):
-        return False
+    if not named:
+        counts = sorted(len(_first(folder / name, _LISTED)) for name in (masks, images))
+        if counts[0] < 0.9 * counts[1]:
+            return False
     mask = _first(folder / masks, 1)[0]
     stem = _END_OF_MASK.sub("", Path(mask).stem)
     image = next((name for name in _first(folder / images, _LISTED) if Path(name).stem == stem), None)

@@ -244,16 +244,12 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
     for label in np.unique(labels):
         chosen = order[labels[order] == label]
         if len(chosen) < count:
+            such = f", such as data.folds={len(chosen)}" if len(chosen) > 1 else ""
+            notes = tables.unclear_labels([class_names[label]]) + tables.joined_labels(class_names)
+            remedy = f"Lower data.folds{such}, add texts, or choose different classes with data.classes."
             raise ZooError(
                 f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
-                " ".join(
-                    [
-                        f"Lower data.folds{f', such as data.folds={len(chosen)}' * (len(chosen) > 1)}, add texts, or "
-                        "choose different classes with data.classes."
-                    ]
-                    + [f"{note}." for note in tables.unclear_labels([class_names[label]])]
-                    + [f"{note}." for note in tables.joined_labels(class_names)]
-                ),
+                " ".join([remedy, *(f"{note}." for note in notes)]),
             )
         assigned[chosen] = np.arange(len(chosen)) % count
     return assigned

@@ -71,13 +71,14 @@ def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
     """Yield the rows without the few files that lie next to class folders, such as a summary."""
-    counts, inner = Counter(Path(where).parent for *_, where in rows), dict[Path, list[int]]()
+    folders = [Path(where).parent for *_, where in rows]
+    counts, inner = Counter(folders), dict[Path, list[int]]()
     for folder, count in counts.items():
         for above in folder.parents:
             inner.setdefault(above, []).append(count)
-    for row in rows:
-        folder = Path(row[3]).parent
-        if len(inner.get(folder, [])) > 1 and 10 * counts[folder] <= sum(inner[folder]):
+    few = {each for each in counts if len(inner.get(each, [])) > 1 and 10 * counts[each] <= sum(inner[each])}
+    for row, folder in zip(rows, folders, strict=True):
+        if folder in few:
             remarks.skipped.append((row[3], "it lies next to class folders, and in none of them"))
         else:
             yield row
@@ -130,8 +131,8 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 
 def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
     """Raise an error if the folders of the texts may be parts, or if the folders around them may be the classes."""
-    parts = [name for name in sorted(places) if set_parts.part_of(name) and name not in PARTS]
-    if {"train", "test"} <= {part[0] for name in parts if (part := set_parts.part_of(name))}:
+    parts = {name: part[0] for name in sorted(places) if name not in PARTS and (part := set_parts.part_of(name))}
+    if set(PARTS) <= set(parts.values()):
         table = next((path.name for path in sorted(root.glob("*.[ct]sv"))), "") if root.is_dir() else ""
         raise ZooError(
             f"{root} has the folders {listed(parts)}, which are names of parts, without class folders",
@@ -140,13 +141,13 @@ def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
             * bool(table),
         )
     outer = {Path(place).parent.name for each in places.values() for place in each if place}
-    told_apart = [name for name in outer if name and not set_parts.says_nothing(name, "")]
-    if len(told_apart) > 1 and len(places) > 1 and all(len(each) > 1 for each in places.values()):
+    levels = [name for name in outer if name and not set_parts.says_nothing(name, "")]
+    if len(levels) > 1 and len(places) > 1 and all(len(each) > 1 for each in places.values()):
         one = min(next(iter(places.values())))
         copy = "for f in */; do mkdir -p ../outer/$f && find $f -type f -exec cp {} ../outer/$f ';'; done"
         raise ZooError(
             f"{root} has folders of texts in folders, such as {one}: either may be the classes",
-            f"The outer folders, {listed(sorted(told_apart))}: copy the texts of each into one folder. This does "
+            f"The outer folders, {listed(sorted(levels))}: copy the texts of each into one folder. This does "
             f"it: `cd {shlex.quote(str(root))} && {copy}`. The inner ones: move all folders of one name into one.",
         )
 

@@ -27,7 +27,7 @@ _LABELS = re.compile(
     r"label|class|categor|target|sentiment|emotion|intent|topic|polarity|rating|stars", re.IGNORECASE
 )
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
-MOST_NUMBERS = 20
+_MOST_NUMBERS = 20
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
 # Titles of columns with the part of a row, which only tables of images use.
@@ -306,7 +306,7 @@ def measurements(cells: set[str]) -> list[float]:
     numbers = sorted({float(cell) for cell in cells if cell and is_number(cell)})
     if not numbers or not all(map(is_number, cells)):
         return []
-    gaps = numbers[-1] - numbers[0] + 1 > len(numbers) > MOST_NUMBERS
+    gaps = numbers[-1] - numbers[0] + 1 > len(numbers) > _MOST_NUMBERS
     return numbers if gaps or any(number % 1 for number in numbers) else []
 
 
