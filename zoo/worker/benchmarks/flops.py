@@ -11,9 +11,11 @@ def per_item(model, arguments=None):
     All inputs must have a fixed size. ``arguments`` are those of the builder; for transformers, they determine the
     products of attention, which have no weights.
     """
-    rows = [(*name.rpartition("/")[::2], shape) for name, shape in compat.named_weights(model)]
-    kernels = [(model.get_layer(layer), shape) for layer, name, shape in rows if "kernel" in name]
-    counted = sum(2 * int(np.prod(shape)) * _positions(layer) for layer, shape in kernels)
+    counted = 0
+    for name, shape in compat.named_weights(model):
+        layer, _, own = name.rpartition("/")
+        if "kernel" in own:
+            counted += 2 * int(np.prod(shape)) * _positions(model.get_layer(layer))
     arguments = arguments or {}
     if "heads" in arguments:  # queries by keys, and attention weights by values: (length, length, d_model) twice
         counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]

@@ -162,10 +162,12 @@ def _scaled_inside(path: Path) -> str:
         content = file.read_bytes() if file.is_file() and file.stat().st_size < MOST_BYTES else b""
         if b"escaling" in content:
             return "layer Rescaling"
-    with (path / "saved_model.pb" if path.is_dir() else path).open("rb") as stream:
+    if path.suffix != ".onnx":
+        return ""
+    with path.open("rb") as stream:
         head = stream.read(_HEAD)
     # The kind of each operation, field 4 of NodeProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
     named = re.findall(rb'"([\x03-\x14])([A-Z][A-Za-z]+)', head)
     kinds = [kind[: size[0]].decode() for size, kind in named if len(kind) >= size[0]]
     first = next((kind for kind in kinds if not kind.startswith(_LAYOUT)), "")
-    return f"first operation {first}" if path.suffix == ".onnx" and first.startswith(_ARITHMETIC) else ""
+    return f"first operation {first}" if first.startswith(_ARITHMETIC) else ""
