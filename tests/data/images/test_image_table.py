@@ -565,3 +565,12 @@ def test_a_score_next_to_columns_of_0_and_1_is_asked_for(tmp_path: Path) -> None
     why = refused(table)
     assert "several columns may hold the classes: Subject Focus, Score, Eyes" in why.message
     assert "data.label_column='Subject Focus'" in why.remedy
+
+
+def test_titles_of_labels_are_those_of_tables_of_texts(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.png" for number in range(12)))
+    lines = list(rows(*(f"{{}}.png,{row}" for row in ("joy,f,1", "fear,f,2", "joy,m,3", "fear,m,3")), count=12))
+    table = write(tmp_path / "t.csv", "image,emotion,gender,stars", *lines)
+    assert scan(table).class_names == ["fear", "joy"]
+    table = write(tmp_path / "t.csv", "image,mood,gender,stars", *lines)
+    assert "several columns may hold the classes: mood, gender, stars" in refused(table).message

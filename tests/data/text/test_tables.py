@@ -122,6 +122,9 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         ("sex,emotion,said\n" + "".join(f"{'mf'[row % 2]},{['joy', 'fear', 'shame'][row % 3]},some words {row}\n"
                                         for row in range(12)), {},
          "you mean data.text_column=said data.label_column=emotion"),
+        ("sex,diagnosis,said\n" + "".join(f"{'mf'[row % 2]},{['flu', 'cold', 'none'][row % 3]},some words {row}\n"
+                                          for row in range(12)), {},
+         "you mean data.text_column=said data.label_column=diagnosis"),
         ("".join(f"some words, {row} __label__{'ab'[row % 2]}\n" for row in range(12)), NUMBERED,
          "__label__NAME, at the end of each line"),
         ('["fine", "dull"]', {"delimiter": "comma"}, "has no column 'text'"),

@@ -12,17 +12,12 @@ from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
 
-_LABELS = re.compile(
-    r".*labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y"
-)
 # Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
 _OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
 _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
-# Titles of numbers that are classes as likely as words are.
-_GRADES = re.compile(r".*(grade|severity|stage|level|risk)")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
@@ -155,8 +150,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     flags = [place for place in places if all(cell.lower() in FLAGS for cell in columns[place])]
     varied = [place for place in places if len(set(columns[place])) > 1]
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
-    words = [place for place in recurring if place not in numeric or _GRADES.fullmatch(layout.plain(place))]
-    named = [place for place in varied if _LABELS.fullmatch(layout.plain(place))]
+    words = [place for place in recurring if place not in numeric or tables.GRADES.fullmatch(layout.plain(place))]
+    named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
     # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.
     measured = [place for place in varied if place in numeric and place not in flags]
     targets: list[int] = []
@@ -169,7 +164,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
     pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
-    pool = pool or [place for place in places if _LABELS.fullmatch(layout.plain(place))]
+    pool = pool or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
         marks = [place for place in varied if {cell.lower() for cell in columns[place]} <= {"", *FLAGS}]
         pool = list(dict.fromkeys([*pool, *marks]))

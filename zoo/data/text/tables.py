@@ -22,10 +22,12 @@ _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
-# Titles of columns of labels.
-_LABELS = re.compile(
-    r"label|class|categor|target|sentiment|emotion|intent|topic|polarity|rating|stars", re.IGNORECASE
+# Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
+LABELS = re.compile(
+    r".*labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y|"
+    "sentiment|emotion|intent|topic|polarity"
 )
+GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
 # Labels of rows without a label.
@@ -197,13 +199,18 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
     if not few:
         return ""
-    few.sort(key=lambda place: (not _LABELS.search(some[0][place]), len(values[place])))
+    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), len(values[place])))
     header = some[0][few[0]] not in values[few[0]]
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
-    unsure = bool(names[2:]) and not _LABELS.search(some[0][few[0]])
+    unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
     other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def _is_of_labels(title: str) -> bool:
+    words = map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", title))
+    return any(LABELS.fullmatch(word) or GRADES.fullmatch(word) for word in words)
 
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:
