@@ -574,3 +574,27 @@ def test_titles_of_labels_are_those_of_tables_of_texts(tmp_path: Path) -> None:
     assert scan(table).class_names == ["fear", "joy"]
     table = write(tmp_path / "t.csv", "image,mood,gender,stars", *lines)
     assert "several columns may hold the classes: mood, gender, stars" in refused(table).message
+
+
+def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
+    """CBIS-DDSM: the columns of paths and of the class are the last of many."""
+    lay(tmp_path, *rows("{}.jpg", count=12))
+    titles = [f"measure {number}" for number in range(20)]
+    lines = rows(
+        *(f"{','.join(map(str, range(20)))},{name},scans/{{}}.dcm" for name in ("benign", "malign")), count=12
+    )
+    table = write(tmp_path / "t.csv", ",".join([*titles, "finding", "scan"]), *lines)
+    why = refused(table, image_column="path", label_column="finding")
+    assert why.remedy.startswith("Set data.image_column to one of 'scan', 'finding', 'measure 10', ")
+    assert "to one of 'finding', 'measure 0', " in refused(table, image_column="scan", label_column="class").remedy
+    others = [f"{'900,' * 20}a,scan{number}.dcm" for number in range(50, 60)]
+    why = refused(write(tmp_path / "u.csv", ",".join([*titles, "finding", "scan"]), *others))
+    assert "Columns: scan, measure 0, " in why.message
+    flags = rows(
+        f"{{}}.jpg,1{',0' * 11},6{{}}", f"{{}}.jpg,0,1{',0' * 9},1,9{{}}", f"{{}}.jpg{',1' * 12},9{{}}", count=30
+    )
+    lay(tmp_path, *rows("{}.jpg", count=30))
+    why = refused(
+        write(tmp_path / "v.csv", f"Id,{','.join(f'flag {each}' for each in 'abcdefghijkl')},Score", *flags)
+    )
+    assert why.message.endswith("flag j, flag k, flag l")

@@ -359,3 +359,13 @@ def test_rare_fractions_are_classes_if_the_data_have_parts(tmp_path: Path) -> No
         (tmp_path / f"{part}.csv").write_text(f"label,text\n{rows}")
     texts = sources.source_of(LabelledData(name="text_table", root=str(tmp_path))).read()
     assert texts.class_names == ["0.0", "0.5", "1.0"]
+
+
+def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
+    titles = ",".join(f"count_{number}" for number in range(20))
+    lines = [
+        f"{','.join('123456789' for _ in range(20))},{row * row},a remark of some words {row}" for row in range(9)
+    ]
+    why = refusal(tmp_path / "a.csv", "\n".join([f"{titles},points,remark", *lines, ""]))
+    assert "Its columns are 'remark', 'points', 'count_0'" in why
+    assert "'count_9' and 10 more" in why

@@ -1,5 +1,6 @@
 """Find the columns of a table with the classes of images: file, class, part and group."""
 
+import functools
 import itertools
 import re
 import shlex
@@ -22,6 +23,7 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": 
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
+_listed = functools.partial(listed, most=tables.MOST_COLUMNS)
 # Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
 
@@ -73,7 +75,7 @@ def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number
         )
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     asked = {"data.image_column": data.image_column, "data.label_column": data.label_column, "data.group": data.group}
-    image, label, grouped = (_place(path, key, name, first) for key, name in asked.items())
+    image, label, grouped = (_place(path, key, name, first, columns) for key, name in asked.items())
     if image is None:
         image = _image_column(path, columns, first, number, example)
     header = data.header
@@ -89,12 +91,12 @@ def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number
     return layout._replace(labels=labels)
 
 
-def _place(path: Path, key: str, name: str | None, first: list[str]) -> int | None:
+def _place(path: Path, key: str, name: str | None, first: list[str], columns: list[list[str]]) -> int | None:
     if name is None or name in first:
         return None if name is None else first.index(name)
     if name.isdecimal() and int(name) < len(first):
         return int(name)
-    shown = listed(map(repr, first))
+    shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns, key))
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
@@ -104,9 +106,11 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
     best = max(ranks)
     if 2 * best[0] < len(columns[0]):
+        order = tables.likely_first(first, columns, "data.image_column")
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
-            f"Columns: {listed(first)}; a row: {listed(column[0] for column in columns)}",
+            f"Columns: {_listed(first[place] for place in order)}; a row: "
+            f"{_listed(columns[place][0] for place in order)}",
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {example}. Give the folder that directly contains these files with "
@@ -172,9 +176,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
+    order = tables.likely_first([*map(layout.title, range(len(columns)))], columns, "data.label_column")
     raise ZooError(
-        f"{path} has no column of classes; its columns are {listed(map(layout.title, range(len(columns))))}, "
-        f"a row: {listed(column[0] for column in columns)}",
+        f"{path} has no column of classes; its columns are {_listed(map(layout.title, order))}, "
+        f"a row: {_listed(columns[place][0] for place in order)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
@@ -215,5 +220,5 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
 
 
 def _ambiguous(path: Path, key: str, names: list[str], what: str) -> ZooError:
-    message = f"{path}: several columns may hold the {what}: {listed(names)}"
+    message = f"{path}: several columns may hold the {what}: {_listed(names)}"
     return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}")

@@ -30,6 +30,8 @@ LABELS = re.compile(
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
+# Number of columns that a message lists.
+MOST_COLUMNS = 12
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
 # Titles of columns with the part of a row, which only tables of images use.
@@ -181,7 +183,8 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
             f"If the first word of each line, such as {first[0][:40]!r}, is its label: {given}. If not, add a column "
             "with the label of each text.",
         )
-    shown = listed(repr(each[:40]) for each in first)
+    columns_read = list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True))
+    shown = listed((repr(first[each][:40]) for each in likely_first(first, columns_read, key)), most=MOST_COLUMNS)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
@@ -206,6 +209,21 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
     other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def likely_first(titles: list[str], columns: Sequence[Sequence[str]], key: str) -> list[int]:
+    """Return the columns of a table, the least likely ones for a setting last if a message hides some."""
+    if not columns or len(titles) <= MOST_COLUMNS + 1:
+        return list(range(len(titles)))
+
+    def rank(place: int) -> tuple[bool, float]:
+        column, kinds = columns[place], set(columns[place])
+        plain = len(kinds) < 2 or all(map(is_number, kinds))
+        if key in ("data.label_column", "data.group"):
+            return not _is_of_labels(titles[place]), plain or 2 * len(kinds) > len(column)
+        return plain, -len(kinds) * sum(map(len, column))
+
+    return sorted(range(len(titles)), key=rank)
 
 
 def _is_of_labels(title: str) -> bool:
