@@ -439,6 +439,14 @@ def test_classes_that_may_mean_no_label_are_reported(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(9)))
     listing = scan(write(tmp_path / "t.csv", "image,label", *rows("{}.jpg,0", "{}.jpg,1", "{}.jpg,-1", count=9)))
     assert any(note.startswith("'-1' is trained as a class. If it means") for note in listing.notes)
+    lines = rows("{}.jpg,Dress", "{}.jpg,Not_sure", "{}.jpg,Skip", count=9)
+    notes = scan(write(tmp_path / "t.csv", "image,label", *lines)).notes
+    note = "'Not_sure' and 'Skip' are trained as classes. If they mean that the label is unknown, remove these rows"
+    assert f"{note} from the table" in notes
+    lay(tmp_path / "set", *(f"{name}/{number}.jpg" for name in ("cat", "nan", "dog") for number in range(3)))
+    notes = folder_scan.scan(str(tmp_path / "set")).notes
+    assert any(note.startswith("'nan' is trained as a class. If it means that") for note in notes)
+    assert not any("'cat'" in note or "'dog'" in note for note in notes)
 
 
 def test_sizes_of_images_and_boxes_are_not_classes(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
 from zoo.data.text import sources
@@ -369,3 +371,18 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     why = refusal(tmp_path / "a.csv", "\n".join([f"{titles},points,remark", *lines, ""]))
     assert "Its columns are 'remark', 'points', 'count_0'" in why
     assert "'count_9' and 10 more" in why
+
+
+def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_path: Path) -> None:
+    labels = ("good, really", "bad", "Not sure", "skip")
+    table = "text,label\n" + "".join(f'some words {n},"{labels[n % 4]}"\n' for n in range(40))
+    (note,) = (note for note in read(tmp_path / "a.csv", table).notes if "trained as" in note)
+    words, command = note.split("leave these texts out with ")
+    assert words == "'Not sure' and 'skip' are trained as classes. If they mean that the label is unknown, "
+    ((_, classes),) = ((entry.key, entry.value) for entry in Overrides.parse(shlex.split(command)))
+    assert read(tmp_path / "a.csv", table, classes=classes).class_names == ["bad", "good, really"]
+    for n in range(8):
+        (tmp_path / "folders" / ("good", "Unknown")[n % 2]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "folders" / ("good", "Unknown")[n % 2] / f"{n}.txt").write_text(f"some words {n}")
+    notes = sources.source_of(LabelledData(name="text_folder", root=str(tmp_path / "folders"))).read().notes
+    assert any(note.startswith("'Unknown' is trained as a class. If it means") for note in notes)

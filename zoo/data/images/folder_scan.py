@@ -10,6 +10,7 @@ from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data import datasets
 from zoo.data.images import annotated, decode, set_parts, unknown_kinds
+from zoo.data.text import tables
 
 # The files of each part, folder of the part, and class.
 Files = dict[tuple[str, str, str], list[str]]
@@ -152,6 +153,7 @@ def _listing(
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
     listing.notes.extend(_unclear(path, files_by_class, layout))
+    listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     return listing
 
 
@@ -185,8 +187,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    if tables := [each for each in sorted(path.glob("*.[ct]sv")) if not set_parts.PROSE.match(each.name)]:
-        yield f"Not used: {tables[0].name}. {datasets.table_remedy(tables[0])}"
+    if unread := [each for each in sorted(path.glob("*.[ct]sv")) if not set_parts.PROSE.match(each.name)]:
+        yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}"
     inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()
     for key, files in files_by_class.items():
         if folders := {file.rpartition("/")[0] for file in files}:

@@ -173,7 +173,8 @@ class _Reader:
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
         names = self._class_names({row.label for row in self.rows.values()})
-        self.notes += tables.unclear_labels(sorted(names.values())) + tables.joined_labels(names.values())
+        self.notes += tables.unclear_labels(names.values(), "remove these rows from the table")
+        self.notes += tables.joined_labels(names.values())
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
         for number, row in sorted(

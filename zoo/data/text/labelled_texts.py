@@ -73,8 +73,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     class_names = sorted(set(names))
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
-    if row.name == "text_table":
-        remarks.notes += tables.unclear_labels(class_names) + tables.joined_labels(class_names)
+    remarks.notes += tables.unclear_labels(class_names)
+    remarks.notes += tables.joined_labels(class_names) if row.name == "text_table" else []
     if unwanted:
         remarks.notes.append(f"Not used: {counted(unwanted, 'text')} of classes that data.classes does not name")
     remarks.notes.append(_counts(class_names, names, parts))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
@@ -34,6 +35,12 @@ _MOST_NUMBERS = 20
 MOST_COLUMNS = 12
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
+# Names of classes that may mean the same, but can be classes.
+_UNCLEAR = (
+    *_NO_LABEL, "unknown", "none", "undefined", "undetermined", "unclassified", "uncertain", "unclear", "unsure",
+    "not sure", "don't know", "skip", "skipped", "no label", "no class", "not applicable", "na", "-", "-1", "-1.0",
+)  # fmt: skip
+_FEW_CLASSES = 20
 # Titles of columns with the part of a row, which only tables of images use.
 _PARTS = ("split", "subset", "part", "partition")
 # A setting, and the name or number of the column in it.
@@ -309,14 +316,22 @@ def joined_labels(names: Iterable[str]) -> list[str]:
     return [f"A label such as {several!r} may be several: each combination is a class"] if several else []
 
 
-def unclear_labels(names: Iterable[str]) -> list[str]:
-    """Return a note on each class whose name may mean that there is no label."""
+def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
+    """Return notes on classes whose names may mean that there is no label, and on classes that are fractions.
+
+    ``way`` says how to leave such a class out; by default, with ``data.classes``.
+    """
     names = sorted(names)
+    unclear = [name for name in names if " ".join(re.split(r"[\s_]+", name.strip().lower())) in _UNCLEAR]
+    kept = [name for name in names if name not in unclear]
+    only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= _FEW_CLASSES else "data.classes"
+    is_class = "is trained as a class. If it means" if len(unclear) == 1 else "are trained as classes. If they mean"
+    note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
+    note += way or f"leave these texts out with {only}"
     numbers = [name for name in names if is_number(name) and float(name) % 1]
-    note = "{!r} is trained as a class. If it means that the label is unknown, remove its rows from the table"
-    return [
-        note.format(name) for name in names if name.lower() in ("unknown", "none", "undefined", "-", "-1", "-1.0")
-    ] + [f"Labels such as {numbers[0]} are trained as classes, and not as numbers" for _ in numbers[:1]]
+    return [note] * bool(unclear) + [
+        f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]
+    ]
 
 
 def is_number(cell: str) -> bool:
