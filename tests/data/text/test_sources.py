@@ -259,15 +259,12 @@ def test_files_of_one_stem_are_classes_where_none_ends_in_txt(tmp_path: Path) ->
     )  # fmt: skip
 
 
-def test_parts_have_many_names_and_a_validation_part_is_not_read(tmp_path: Path) -> None:
+def test_parts_have_many_names_and_a_validation_part_is_read(tmp_path: Path) -> None:
     texts = {f"{part}/{name}/{number}.txt": f"{name} {part} {number}" for part in ("Training", "validation", "Test")
              for name in ("pos", "neg") for number in range(2)}  # fmt: skip
     result = sources.source_of(row("text_folder", folder(tmp_path / "a", texts))).read()
-    assert result.parts == ["test"] * 4 + ["train"] * 4
-    assert result.notes == [
-        "Not read: validation; data.validation is taken from the training texts",
-        "2 classes: neg (2 train, 2 test), pos (2 train, 2 test)",
-    ]
+    assert result.parts == ["test"] * 4 + ["train"] * 4 + ["validation"] * 4
+    assert result.notes == ["2 classes: neg (2 train, 2 validation, 2 test), pos (2 train, 2 validation, 2 test)"]
     with pytest.raises(ZooError, match="has dev, but no folder train"):
         sources.source_of(row("text_folder", folder(tmp_path / "b", {"dev/pos/1.txt": "fine"}))).read()
 
@@ -386,9 +383,10 @@ def test_class_files_may_name_their_parts(tmp_path: Path, pattern: str) -> None:
         for label in ("good", "bad"):
             folder(tmp_path, {pattern.format(part=part, label=label): f"{part} {label} one\n{part} {label} two\n"})
     texts = sources.source_of(row("text_lines", tmp_path)).read()
-    assert (texts.class_names, sorted(texts.parts or [])) == (["bad", "good"], ["test"] * 4 + ["train"] * 4)
-    assert not any("dev good" in text for text in texts.texts)
-    assert any(note.startswith("Not read: ") and "dev" in note for note in texts.notes)
+    assert texts.class_names == ["bad", "good"]
+    assert sorted(texts.parts or []) == ["test"] * 4 + ["train"] * 4 + ["validation"] * 4
+    read = dict(zip(texts.texts, texts.parts or [], strict=True))
+    assert (read["dev good two"], read["test bad one"]) == ("validation", "test")
 
 
 def test_folders_named_like_parts_are_no_classes_of_texts(tmp_path: Path) -> None:

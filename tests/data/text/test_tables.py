@@ -11,7 +11,7 @@ import pytest
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
-from zoo.data.text import sources
+from zoo.data.text import dataset, sources
 from zoo.data.text.labelled_texts import LabelledTexts
 
 NUMBERED = {"label_column": "0", "text_column": "1"}
@@ -221,15 +221,16 @@ def test_blank_texts_are_counted_and_ends_of_lines_are_none(tmp_path: Path) -> N
     assert (texts.texts, texts.blank) == (["dull", "bad", "fine", "good"], 1)
 
 
-def test_parts_of_any_suffix_are_read_and_a_third_is_named(tmp_path: Path) -> None:
+def test_parts_of_any_suffix_are_read(tmp_path: Path) -> None:
     for part, rows in (("train", 6), ("test", 4), ("val", 2)):
         (tmp_path / f"{part}.txt").write_text(
             "".join(f"i feel it, {n};{'joy' if n % 2 else 'anger'}\n" for n in range(rows))
         )
     row = LabelledData(name="text_table", root=str(tmp_path), text_column="0", label_column="1")
+    (tmp_path / "all.txt").write_text("i feel it, 0;joy\n")
     texts = sources.source_of(row).read()
-    assert texts.parts == ["train"] * 6 + ["test"] * 4
-    assert texts.notes[0].startswith("Not read: val.txt")
+    assert texts.parts == ["train"] * 6 + ["validation"] * 2 + ["test"] * 4
+    assert texts.notes[0] == "Not read: all.txt"
     (tmp_path / "test.txt").write_text("only\n")
     with pytest.raises(ZooError, match=r"test\.txt has only one column") as caught:
         sources.source_of(row).read()
@@ -321,6 +322,23 @@ def test_the_part_may_be_within_the_name_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "r8-test-all-terms.txt").rename(tmp_path / "train-test-split.txt")
     with pytest.raises(ZooError, match="does not hold one train and one test table"):
         sources.source_of(LabelledData(name="text_table", root=str(tmp_path), **NUMBERED))
+
+
+@pytest.mark.parametrize(
+    ("train", "validation"),
+    [("twitter_training", "twitter_validation"), ("train_tweets", "dev_tweets"), ("sent_train", "sent_valid")],
+)
+def test_a_validation_table_is_used_without_a_test_table(tmp_path: Path, train: str, validation: str) -> None:
+    for part, count in ((train, 40), (validation, 8)):
+        lines = (f"{part} text {number},{'ab'[number % 2]}\n" for number in range(count))
+        (tmp_path / f"{part}.csv").write_text(f"text,label\n{''.join(lines)}")
+    row = LabelledData(name="text_table", root=str(tmp_path))
+    assert sources.source_of(row).read().parts == ["train"] * 40 + ["validation"] * 8
+    prepared = dataset.prepare(row, 1)
+    parts = dataset.split_texts(prepared, row, 1)
+    assert {part: len(numbers) for part, numbers in parts.items()} == {"train": 36, "validation": 8, "test": 4}
+    assert all(text.startswith(validation) for text in dataset.texts_of(prepared, parts["validation"]))
+    assert prepared.info.parts == ["validation"]
 
 
 def test_rows_without_a_label_are_to_be_removed(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class TextInfo:
     Attributes:
         class_names: by label; empty for one text without labels.
         blank: number of skipped texts without any word.
-        has_test_split: whether the source defines the test texts.
+        parts: parts that the source defines in addition to the training part: ``validation``, ``test``.
         unknown: share of tokens missing in the vocabulary.
         skipped: (position, reason) of other skipped texts.
         notes: how the source was read, one sentence each.
@@ -49,7 +49,7 @@ class TextInfo:
 
     class_names: list[str]
     blank: int
-    has_test_split: bool
+    parts: list[str]
     unknown: float
     skipped: list[tuple[str, str]]
     notes: list[str]
@@ -62,9 +62,9 @@ class TextDataset:
 
     Attributes:
         folder: contains ``tokens.npy``, all texts in sequence. For labeled texts also ``offsets.npy``, the start of
-            each (one more than texts), ``labels.npy``, and ``test.npy``, True for test texts. ``same.npy`` has a
-            number that texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start
-            of each.
+            each (one more than texts), and ``labels.npy``. ``test.npy`` and ``validation.npy`` are True for the texts
+            of these parts; without a validation part, the seed of a run draws one. ``same.npy`` has a number that
+            texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start of each.
         sha256: checksum over all sources.
         source: the path or name that the user gave.
     """
@@ -152,14 +152,13 @@ def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
 
 def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: Vocabulary) -> _Content:
     """Tokenize labeled texts with a vocabulary, or with one learned from the training texts of a split."""
-    labels = np.array(source.labels, np.int64)
-    if source.parts is None:
-        test = folds(labels, row.folds, source.class_names) == row.fold
-    else:
-        test = np.array([part == "test" for part in source.parts])
+    labels, parts = np.array(source.labels, np.int64), np.array(source.parts or [""] * len(source.labels))
+    test, validation = parts == "test", parts == "validation"
+    if not test.any():
+        test[~validation] = folds(labels[~validation], row.folds, source.class_names) == row.fold
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
-        known = [source.texts[number] for number in _split(test, row, tokenizer)["train"]]
+        known = [source.texts[number] for number in _split(test, validation, row, tokenizer)["train"]]
         kind = tokenization.chosen(known) if row.tokenizer == AUTO else row.tokenizer
         if row.tokenizer == AUTO and kind == "characters":
             source.notes.append(
@@ -170,11 +169,9 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
     tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
     plain = [text.encode("utf-8", "replace") for text in source.texts]
     arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
-    arrays |= {"same": _same(source.texts), "places": _offsets(plain)}
-    has_split, unknown = source.parts is not None, _unknown(tokens) / max(1, len(tokens))
-    info = TextInfo(
-        source.class_names, source.blank, has_split, unknown, source.skipped, source.notes, source.dialect
-    )
+    arrays |= {"validation": validation, "same": _same(source.texts), "places": _offsets(plain)}
+    given, unknown = sorted(set(source.parts or []) - {"train"}), _unknown(tokens) / max(1, len(tokens))
+    info = TextInfo(source.class_names, source.blank, given, unknown, source.skipped, source.notes, source.dialect)
     return _Content(arrays, info, tokenizer, b"".join(plain))
 
 
@@ -201,7 +198,7 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         most = int(sum(map(len, read())) * (1 - row.validation))
         tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
-    return _Content({}, TextInfo([], 0, False, unknown, [], notes, []), tokenizer)
+    return _Content({}, TextInfo([], 0, [], unknown, [], notes, []), tokenizer)
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
@@ -256,18 +253,22 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
 
 
 def split_texts(prepared: TextDataset, row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
-    return _split(np.load(prepared.folder / "test.npy"), row, seed)
+    test, validation = (np.load(prepared.folder / f"{part}.npy") for part in ("test", "validation"))
+    return _split(test, validation, row, seed)
 
 
-def _split(test: "NDArray[np.bool_]", row: LabelledData, seed: int) -> dict[str, "NDArray[np.int64]"]:
+def _split(
+    test: "NDArray[np.bool_]", validation: "NDArray[np.bool_]", row: LabelledData, seed: int
+) -> dict[str, "NDArray[np.int64]"]:
     mixed = np.random.Generator(np.random.PCG64(seed)).permutation(len(test))
-    known = mixed[~test[mixed]][: row.train_limit]
-    validating = round(len(known) * row.validation)
+    known = mixed[~(test | validation)[mixed]][: row.train_limit]
+    validating = 0 if validation.any() else round(len(known) * row.validation)
     if validating >= len(known):
         raise ZooError(f"None of {len(known)} texts is left to train with", "Lower data.validation.")
     # Shuffled first, because sources list one class after the other and the limit must include all.
     tested = np.sort(mixed[test[mixed]][: row.test_limit])
-    return {"train": np.sort(known[validating:]), "validation": np.sort(known[:validating]), "test": tested}
+    validated = np.flatnonzero(validation) if validation.any() else np.sort(known[:validating])
+    return {"train": np.sort(known[validating:]), "validation": validated, "test": tested}
 
 
 def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> dict[str, float]:

@@ -10,7 +10,7 @@ from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable
 from zoo.data.text import tables, tokenization
 
-PARTS = ("train", "test")
+PARTS = ("train", "validation", "test")
 MOST_CLASSES = 1000
 # Largest share of skipped rows; more suggests that the source is read in the wrong way.
 _MOST_SKIPPED = 0.1
@@ -26,7 +26,7 @@ class LabelledTexts:
     Attributes:
         texts: n texts, none of them blank.
         labels: n class numbers.
-        parts: n times ``train`` or ``test``; None if the source has no such split.
+        parts: n times ``train``, ``validation`` or ``test``; None if the source has no parts.
         class_names: sorted.
         blank: number of skipped blank texts.
         skipped: (position, reason) of other skipped texts.
@@ -190,10 +190,12 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
         raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))
-    for part in PARTS if any(parts) else ():
+    # Without a test part next to a validation part, some training texts are used for testing.
+    needed = ("train", "test")[: 1 + ("test" in parts or "validation" not in parts)]
+    for part in needed if any(parts) else ():
         lacking = [name for name in class_names if not counts[part, name]]
         if lacking:
-            both = [name for name in class_names if counts["train", name] and counts["test", name]]
+            both = [name for name in class_names if all(counts[part, name] for part in needed)]
             chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",

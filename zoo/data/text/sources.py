@@ -12,6 +12,7 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
+from zoo.data import datasets
 from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, labelled_texts, tables
@@ -86,21 +87,19 @@ def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
 
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
-    count, others, unread, places, tables_read = 0, Counter[str](), set[str](), dict[str, set[str]](), ""
+    count, others, above, places, tables_read = 0, Counter[str](), dict[str, str](), dict[str, set[str]](), ""
     wanted = {labelled_texts.key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
         part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
-        if part == "validation":
-            unread.add("/".join(parts[:-2]))
-        elif len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
+        if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
         elif set_parts.PROSE.fullmatch(Path(where).stem):
             remarks.skipped.append((where, "it describes the data set"))
         elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
-            count, others[encoding] = count + 1, others[encoding] + 1
+            count, others[encoding], above[part] = count + 1, others[encoding] + 1, "/".join(parts[:-2])
             tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)
             places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
             if count == 1 and (what := foreign_formats.markup(text)):
@@ -112,16 +111,14 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             "Join their rows into one table with a column of the class: data=text_table data.root=FILE",
         )
     remarks.notes += _unread_files(root)
-    if unread and not any("" in each for each in places.values()):
-        raise ZooError(f"{root} has {listed(sorted(unread))}, but no folder train", "Add the texts to train with.")
+    if "validation" in above and not above.keys() & {"", "train"}:
+        raise ZooError(f"{root} has {above['validation']}, but no folder train", "Add the texts to train with.")
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
         raise ZooError(
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
             "Move the texts of all shares of a class into one folder: CLASS/NAME.txt.",
         )
     _refuse_unclear(root, places)
-    if unread:
-        remarks.notes.append(f"Not read: {listed(sorted(unread))}; data.validation is taken from the training texts")
     if deep := [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]:
         remarks.notes.append(f"Folders of one name are one class: {listed(deep, '; ', most=3)}")
     for name in sorted(others - Counter({"utf-8": count, "utf-8-sig": count})):
@@ -132,7 +129,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
     """Raise an error if the folders of the texts may be parts, or if the folders around them may be the classes."""
     parts = {name: part[0] for name in sorted(places) if name not in PARTS and (part := set_parts.part_of(name))}
-    if set(PARTS) <= set(parts.values()):
+    if {"train"} < set(parts.values()):
         table = next((path.name for path in sorted(root.glob("*.[ct]sv"))), "") if root.is_dir() else ""
         raise ZooError(
             f"{root} has the folders {listed(parts)}, which are names of parts, without class folders",
@@ -188,17 +185,18 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
             if tables.suffix(path) in (*tables.SUFFIXES, ".jsonl")
         ]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
-    some = exact if {part for part, _ in exact} >= set(PARTS) else named
+    some = exact if {"train"} < {part for part, _ in exact} else named
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
-    if [part for part, _, _ in parts] != list(PARTS):
+    if "train" not in dict(some) or not 1 < len(parts) == len(dict(some)):
         names = listed(path.name for path in files) or "no file"
         raise ZooError(
-            f"{root} does not hold one train and one test table, but {names}",
+            f"{root} does not hold one train and one test table (or validation table), but {names}",
             "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels. "
             "Join tables of one class each into one, with a column of the class.",
         )
-    left = [path.name for part, path in named if part == "validation"]
-    return parts, [f"Not read: {', '.join(left)}; data.validation is taken from the training texts"] if left else []
+    read = [path for *_, path in parts]
+    left = [path.name for path in files if tables.suffix(path) in datasets.TABLES and path not in read]
+    return parts, [f"Not read: {listed(left)}"] if left else []
 
 
 def _part_of_table(stem: str) -> str:
@@ -213,9 +211,9 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path
     try:
         table = tables.open_table(path, row, columns)
     except ZooError as error:
-        if part != "test":
+        if part in ("", "train"):
             raise
-        alone = "Without a labeled test table, name the training table alone: data.root=FILE."
+        alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect, count = table.dialect, 0
@@ -266,8 +264,9 @@ def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     for name in _likely_class_files(root):
         files.append((*(set_parts.part_of(Path(name).stem) or ("", "")), root / name))
     used = sorted(file for file in files if file[0] in PARTS)
-    classes = [{label for part, label, _ in used if part == each} for each in PARTS]
-    if classes[0] != classes[1] or len(classes[0]) < 2 or len(used) != 2 * len(classes[0]):
+    classes = {part: {label for each, label, _ in used if each == part} for part, *_ in used}
+    labels = set[str]().union(*classes.values())
+    if min(len(classes), len(labels)) < 2 or len(used) != len(classes) * len(labels):
         return None
     notes = [f"{label}, {part}: one text a line of {path}" for part, label, path in used]
     left = [str(path.relative_to(root)) for part, _, path in files if part not in PARTS]

@@ -31,8 +31,9 @@ def train(overrides: Overrides) -> Run:
     _tell_of_pairs(settings.model)
     parts = dataset.split_texts(texts, settings.data, settings.seed)
     context.refuse_without_validation(len(parts["validation"]), "texts")
-    if texts.info.has_test_split:
-        context.refuse_needless(f"with {texts.source}, which has a test part", "data.fold", "data.folds")
+    for part, keys in {"test": ("data.fold", "data.folds"), "validation": ("data.validation",)}.items():
+        if part in texts.info.parts:
+            context.refuse_needless(f"with {texts.source}, which has a {part} part", *keys)
     if settings.model.get("spelling") and not settings.model.get("pair_buckets", True):
         context.refuse_needless("without model.pair_buckets", "model.spelling")
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})

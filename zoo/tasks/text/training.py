@@ -55,7 +55,7 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
         "skipped_items": len(texts.info.skipped),
         "read": texts.info.notes,
         "dialect": texts.info.dialect,
-        "split_told": texts.info.has_test_split,
+        "split_told": "test" in texts.info.parts,
         "split_seed": settings.seed,
     }
 
