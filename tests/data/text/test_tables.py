@@ -404,3 +404,35 @@ def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_pat
         (tmp_path / "folders" / ("good", "Unknown")[n % 2] / f"{n}.txt").write_text(f"some words {n}")
     notes = sources.source_of(LabelledData(name="text_folder", root=str(tmp_path / "folders"))).read().notes
     assert any(note.startswith("'Unknown' is trained as a class. If it means") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("cell", "place"),
+    [("{}.txt", "{}.txt"), ("docs/{}.txt", "docs/{}.txt"), ("a file {}.txt", "all files/a file {}.txt"),
+     ("{}_1", "all_files/{}_1.txt"), ("00{}", "00{}.html")],
+)  # fmt: skip
+def test_the_command_for_a_column_of_file_names_reads_the_files(tmp_path: Path, cell: str, place: str) -> None:
+    for number in range(12):
+        path = tmp_path / "set" / place.format(number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"a text {number}")
+    lines = "".join(f'{"ab"[number % 2]}\t"{cell.format(number)}"\n' for number in range(12))
+    why = refusal(tmp_path / "set/labels.tsv", f"mark\tfile\n{lines}", text_column="file", label_column="mark")
+    assert f"the text column, file, holds file names such as {cell.format(0)!r}, not texts" in why
+    command = why.partition("into a table: ")[2].partition("\n")[0]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
+    texts = sources.source_of(LabelledData(name="text_table", root=str(tmp_path / "texts.csv"), folds=2)).read()
+    assert (texts.class_names, texts.texts) == (["a", "b"], [f"a text {number}" for number in range(12)])
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [("{}.txt", "These files are not below"), ("img_{}.jpg", "data=image_table data.root="),
+     ("https://a.b/{}.pdf", ""), ("{}.pdf", "such as with pdftotext"), ("word{}", "")],
+)  # fmt: skip
+def test_file_names_are_not_texts_even_without_the_files(tmp_path: Path, cell: str, words: str) -> None:
+    lines = "".join(f"{cell.format(number)},{'ab'[number % 2]}\n" for number in range(12))
+    if words:
+        assert words in refusal(tmp_path / "a.csv", f"text,label\n{lines}")
+    else:
+        assert len(read(tmp_path / "a.csv", f"text,label\n{lines}").texts) == 12

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import re
 import shlex
 from collections import Counter
@@ -10,9 +11,9 @@ from pathlib import Path
 
 from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import DataSettings
-from zoo.config.schemas.text import LabelledData
+from zoo.config.schemas.text import DELIMITERS, LabelledData
 from zoo.core.errors import ZooError, listed, nearest
-from zoo.data.text import dialect, files, foreign_formats
+from zoo.data.text import dialect, file_names, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 
 SUFFIXES = (".csv", ".tsv")
@@ -87,6 +88,10 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(set(places)) < len(places):
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
     body = [cells[places[0]].strip() for cells in some[bool(header) :] if len(cells) > places[0]]
+    if len(columns) > 1 and any(body):
+        opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
+        rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
+        file_names.refuse(path, columns[0][1], list(filter(None, body)), "" if "JSON" in encoding else rows_read)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
         raise ZooError(
             f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
