@@ -15,9 +15,10 @@ HEAD_BYTES = 512
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Format:
-    """A file format; ``remedies`` are by use: ``images``, ``texts``, ``models``. ``head`` matches the first bytes."""
+    """A format; ``remedies`` of its ``group`` are for ``images``, ``texts``, ``models``; ``head``: first bytes."""
 
     about: str
+    group: str
     remedies: Mapping[str, str]
     name: "re.Pattern[str] | None"
     head: "re.Pattern[bytes] | None"
@@ -39,6 +40,7 @@ def rows() -> tuple[Format, ...]:
     return tuple(
         Format(
             row["about"],
+            row["do"],
             content()["groups"][row["do"]],
             re.compile(row["name"]) if "name" in row else None,
             re.compile(row["head"].encode("latin-1"), re.DOTALL) if "head" in row else None,

@@ -192,7 +192,9 @@ def test_folders_are_read_in_order_and_through(tmp_path: Path) -> None:
     assert inputs.skipped == []
 
 
-def test_unreadable_pictures_are_left_out_with_their_reason(tmp_path: Path) -> None:
+def test_unreadable_pictures_are_left_out_with_their_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     seven().save(tmp_path / "good.png")
     whole = (tmp_path / "good.png").read_bytes()
     bad = {"cut.png": whole[: len(whole) // 2], "empty.png": b"", "text.png": b"I am a text file.\n"}
@@ -205,6 +207,7 @@ def test_unreadable_pictures_are_left_out_with_their_reason(tmp_path: Path) -> N
     assert "damaged" in reasons["cut.png"]
     assert "empty" in reasons["empty.png"]
     assert "not an image" in reasons["text.png"]
+    assert [line.startswith("WARNING: Skipped ") for line in capsys.readouterr().err.splitlines()][-3:] == [True] * 3
     (tmp_path / "good.png").unlink()
     with pytest.raises(ZooError, match=r"No usable images(.|\n)*cut.png: it is damaged(.|\n)*text.png"):
         load(tmp_path)

@@ -195,4 +195,4 @@ def is_named(path: str | Path) -> bool:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in SUFFIXES or _SUFFIX.fullmatch(suffix):
         return suffix in SUFFIXES
-    return os.path.isfile(path) and unknown_kinds.begins_like(path, "an image")
+    return os.path.isfile(path) and unknown_kinds.begins_like(path, "image")

@@ -34,7 +34,7 @@ class Inputs:
 
 
 def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
-    """Read an image, a folder of images (recursively, sorted by name), or a .npy array.
+    """Read an image, a folder of images (recursively, sorted by name), or a .npy array; warn of skipped images.
 
     Arrays are used unchanged: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w). Images become
     gray, with white for transparent parts. A gray image of the right size is used unchanged; for any other, style
@@ -76,6 +76,8 @@ def _folder(folder: Path, how: Reading) -> Inputs:
             bar.advance(1)
     if not read:
         raise ZooError(f"No usable images in {folder}" + _reasons(skipped), KINDS)
+    for name, reason in skipped:
+        console.warn(f"Skipped {name}: {reason}")
     return Inputs(names, [np.stack(read)], skipped)
 
 

@@ -218,9 +218,9 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
     """Return the part and the path of each table, the training table first, and notes on unread tables."""
     if root.is_file():
         kind = formats.find(head=unknown_kinds.head_of(root), use="images")
-        if kind and kind.about.startswith("a Parquet"):
-            csv = kind.remedies["texts"]
-            raise ZooError(f"{root} is {kind.about}", f"{kind.remedies['images']}\nIf it contains paths: {csv}")
+        if kind and kind.group == "parquet":
+            ways = "\nIf it contains paths: ".join(kind.remedies[use] for use in ("images", "texts"))
+            raise ZooError(f"{root} is {kind.about}", ways)
         return [("", root)], []
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table

@@ -26,7 +26,7 @@ def moving(source: str) -> tuple[str, str] | None:
     path = Path(source)
     if re.match("https?://", source):  # reported as an address
         return None
-    if ((kind := formats.find(path.name)) and kind.about == "a video") or begins_like(path, "a video"):
+    if ((kind := formats.find(path.name)) and kind.group == "video") or begins_like(path, "video"):
         return f"{source} is a video, and images are classified", f"Make images of its frames: {frames_of(source)}"
     if _CAMERA.fullmatch(source) and not path.is_file() and not path.is_dir():
         what = f"{source} is a camera or a stream, and images are classified"
@@ -49,7 +49,7 @@ def instead(folder: Path) -> tuple[str, str] | None:
 
 def of_file(path: Path) -> tuple[str, str]:
     """Return what a file is that was given instead of a folder of images, and what to do."""
-    if begins_like(path, "an image"):
+    if begins_like(path, "image"):
         return "is an image, not a folder", "Give the folder that contains the folders of the classes."
     kind, by_content = _kind(path), formats.find(head=head_of(path), use="images")
     what, known = (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
@@ -72,10 +72,10 @@ def head_of(path: str | Path) -> bytes:
         return b""
 
 
-def begins_like(path: str | Path, about: str) -> bool:
-    """Return whether a file can be read and begins like ``an image``, or another format."""
+def begins_like(path: str | Path, group: str) -> bool:
+    """Return whether a file can be read and begins like a format of a group, such as ``image``."""
     kind = formats.find(head=head_of(path))
-    return kind is not None and kind.about == about
+    return kind is not None and kind.group == group
 
 
 def describe(path: Path) -> str:
@@ -93,10 +93,10 @@ def describe(path: Path) -> str:
     if brand in _AVIF:
         return "it is AVIF, which this Pillow cannot read; save it as JPEG or PNG"
     known = formats.find(head=head.lstrip()) or formats.find(head=head)
-    if known and known.about == "a video":
+    if known and known.group == "video":
         return f"it is a video; extract its frames: mkdir frames && ffmpeg -i {name} frames/%05d.png"
     if head.startswith((b"II*\0", b"MM\0*")):
         return "it is a TIFF that cannot be read, such as one of more than 4 bands; save it as 8-bit RGB"
-    if known and known.about != "an image":
+    if known and known.group != "image":
         return f"it is {known.about}; {known.remedies.get('files', 'it is not an image')}"
     return "it is not an image of a supported format"

@@ -142,7 +142,7 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
     except _DAMAGE as error:
         with archive.open("rb") as stream:
             head = stream.read(formats.HEAD_BYTES)
-        if (kind := formats.find(head=head, use="texts")) and not kind.about.startswith("an archive"):
+        if (kind := formats.find(head=head, use="texts")) and kind.group != "archive":
             foreign_formats.refuse_content(head, str(archive), "a folder or a tar archive")
         remedy = "Download it again. A table is read by data=text_table."
         message = f"The archive {archive} is damaged or is none: {str(error).splitlines()[0]}"

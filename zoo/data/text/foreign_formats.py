@@ -27,8 +27,8 @@ def refuse_markup(path: Path, text: str) -> None:
     csv_file = "Write its texts and labels into a CSV file."
     if is_markup(start) or (re.match(r"<[A-Za-z]", start) and text.rstrip().endswith(">")):
         raise ZooError(f"{path} is XML or HTML, not a table", csv_file)
-    if (kind := formats.find(path.name)) and kind.about == "YAML":
-        raise ZooError(f"{path} is YAML, not a table", csv_file)
+    if (kind := formats.find(path.name)) and kind.group == "settings":
+        raise ZooError(f"{path} is {kind.about}, not a table", csv_file)
     words = [line for line in start.splitlines()[:-1] if line.strip()]
     if len(words) > 9 and sum(map(bool, map(_OF_WORDS.fullmatch, words))) > 0.9 * len(words):
         raise ZooError(f"{path} has a label for each word (CoNLL): words are not classified, only texts", csv_file)

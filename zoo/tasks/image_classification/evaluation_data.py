@@ -69,8 +69,6 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
     )
     label_of = dict(zip(folder.folders, numbers, strict=True))
     loaded = grayscale.load(str(folder.root), origin.shape, origin.style)
-    for name, reason in loaded.skipped:
-        console.warn(f"Skipped {name}: {reason}")
     rows = _rows([folder_of(name) for name in loaded.names], label_of, settings.data.test_limit)
     pixels = np.concatenate(list(loaded.parts))
 

@@ -101,8 +101,6 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
 
 def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
     inputs = grayscale.load(given, shape, style)
-    for name, reason in inputs.skipped:
-        console.warn(f"Skipped {name}: {reason}")
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
 
 

@@ -11,7 +11,6 @@ from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
-from zoo.core import console
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
@@ -112,8 +111,6 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
     from zoo.data.images import grayscale
 
     loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), origin.style)
-    for name, reason in loaded.skipped:
-        console.warn(f"Skipped {name}: {reason}")
     skipped = [list(row) for row in loaded.skipped]
     record = {"name": str(settings.input), "items": len(loaded.names), "skipped": skipped}
     return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
