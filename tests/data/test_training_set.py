@@ -1,5 +1,6 @@
 """zoo.data.training_set: rows, labels and scales of what a classifier is trained on."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,20 @@ def test_parts_of_the_folder_are_named_and_the_rest_is_drawn(fruit: Path, tmp_pa
     assert prepare(parts).record["split"] == (
         "as in the folder: test, train; validation: 0.25 of the rest of every class"
     )
+
+
+def test_test_images_like_validation_images_are_not_called_training_images(
+    fruit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for part, name in (("train", "a"), ("train", "b"), ("val", "a"), ("val", "b"), ("test", "a"), ("test", "b")):
+        (tmp_path / "parts" / part / name).mkdir(parents=True)
+        for number in range(2):
+            picture = fruit / ("lime" if name == "a" else "plum") / f"{number + 2 * (part == 'train')}.png"
+            shutil.copy(picture, tmp_path / "parts" / part / name)
+    assert prepare(tmp_path / "parts").record["duplicates_in"] == "validation"
+    warning = " ".join(capsys.readouterr().err.split())
+    assert "4 of 4 test images (100.0%) equal or resemble validation images (4 identical files)" in warning
+    assert "The test accuracy may be too high" in warning
 
 
 def test_the_size_of_images_is_that_of_the_model_or_named(fruit: Path) -> None:

@@ -34,7 +34,7 @@ class TrainingSet:
         names: file of every row, relative to the user's folder; None if rows have no names.
         skipped: (name, reason) of unusable files.
         record: for ``run.json``.
-        known: for each test row, whether the image is also used for training; None if unknown.
+        known: for each test row, whether the image is also used for training or validation; None if unknown.
         given: parts besides training that the folder has: ``validation``, ``test``.
     """
 
@@ -122,6 +122,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "skipped_items": len(folder.skipped),
             "split": _split_words(folder, data),
             "duplicates": int(twice.known.sum()),
+            "duplicates_in": twice.part,
             "identical_duplicates": twice.identical,
             "duplicates_in_two_classes": len(twice.contradictions),
         },
@@ -140,8 +141,8 @@ def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
         test, train = twice.examples[0]
         console.warn(
             f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) equal or resemble "
-            f"training images ({twice.identical:,} identical files), such as {test} and {train}. "
-            "The test accuracy will be too high"
+            f"{twice.part} images ({twice.identical:,} identical files), such as {test} and {train}. "
+            f"The test accuracy {'may' if twice.part == 'validation' else 'will'} be too high"
         )
     if twice.contradictions:
         shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)

@@ -120,8 +120,8 @@ def _duplicates(run: Run) -> list[str]:
         return []
     others = (run.record.get("judgement") or {}).get("accuracy_without_duplicates")
     without = "" if others is None else f"; test accuracy without them {others:.4f}"
-    what = data.get("what", "images")
-    return [f"Test {what} like those used for training: {count:,} of {data['test_items']:,}{without}"]
+    what, part = data.get("what", "images"), data.get("duplicates_in", "training")
+    return [f"Test {what} like those used for {part}: {count:,} of {data['test_items']:,}{without}"]
 
 
 def predictions(run: Run) -> list[str]:

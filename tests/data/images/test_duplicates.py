@@ -54,6 +54,22 @@ def test_identical_files_in_two_parts_and_in_two_classes(tmp_path: Path) -> None
     assert twice.contradictions == [("train/cat/wrong.png", "train/dog/2.png")]
 
 
+def test_the_part_with_the_same_images_is_named(tmp_path: Path) -> None:
+    root = lay(tmp_path / "set")
+    assert find(root).part == ""
+    for number, name in enumerate(("cat", "dog")):
+        (root / "val" / name).mkdir(parents=True)
+        scene(500 + number).save(root / "val" / name / "1.png")
+    shutil.copy(root / "val" / "cat" / "1.png", root / "test" / "cat" / "copy.png")
+    assert find(root).part == "validation"
+    scene(501).resize((140, 112), Image.Resampling.LANCZOS).save(root / "test" / "dog" / "again.jpg", quality=70)
+    assert find(root).part == "validation"
+    shutil.copy(root / "val" / "cat" / "1.png", root / "train" / "cat" / "copy.png")
+    twice = find(root)
+    assert ("test/cat/copy.png", "train/cat/copy.png") in twice.examples
+    assert twice.part == "training or validation"
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -220,3 +220,14 @@ def test_texts_without_blanks_are_cut_into_characters(tmp_path: Path, text: str,
     assert texts.tokenizer.kind == kind
     assert any("cut into characters" in note for note in texts.info.notes) == (kind == "characters")
     assert dataset.prepare(dataclasses.replace(row, tokenizer="words"), 1).tokenizer.kind == "words"
+
+
+@pytest.mark.parametrize(("part", "named"), [("train", "training"), ("dev", "validation")])
+def test_the_part_with_the_same_texts_is_named(tmp_path: Path, part: str, named: str) -> None:
+    for each in ("train", "dev", "test"):
+        lines = [f"{'a text' if each in (part, 'test') else each} {number},{number % 2}\n" for number in range(20)]
+        (tmp_path / f"{each}.csv").write_text(f"text,label\n{''.join(lines)}")
+    row = LabelledData(name="text_table", root=str(tmp_path))
+    texts = dataset.prepare(row, 1)
+    known, where = dataset.duplicates(texts, dataset.split_texts(texts, row, 1))
+    assert (known.sum(), where) == (20, named)

@@ -34,12 +34,14 @@ class Duplicates:
     Attributes:
         known: for each test row, whether the image is also used for training or validation.
         examples: (name of a test image, name of its duplicate).
+        part: the part that has the images as well: ``training``, ``validation`` or both words; empty without any.
         identical: number of ``known`` images with identical files.
         contradictions: pairs of names of identical files in two classes.
     """
 
     known: "NDArray[np.bool_]"
     examples: list[tuple[str, str]]
+    part: str
     identical: int
     contradictions: list[tuple[str, str]]
 
@@ -48,14 +50,16 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
     """Find ``test`` images that are also in ``train`` or ``validation``, and equal files in two classes."""
     names, sums = folder.listing.names, folder.sums
     learned = np.concatenate([parts["train"], parts["validation"]])
-    owner = {sums[row]: int(row) for row in learned}
+    owner = {sums[row]: int(row) for row in learned[::-1]}  # the training part goes first
     doubles = {int(row): owner[sums[row]] for row in parts["test"] if sums[row] in owner}
     identical = len(doubles)
     rest = np.array([row for row in parts["test"] if int(row) not in doubles], np.int64)
     doubles |= _near(folder.pictures, rest, learned)
+    used = {name for name in ("train", "validation") if not set(doubles.values()).isdisjoint(parts[name].tolist())}
     return Duplicates(
         np.array([int(row) in doubles for row in parts["test"]], bool),
         [(names[row], names[double]) for row, double in doubles.items()],
+        " or ".join(sorted(used)).replace("train", "training"),
         identical,
         _contradictions(folder),
     )

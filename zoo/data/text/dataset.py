@@ -279,10 +279,12 @@ def unknown_shares(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]")
     return {name: float(unknown[rows].sum() / max(1, sizes[rows].sum())) for name, rows in parts.items()}
 
 
-def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "NDArray[np.bool_]":
-    """Return which test texts also occur in the training or validation part."""
+def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> "tuple[NDArray[np.bool_], str]":
+    """Return which test texts also occur in the training or validation part, and in which of them."""
     same = np.load(prepared.folder / "same.npy")
-    return np.isin(same[parts["test"]], same[np.concatenate([parts["train"], parts["validation"]])])
+    trained, validated = (np.isin(same[parts["test"]], same[parts[name]]) for name in ("train", "validation"))
+    used = {"training": trained, "validation": validated & ~trained}
+    return trained | validated, " or ".join(name for name, rows in used.items() if rows.any())
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:

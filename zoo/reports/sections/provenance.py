@@ -188,7 +188,7 @@ def data_set(record: Untrusted) -> Html | None:
         ("Skipped", "; ".join(": ".join(each.words()) for each in row.rows("skipped"))),
         ("How it was read", "; ".join(row.words("read"))),
         ("Skipped items", ", ".join(f"{int(value):,} {words}" for key, words in _LEFT if (value := row.number(key)))),
-        ("Test items also used for training", f"{int(row.number('duplicates') or 0):,}"
+        ("Test items also used for training or validation", f"{int(row.number('duplicates') or 0):,}"
             if row.number("duplicates") is not None else ""),
         ("Source", link(row.text("source"))), ("License", row.text("licence")),
         ("SHA-256 of the files", _code(row.text("sha256"))),

@@ -55,12 +55,12 @@ def train(overrides: Overrides) -> Run:
         set_data(context, training.record_of(texts, settings) | sizes)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
-        known = dataset.duplicates(texts, parts)
+        known, part = dataset.duplicates(texts, parts)
         count = int(known.sum())
         if count:
             share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
-            console.warn(f"{share} are also used for training: memorized texts count as correct")
-        context.record.data["duplicates"] = count
+            console.warn(f"{share} are also used for {part}: memorized texts count as correct")
+        context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
         training.train_and_judge(context, requested(context))
         context.record.judgement = _judgement(context, texts, parts, known)
@@ -74,7 +74,7 @@ def _judgement(
 ) -> Json | None:
     """Write the error analysis and return its fields for ``run.json``; None if nothing was evaluated.
 
-    ``known`` is true for the test texts that are also used for training.
+    ``known`` is true for the test texts that are also used for training or validation.
     """
     judged = error_analysis.read(context.folder)
     if judged is None:
