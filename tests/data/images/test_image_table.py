@@ -606,3 +606,14 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
         write(tmp_path / "v.csv", f"Id,{','.join(f'flag {each}' for each in 'abcdefghijkl')},Score", *flags)
     )
     assert why.message.endswith("flag j, flag k, flag l")
+
+
+def test_captions_are_no_labels(tmp_path: Path) -> None:
+    lay(tmp_path / "Images", *(f"{number}.jpg" for number in range(9)))
+    spoken = [
+        f"A {what} is on the {where} ." for what in ("dog", "cat", "boy") for where in ("grass", "sofa", "road")
+    ]
+    lines = [f"{number}.jpg,{spoken[number]}" for number in range(9)]
+    error = refused(write(tmp_path / "captions.txt", "image,caption", *lines))
+    assert "column caption holds sentences, such as 'A " in error.message
+    assert "Captions of images cannot be trained" in (error.remedy or "")

@@ -484,3 +484,22 @@ def test_classes_with_longer_names_in_the_training_part_are_renamed(tmp_path: Pa
     command = caught.value.remedy.partition("rename them: ")[2]
     subprocess.run(command, shell=True, check=True)  # noqa: S602
     assert folder_scan.scan(str(tmp_path)).class_names == ["adeno_left", "normal"]
+
+
+def test_names_of_a_part_and_a_class_are_explained_with_a_command(tmp_path: Path) -> None:
+    """As in sets for pairs of domains: trainA, trainB, testA, testB."""
+    lay(tmp_path / "my set", *(f"{part}{name}/{n}.png" for part in ("train", "test") for name in "AB" for n in "12"))
+    with pytest.raises(ZooError, match="names of a part and of a class, a, b") as caught:
+        folder_scan.scan(str(tmp_path / "my set"))
+    remedy = caught.value.remedy or ""
+    copy = remedy.partition(": ")[2].partition("\n")[0].replace("FOLDER", str(tmp_path / "sorted"))
+    subprocess.run(copy, shell=True, check=True)  # noqa: S602  (the printed command)
+    listing = folder_scan.scan(str(tmp_path / "sorted"))
+    assert (listing.class_names, sorted(set(listing.parts))) == (["a", "b"], ["test", "train"])
+
+
+def test_a_folder_further_down_is_quoted_for_the_shell(tmp_path: Path) -> None:
+    lay(tmp_path / "outer", "The set/cat/1.png", "The set/dog/1.png")
+    with pytest.raises(ZooError, match="has only one folder of images") as caught:
+        folder_scan.scan(str(tmp_path / "outer"))
+    assert (caught.value.remedy or "").endswith(f"data.root='{tmp_path / 'outer' / 'The set'}'")

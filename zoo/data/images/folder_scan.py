@@ -243,7 +243,7 @@ def _without_classes(
     if inner not in (None, path):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         return ZooError(
-            f"{path} {message}{reasons}", f"{labels}The class folders are further down: data.root={inner}"
+            f"{path} {message}{reasons}", f"{labels}The class folders are further down: {set_parts.as_root(inner)}"
         )
     remedy = labels + set_parts.names_note(path) + LAYOUT
     if loose and "\\" in loose:

@@ -148,6 +148,17 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
     trained = {rest for _, (part, rest) in flat if part == "train"}
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
+    if len(same) > 1 and all(rest in same for _, (_, rest) in flat):
+        parents = " ".join(sorted({f"FOLDER/{part}" for _, (part, _) in flat}))
+        copies = "".join(
+            f" && cp -r {shlex.quote(str(path / name))} FOLDER/{part}/{shlex.quote(rest)}"
+            for name, (part, rest) in flat
+        )
+        raise ZooError(
+            f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
+            f"A folder for each part and class: mkdir -p {parents}{copies}\nThen give data.root=FOLDER. Classes: add "
+            "data.layout=classes.",
+        )
     if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
         raise ZooError(
             f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "

@@ -23,6 +23,8 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": 
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
+# Words of sentences, and not of labels.
+_SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b.* .* ", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
 # Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
@@ -210,6 +212,12 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
         raise ZooError(
             f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",
             f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
+        )
+    spoken = [cell for cell in cells if _SPOKEN.search(cell)]
+    if not asked and 2 * len(spoken) > len(cells):
+        raise ZooError(
+            f"{path}: column {name} holds sentences, such as {spoken[0]!r}, not classes",
+            "Captions of images cannot be trained. If another column holds classes: data.label_column=NAME",
         )
     several = "" if asked else tables.several_labels(set(cells))
     if several:
