@@ -1,5 +1,6 @@
 """Refuse data sets for detection and segmentation, whose masks and labels would become classes."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -40,38 +41,67 @@ def lay(root: Path, *patterns: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("patterns", "message"),
+    ("patterns", "message", "offered"),
     [
+        (("images/{}.jpg", "text:labels/{}.txt"), r"/labels contains label files of the images in images: a", False),
+        (("images/train/{}.jpg", "text:labels/train/{}.txt"), "label files of the images in images", False),
+        (("train/images/{}.jpg", "text:train/labels/{}.txt"), r"/train/labels contains label files", False),
+        (("img/{}.jpg", "text:ann/{}.jpg.json"), r"/ann contains label files of the images in img", False),
+        (("JPEGImages/a{}.jpg", "text:Annotations/a{}.xml", "mask:SegmentationClass/a{}.png"), "label files", True),
+        (("VOC/JPEGImages/a{}.jpg", "mask:VOC/SegmentationClass/a{}.png"), "SegmentationClass contains masks", False),
+        (("images/{}.jpg", "mask:masks/{}.png"), r"/masks contains masks of the images in images", True),
+        (("images/{}.jpg", "mask:masks/{}.jpg"), r"/masks contains masks of the images in images", True),
         (
-            ("images/{}.jpg", "text:labels/{}.txt"),
-            r"/labels contains label files of the images in images: a",
+            ("images/a_{}.jpg", "mask:annotations/trimaps/a_{}.png"),
+            r"/annotations contains masks of the images",
+            True,
         ),
-        (("images/train/{}.jpg", "text:labels/train/{}.txt"), "label files of the images in images"),
-        (("train/images/{}.jpg", "text:train/labels/{}.txt"), r"/train/labels contains label files"),
-        (("img/{}.jpg", "text:ann/{}.jpg.json"), r"/ann contains label files of the images in img"),
-        (("JPEGImages/a{}.jpg", "text:Annotations/a{}.xml", "mask:SegmentationClass/a{}.png"), "label files"),
-        (("VOC/JPEGImages/a{}.jpg", "mask:VOC/SegmentationClass/a{}.png"), "SegmentationClass contains masks"),
-        (("images/{}.jpg", "mask:masks/{}.png"), r"/masks contains masks of the images in images"),
-        (("images/{}.jpg", "mask:masks/{}.jpg"), r"/masks contains masks of the images in images"),
-        (("images/a_{}.jpg", "mask:annotations/trimaps/a_{}.png"), r"/annotations contains masks of the images"),
-        (("train/c{}.jpg", "mask:train_masks/c{}_mask.gif"), r"/train_masks contains masks of the images in train"),
-        (("xray/{}.png", "mask:lungs/{}.png"), r"/lungs contains masks of the images in xray"),
+        (
+            ("train/c{}.jpg", "mask:train_masks/c{}_mask.gif"),
+            r"/train_masks contains masks of the images in train",
+            False,
+        ),
+        (("xray/{}.png", "mask:lungs/{}.png"), r"/lungs contains masks of the images in xray", True),
         (
             ("ill/{}.png", "mask:ill/{}_mask.png", "well/{}.png"),
             r"/ill contains masks next to its images, such as 0_",
+            True,
         ),
         (
             ("ill/images/{}.png", "mask:ill/masks/{}.png", "well/images/{}.png", "mask:well/masks/{}.png"),
             r"/ill/masks contains masks of the images in images",
+            True,
         ),
     ],
 )
-def test_masks_and_label_files_are_not_classes(tmp_path: Path, patterns: tuple[str, ...], message: str) -> None:
+def test_masks_and_label_files_are_not_classes(
+    tmp_path: Path, patterns: tuple[str, ...], message: str, offered: bool
+) -> None:
     root = lay(tmp_path, *patterns)
     with pytest.raises(ZooError, match=message) as caught:
         folder_scan.scan(root)
     assert "A classifier needs a folder for each class, without masks and label files" in caught.value.remedy
-    assert "data.layout=classes" in caught.value.remedy
+    assert ("data.layout=classes" in caught.value.remedy) == offered
+
+
+@pytest.mark.parametrize("pattern", ["{part}/{kind}/{number} a{end}", "{kind}/{part}/{number}{end}"])
+def test_the_command_sorts_images_by_the_label_files_of_yolo(tmp_path: Path, pattern: str) -> None:
+    root = tmp_path / "a set"
+    for part in ("train", "valid", "test"):
+        for number in range(6):
+            photo(root / pattern.format(part=part, kind="images", number=number, end=".jpg"))
+            path = root / pattern.format(part=part, kind="labels", number=number, end=".txt")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{number % 2} 0.5 0.5 0.2 0.2\n1 0.1 0.1 0.2 0.2\n" * (number < 4))
+    with pytest.raises(ZooError, match="label files of the images in images") as caught:
+        folder_scan.scan(str(root))
+    assert "data.layout=classes" not in caught.value.remedy
+    _, command, last = caught.value.remedy.split("\n")
+    subprocess.run(command.partition(": ")[2], shell=True, check=True)  # noqa: S602
+    listing = folder_scan.scan(str(tmp_path / "sorted"))
+    assert last == f"Then give data.root={tmp_path / 'sorted'}."
+    sizes = "(2 test, 2 train, 2 validation)"
+    assert listing.notes[-2] == f"3 classes: 0 {sizes}, 1 {sizes}, none {sizes}"
 
 
 def test_the_folder_with_classes_is_named(tmp_path: Path) -> None:

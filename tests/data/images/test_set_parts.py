@@ -74,6 +74,16 @@ def test_folders_that_hold_the_same_folders_are_refused_with_both_readings(tmp_p
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["fold_a", "fold_b"]
 
 
+def test_the_inner_folders_of_subjects_are_copied_by_the_command(tmp_path: Path) -> None:
+    """leapGestRecog: each of ten subjects has a folder of each gesture."""
+    root = lay(tmp_path / "a set", *(f"{subject:02}/{name}/{subject}.png" for subject in range(5) for name in "ab"))
+    with pytest.raises(ZooError, match="all contain the folders a, b") as caught:
+        folder_scan.scan(str(root))
+    command = caught.value.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
+    assert folder_scan.scan(str(tmp_path / "FOLDER")).notes[-1] == "2 classes: a (5), b (5)"
+
+
 def test_a_layout_of_classes_outranks_names(tmp_path: Path) -> None:
     assert folder_scan.scan(str(lay(tmp_path, *in_parts("train", "test"))), "classes").class_names == [
         "test",

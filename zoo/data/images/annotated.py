@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def check(path: Path) -> list[str]:
                 "segmentation",
                 f"The class folders are further down: {set_parts.as_root(inner)}"
                 if further
-                else f"{_CLASSIFY}: DIR/cat/1.jpg, ... If every folder is a class, add data.layout=classes.",
+                else f"{_CLASSIFY}: DIR/cat/1.jpg, ..." + _way(path, folder / annotations, images),
             )
         for name in full[:_FEW]:
             if mask := _mask_next_to_image(folder / name):
@@ -68,6 +69,23 @@ def check(path: Path) -> list[str]:
                     f"{_CLASSIFY}: move the masks elsewhere. If they belong to the class, add data.layout=classes.",
                 )
     return notes
+
+
+def _way(path: Path, labels: Path, images: str) -> str:
+    """Return what may help: folders that can be classes, or a command that sorts images by label files of YOLO."""
+    if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
+        return " If every folder is a class, add data.layout=classes."
+    if not any(_BOXES.search(file.read_bytes()) for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES)):
+        return ""
+    code = (
+        f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1); '
+        f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"; '
+        f'cp "$(echo "${{f%.txt}}" | sed "s|/{labels.name}/|/{images}/|")".* "$d"; done'
+    )
+    where = set_parts.as_root(path.parent / "sorted")
+    return (
+        f"\nTo sort copies by the class of the first box: cd {shlex.quote(str(path))} && {code}\nThen give {where}."
+    )
 
 
 def _levels(path: Path, depth: int) -> Iterator[Path]:

@@ -39,8 +39,6 @@ _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup", re.IGNORECASE)
-_AMBIGUOUS = """{path} is ambiguous: the folders {folders} all contain the folders {inside}.
-They are either parts of one data set, or classes."""
 
 
 def as_root(path: Path) -> str:
@@ -173,13 +171,15 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         raise ZooError(
-            _AMBIGUOUS.format(path=path, folders=listed(folders), inside=listed(sorted(common))),
+            f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
+            "They are either parts of one data set, or classes.",
             f"Give the folder with the images to classify, such as {as_root(path / folders[-1])}. Classes: add "
             "data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            "train and test (or val). Patients: write a table of images and classes (data=image_table, with "
-            "data.group). Classes: add data.layout=classes.",
+            "train and test (or val). The inner folders are the classes: `mkdir FOLDER && cp -r "
+            f"{shlex.quote(str(path))}/*/* FOLDER`, and give data.root=FOLDER. To keep patients apart, write a "
+            "table (data=image_table, with data.group). Classes: add data.layout=classes.",
         )
 
 
