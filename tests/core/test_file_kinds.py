@@ -165,6 +165,13 @@ def test_a_folder_of_another_program_is_named_by_its_file(tmp_path: Path) -> Non
     assert "safetensors" in error.remedy
 
 
+def test_a_preset_of_kerashub_is_converted_with_keras_hub(tmp_path: Path) -> None:
+    folder("config.json", "model.weights.h5", "task.json")(tmp_path / "resnet")
+    refusal = file_kinds.of(tmp_path / "resnet").refusal("model")
+    assert "is a preset of KerasHub" in refusal.message
+    assert f'from_preset("{tmp_path / "resnet"}")' in (refusal.remedy or "")
+
+
 def test_an_unpacked_keras_model_is_packed_again(tmp_path: Path) -> None:
     folder("config.json", "model.weights.h5")(tmp_path / "a.keras")
     assert "python -m zipfile -c ../packed.keras *" in file_kinds.of(tmp_path / "a.keras").refusal("model").remedy

@@ -131,7 +131,7 @@ def _of_folder(path: Path) -> FileKind:
     if (path / "model.json").is_file() and (any(path.glob("*shard*")) or (path / "weights.bin").is_file()):
         return FileKind(path / "model.json", "tfjs")
     if (path / "config.json").is_file() and (path / "model.weights.h5").is_file():
-        return FileKind(path, "unpacked")
+        return FileKind(path, "kerashub" if (path / "task.json").is_file() else "unpacked")
     word, other = "export" if (path / "export.json").is_file() else "folder", None
     for member in sorted([*path.glob("*"), *path.glob("*/model*"), *path.glob("*/_*METADATA")])[:200]:
         kind = of(member) if member.is_file() or (member / "saved_model.pb").is_file() else None

@@ -617,3 +617,14 @@ def test_captions_are_no_labels(tmp_path: Path) -> None:
     error = refused(write(tmp_path / "captions.txt", "image,caption", *lines))
     assert "column caption holds sentences, such as 'A " in error.message
     assert "Captions of images cannot be trained" in (error.remedy or "")
+
+
+def test_many_names_in_two_folders_are_a_question(tmp_path: Path) -> None:
+    """The folder with most of the images is named: here train, since test repeats some names."""
+    lay(tmp_path, *rows("train/{}.png", count=20), *rows("test/{}.png", count=8))
+    lines = [f"{number}.png,{'ab'[number % 2]}" for number in range(20)]
+    table = write(tmp_path / "t.csv", "file,label", *lines)
+    error = refused(table)
+    assert "8 of the 20 rows" in error.message
+    assert f"data.images={tmp_path / 'train'}" in (error.remedy or "")
+    assert len(scan(table, images=str(tmp_path / "train")).names) == 20

@@ -269,6 +269,28 @@ def test_parts_have_many_names_and_a_validation_part_is_read(tmp_path: Path) -> 
         sources.source_of(row("text_folder", folder(tmp_path / "b", {"dev/pos/1.txt": "fine"}))).read()
 
 
+def test_variants_and_names_of_files_are_named_for_shares_of_a_set(tmp_path: Path) -> None:
+    """As in Ling-Spam: bare/part1/spmsg1.txt."""
+    texts = {f"{kind}/part{part}/{name}{part}.txt": "fine" for kind in ("bare", "stop") for part in (1, 2)
+             for name in ("spam", "mail")}  # fmt: skip
+    root = folder(tmp_path / "a b", texts)
+    with pytest.raises(ZooError, match="part1, part2, are shares of a set") as caught:
+        sources.source_of(row("text_folder", root)).read()
+    remedy = caught.value.remedy or ""
+    assert "bare, stop may be variants of the same texts: give one" in remedy
+    command = remedy.partition("`")[2].partition("`")[0]
+    for name in ("spam", "mail"):
+        subprocess.run(command.replace("CLASS", name).replace("BEGIN", name), shell=True, check=True)  # noqa: S602
+    assert sources.source_of(row("text_folder", root / "bare" / "sorted")).read().class_names == ["mail", "spam"]
+
+
+def test_the_folder_of_the_tables_is_named(tmp_path: Path) -> None:
+    root = folder(tmp_path, {"README.md": "about", "data/train-00000-of-00001.parquet": "PAR1"})
+    with pytest.raises(ZooError, match=r"has no table, but .*data has train-00000-of-00001\.parquet") as caught:
+        sources.source_of(row("text_table", root))
+    assert f"data.root={root / 'data'}" in (caught.value.remedy or "")
+
+
 def test_shares_are_not_classes_and_folders_of_one_name_are_one_class(tmp_path: Path) -> None:
     shares = {f"{name}/fold{fold}/{number}.txt": "fine" for name in ("true", "fake") for fold in (1, 2)
               for number in range(3)}  # fmt: skip

@@ -308,6 +308,27 @@ def test_the_command_for_labels_at_the_end_of_a_line_works(tmp_path: Path) -> No
     assert (texts.class_names, texts.texts[0].split()) == (["__label__a", "__label__b"], ["one,", "two", "0"])
 
 
+def test_the_command_for_several_labels_in_a_line_works(tmp_path: Path) -> None:
+    lines = "".join(f"__label__{'ab'[row % 2]} __label__c  How is dish {row}\n" for row in range(12))
+    words = refusal(tmp_path / "a.txt", lines)
+    assert "has several labels in many lines, such as '__label__a __label__c" in words
+    command = words.partition("of each line: ")[2].partition("\n")[0]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
+    texts = read(tmp_path / "b.txt", (tmp_path / "one_label.txt").read_bytes(), **NUMBERED)
+    assert (texts.class_names, texts.texts[0]) == (["__label__a", "__label__b"], "How is dish 0")
+
+
+def test_a_first_line_with_the_number_of_rows_is_not_used(tmp_path: Path) -> None:
+    rows = "".join(f"some words {row},{'ab'[row % 2]}\n" for row in range(12))
+    for text, columns in (
+        (f"12\ntext,label\n{rows}", {}),
+        (f"12\n{rows}", {"text_column": "0", "label_column": "1"}),
+    ):
+        texts = read(tmp_path / "a.csv", text, **columns)
+        assert (len(texts.texts), texts.class_names) == (12, ["a", "b"])
+        assert "line 1, the number of rows, is not used" in texts.notes[0]
+
+
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
     note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes

@@ -53,7 +53,7 @@ class _Reader:
             what, remedy = (unknown_kinds.instead(self.root) if self.root.is_dir() else None) or ("", "")
             raise ZooError(f"{self.root} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
-        self.count = self.twice = 0
+        self.count = self.twice = self.unclear = 0
         self.folders = Counter[str]()
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(self.names):
@@ -121,13 +121,14 @@ class _Reader:
 
     def _take(self, where: str, cells: list[str], part: str, layout: Columns) -> None:
         numbers, name = self.find(cells[layout.image]), cells[layout.image].strip()
+        self.folders.update(self.names[number].rpartition("/")[0] for number in numbers)
         part = part if layout.part is None else layout.part_of(cells)
         group = cells[layout.group].strip() if layout.group is not None else ""
         row, reason = _Row(_class(where, cells, layout), part, group, where), ""
         if len(numbers) != 1:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
-            self.folders.update(self.names[number].rpartition("/")[0] for number in numbers)
+            self.unclear += len(numbers) > 1
         elif tables.is_missing(row.label):
             reason = f"the label is {row.label or 'empty'}"
         elif layout.part is not None and not part:
@@ -141,13 +142,14 @@ class _Reader:
             self.twice += other is not row
 
     def check(self) -> None:
-        if 2 * len(self.skipped) > self.count:
+        if 2 * len(self.skipped) > self.count or 10 * self.unclear > self.count:
+            likely = max(sorted(self.folders), key=self.folders.__getitem__, default="")
             lines = listed((f"  {name}: {reason}" for name, reason in self.skipped), "\n")
             rows = f"{len(self.skipped):,} of the {self.count:,} rows of {self.table}"
             raise ZooError(
                 f"{rows} cannot be used with {self.root}:\n{lines}",
-                f"Give one of the folders, such as data.images={shlex.quote(str(self.root / min(self.folders)))}"
-                if 1 < len(self.folders) < 10
+                f"Give one of the folders, such as data.images={shlex.quote(str(self.root / likely))}"
+                if self.unclear and len(self.folders) < 10
                 else f"Is this the folder of the images? {_IMAGES}",
             )
         parts: dict[str, str] = {}

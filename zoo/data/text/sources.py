@@ -113,10 +113,15 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     remarks.notes += _unread_files(root)
     if "validation" in above and not above.keys() & {"", "train"}:
         raise ZooError(f"{root} has {above['validation']}, but no folder train", "Add the texts to train with.")
+    outer = sorted({str(Path(place).parent) for each in places.values() for place in each})
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
         raise ZooError(
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
-            "Move the texts of all shares of a class into one folder: CLASS/NAME.txt.",
+            f"Copy the texts of each class into one folder. If their names tell it, such as {Path(where).name}: "
+            f"`cd {shlex.quote(str(root / next(iter(outer))))} && mkdir -p sorted/CLASS && cp */BEGIN*.txt "
+            "sorted/CLASS`, for each class, and give data.root=.../sorted."
+            + f" {listed(outer)} may be variants of the same texts: give one."
+            * (len(outer) > 1),
         )
     _refuse_unclear(root, places)
     if deep := [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]:
@@ -175,6 +180,16 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     if not root.is_dir():
         return [("", "", root)], []
     files = sorted(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
+    inner = [path for path in sorted(root.glob("*/*.*")) if tables.suffix(path) in (*datasets.TABLES, ".parquet")]
+    if (
+        inner
+        and len({path.parent for path in inner}) == 1
+        and all(set_parts.PROSE.match(each.name) for each in files)
+    ):
+        raise ZooError(
+            f"{root} has no table, but {inner[0].parent} has {listed(path.name for path in inner)}",
+            f"Give this folder: {set_parts.as_root(inner[0].parent)}",
+        )
     named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
     if not files:  # perhaps each part has a folder
         folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]

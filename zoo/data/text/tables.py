@@ -79,7 +79,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     """
     text, encoding, chosen, shape = load(path, settings, [name for _, name in columns], settings.label_column)
     some = [record.cells for record in itertools.islice(chosen.records(text), _LOOKED_AT) if not record.problem]
-    _refuse_labels_at_end(path, some)
+    _refuse_fasttext(path, some)
     header, places = _places(path, settings.header, columns, some, chosen.delimiter)
     if header is None:
         titled = bool(title) and bool(some) and some[0][places[0]].strip() == title
@@ -123,6 +123,9 @@ def load(
         return table, f"{encoding}; from JSON, with its keys as line 1", chosen, dialect.shape_of(chosen, table)
     foreign_formats.refuse_markup(path, text)
     text, comments = _without_comments(text)
+    count, _, rest = text.partition("\n")
+    if count.strip().isdecimal() and sum(map(bool, map(str.strip, files.lines(rest)))) - int(count) in (0, 1):
+        text, comments = f"\n{rest}", f"{comments}; line 1, the number of rows, is not used"
     said, delimiter, likely = _EXCEL.match(text), settings.delimiter, _BY_SUFFIX.get(suffix(path), "comma")
     if said:
         text, delimiter = text[said.end() :], said[1]
@@ -163,7 +166,16 @@ def _places(
     raise _lacking(path, columns, some, first, delimiter)
 
 
-def _refuse_labels_at_end(path: Path, some: list[list[str]]) -> None:
+def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
+    """Raise an error for lines in the format of fastText with several labels, or with labels at their ends."""
+    lines = [" ".join(cells).strip() for cells in some]
+    several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
+    if 10 * len(several) > len(lines):
+        kept = f"sed -E 's/^(__label__[^ ]+ )(__label__[^ ]+ +)*/\\1/' {shlex.quote(str(path))} > one_label.txt"
+        raise ZooError(
+            f"{path} has several labels in many lines, such as {several[0][:80]!r}",
+            f"A text has one label here. To keep the first of each line: {kept}\nThen give data.root=one_label.txt.",
+        )
     if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
         command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""
         source, table = shlex.quote(str(path)), shlex.quote(f"{path.stem}.tsv")

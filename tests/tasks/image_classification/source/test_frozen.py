@@ -1,5 +1,6 @@
 """Models without layers: what their files and runtimes say, and what the user is asked for."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,3 +69,20 @@ def test_a_detector_is_no_classifier(answer: dict[str, Any], capsys: pytest.Capt
     assert "has the outputs output0 [84, 8400] None has one number for each class" in said
     answer["outputs"] = {"a": [3], "b": [4]}
     assert "model.output=NAME" in refusal(capsys, "model=net.onnx", "scale=0..1")
+
+
+def test_size_scaling_and_names_of_a_model_from_the_hugging_face_hub(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer["shape"] = [None, None, 3]
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    assert "takes images of any size" in refusal(capsys, "model=net.onnx")
+    facts = {"size": {"height": 96, "width": 96}, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    Path("preprocessor_config.json").write_text(json.dumps(facts))
+    Path("config.json").write_text(json.dumps({"id2label": {"0": "cat", "1": "dog", "2": "owl"}}))
+    said = refusal(capsys, "model=net.onnx")
+    assert "preprocessor_config.json next to net.onnx: scale=-1..1" in said
+    assert "net.onnx: an ONNX model, 96 x 96 x 3, float32, 3 classes" in said
+    facts["image_mean"] = [0.4, 0.4, 0.4]
+    Path("preprocessor_config.json").write_text(json.dumps(facts))
+    assert "scale is missing" in refusal(capsys, "model=net.onnx")

@@ -24,8 +24,8 @@ from zoo.weights import class_names
 
 # The stack with the runtimes of all formats.
 STACK = "export"
-# Description that `export` writes next to a model.
-FACTS = "model.json"
+# Description that `export` writes next to a model, and the one of models from the Hugging Face hub.
+FACTS, HUB_FACTS = "model.json", "preprocessor_config.json"
 MOST_BYTES = 16 << 20
 _HEAD = 1 << 16
 # Operations of ONNX that scale pixels, and those that may precede them.
@@ -50,11 +50,13 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     environment = store.ensure(context.choice.stack, context.machine.platform)
     console.say(f"Asking stack {context.choice.stack.name} for the inputs and outputs of {path.name}")
     row = application.asked(context.choice.stack, environment.python, "describe_model", f"open {path.name}", part)
-    facts = _facts(path)
+    facts, of_hub = _facts(path, FACTS), _facts(path, HUB_FACTS)
     height, width, channels = row["shape"]
+    if settings.size == "auto" and None in (height, width) and isinstance(of_hub.get("size"), dict):
+        height, width = (of_hub["size"].get(edge) for edge in ("height", "width"))
     size = saved.size_of(settings, path, (height, width))
     names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts)
-    mean, scale = _scaling(settings, path, row, facts)
+    mean, scale = _scaling(settings, path, row, facts, of_hub)
     if channels == 1:
         mean, scale = [sum(mean) / len(mean)], [sum(scale) / len(scale)]
     arguments: Json = {
@@ -78,9 +80,9 @@ def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classi
     return classifier(context)
 
 
-def _facts(path: Path) -> Json:
-    """Return the zoo's description next to an exported model, or an empty dict."""
-    place = path.parent / FACTS
+def _facts(path: Path, name: str) -> Json:
+    """Return the description next to a model, or an empty dict."""
+    place = path.parent / name
     if not place.is_file() or place.stat().st_size > MOST_BYTES:
         return {}
     try:
@@ -88,7 +90,7 @@ def _facts(path: Path) -> Json:
     except (OSError, ValueError, RecursionError) as error:
         console.warn(f"{place} cannot be read and is not used: {error}")
         return {}
-    return facts if isinstance(facts, dict) and "format" in facts else {}
+    return facts if isinstance(facts, dict) and (name != FACTS or "format" in facts) else {}
 
 
 def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -> list[str]:
@@ -106,7 +108,9 @@ def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -
             else "None has one number for each class: it may detect objects or make images. Only classifiers work.",
         )
     count = max(2, counts.pop() or 0)
-    own = settings.classes is None and (facts.get("classes") or _packed(path))
+    by_number = _facts(path, "config.json").get("id2label")
+    of_hub = [by_number.get(str(number)) for number in range(count)] if isinstance(by_number, dict) else None
+    own = settings.classes is None and (facts.get("classes") or _packed(path) or of_hub)
     if own and len(own) == count and all(isinstance(name, str) for name in own):
         return list(own)
     beside = path / "-" if path.is_dir() and any((path / name).is_file() for name in class_names.BESIDE) else path
@@ -135,7 +139,7 @@ def _packed(path: Path) -> list[str] | None:
     return class_names.lines(text)
 
 
-def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> tuple[Any, Any]:
+def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_hub: Json) -> tuple[Any, Any]:
     """Return (mean, scale) of pixels: from the user, the description, or the quantized input."""
     if settings.scale:
         return SCALES[settings.scale]
@@ -147,6 +151,11 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json) -> 
         lowest = -128 if row["dtype"] == "int8" else 0
         console.say(f"The input of {path.name} is {row['dtype']}: pixels are not scaled")
         return [float(zero - lowest)] * 3, [1 / scale] * 3
+    for name, scaling in SCALES.items():
+        known = [of_hub.get("image_mean"), of_hub.get("image_std")]
+        if of_hub.get("do_normalize", True) and known == [[round(each / 255, 3) for each in row] for row in scaling]:
+            console.say(f"{HUB_FACTS} next to {path.name}: scale={name}")
+            return scaling
     inside = _scaled_inside(path)
     raise ZooError(
         f"scale is missing: it was not found in {path.name}"
