@@ -54,6 +54,16 @@ def test_empty_folders_are_not_data_and_a_stack_is_named_once(tmp_path: Path) ->
     assert "  tf-2.21: ready, /envs/a and /envs/b" in text
 
 
+def test_prepared_data_sets_are_data(tmp_path: Path) -> None:
+    for name in ("data/digits-0a", "data/pictures-1b", "data/pictures-2c", "texts/text_table-3d"):
+        folder = tmp_path / "cache" / "zoo" / name
+        folder.mkdir(parents=True)
+        (folder / "x.npy").write_bytes(bytes(2_000_000))
+    text = doctor.render(doctor.examine())
+    assert "nothing downloaded" not in text
+    assert "Data\n  digits, prepared: 2 MB\n  pictures, prepared: 4 MB\n  text_table, prepared: 2 MB\n" in text
+
+
 @pytest.mark.parametrize("name", machines.NAMES)
 def test_every_machine_gets_advice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _be(name, monkeypatch)

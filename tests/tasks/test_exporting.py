@@ -1,5 +1,6 @@
 """Exports as the host sees them: what is refused before anything is built, and where results go."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from zoo.config import compose, exporters
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.environments import selection, stacks
+from zoo.environments import selection, stacks, store
+from zoo.execution import execution, retry, worker_process
+from zoo.protocol.events import DeviceProof, StartEvent
+from zoo.runs.context import create_context
 from zoo.tasks import discovery, exporting
 
 COMMAND = discovery.command("export", "classify")
@@ -152,3 +156,17 @@ def test_a_stopped_export_says_so_and_keeps_nothing(
     assert "Interrupted; nothing is kept." in capsys.readouterr().out
     (record,) = (json.loads(path.read_text()) for path in pretending.glob("runs/*_export_*/run.json"))
     assert record["exit"] == "interrupted"
+
+
+def test_the_device_is_named_once_for_the_stacks_of_an_export(
+    network: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = StartEvent(versions={}, device=DeviceProof(name="fake:0", device_kind="cpu", proof="matmul"))
+    monkeypatch.setattr(worker_process, "run", lambda python, variables, path, handle, *rest: handle(start))
+    monkeypatch.setattr(retry, "run_with_retries", lambda folder, record, request, once: once(folder))
+    context = create_context(COMMAND, Overrides.parse([*WEIGHTS[1:], "model=mnist", "backend=cpu", "stack=export"]))
+    request = execution.request_of(context, {"name": "mnist", "args": {}}, "export")
+    environment = store.Environment(Path("python"), network, network / "lock", "", {}, 0.0, "3.12")
+    for each in (context, dataclasses.replace(context, folder=network / "source")):
+        execution.run_worker(each, environment, request, live=False)
+    assert capsys.readouterr().err.count("Device: fake:0 (matmul ran there)") == 1

@@ -3,6 +3,7 @@
 import dataclasses
 import platform
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -188,9 +189,12 @@ def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]
 
 
 def _data() -> dict[str, int]:
-    root = paths.cache_dir() / "downloads"
-    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    return {folder.name: folder_size(folder) for folder in folders}
+    """Return the size of each downloaded data set, and of the prepared data sets of each kind, by name."""
+    sizes = Counter[str]()
+    for group, kind in (("downloads", ""), ("data", ", prepared"), ("texts", ", prepared")):
+        for folder in sorted((paths.cache_dir() / group).glob("[!.]*/")):
+            sizes[f"{folder.name.rpartition('-')[0] if kind else folder.name}{kind}"] += folder_size(folder)
+    return dict(sizes)
 
 
 def _network() -> Network:

@@ -10,18 +10,21 @@ Show = Callable[[events.Event], None]
 
 
 @contextlib.contextmanager
-def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[Show]:
+def following(
+    what: str, figures: Sequence[str], live: bool = True, devices: set[str] | None = None
+) -> Iterator[Show]:
     """Yield a function that shows an event: a bar with metrics, speed and time left, and a line per epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
         figures: metrics of a step or an epoch, in display order.
         live: draw bars; only one at a time is possible in a terminal.
+        devices: lines about devices that are not printed again.
     """
     with contextlib.ExitStack() as stack:
         live = live and (console.is_terminal() or console.in_notebook())
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
-        drawn = _Drawn(figures)
+        drawn = _Drawn(figures, set() if devices is None else devices)
 
         def show(event: events.Event) -> None:
             match event:
@@ -56,19 +59,19 @@ def following(what: str, figures: Sequence[str], live: bool = True) -> Iterator[
 
 
 class _Drawn:
-    def __init__(self, figures: Sequence[str]) -> None:
-        self._figures = figures
+    def __init__(self, figures: Sequence[str], devices: set[str]) -> None:
+        self._figures, self._devices = figures, devices
         self.bar: console.Bar | None = None
-        self._done, self._device, self._star = 0.0, "", "  * best so far"
+        self._done, self._star = 0.0, "  * best so far"
         self.resumed = events.ResumeEvent(epoch=0)
 
     def name_device(self, event: events.StartEvent) -> None:
         """Print the device and the library versions, once for all workers of a run."""
         known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
         line = f"Device: {events.short_device(event.device.name)} ({event.device.proof} ran there); {known}"
-        if line != self._device:
+        if line not in self._devices:
             console.say(line)
-        self._device = line
+        self._devices.add(line)
 
     def remark(self, event: events.EpochEvent) -> str:
         """Return notes about an epoch: resumed within it, or best validation result."""

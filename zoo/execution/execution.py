@@ -108,7 +108,8 @@ def run_worker(
         variables |= process_group.thread_variables(context.settings.distributed.threads)
     if meeting:
         request = request.replace(distributed=meeting.requested())
-    with event_display.following(f"Starting {context.choice.stack.name}", context.command.figures, live) as show:
+    starting, figures = f"Starting {context.choice.stack.name}", context.command.figures
+    with event_display.following(starting, figures, live, context.devices) as show:
 
         def handle(event: Event) -> None:
             if isinstance(event, StartEvent) and context.settings.backend.python is None:

@@ -38,6 +38,7 @@ class RunContext(Generic[S]):
         lock: open file of the run folder's lock.
         calibration: the timings before the run, and the selected settings.
         trackers: TensorBoard and MLflow, once the run has started.
+        devices: lines about devices that were printed, by the workers of all stacks.
     """
 
     command: Command[S]
@@ -52,6 +53,7 @@ class RunContext(Generic[S]):
     lock: int | None = None
     calibration: dict[str, Any] | None = None
     trackers: Trackers | None = None
+    devices: set[str] = field(default_factory=set)
 
     @property
     def settings(self) -> S:
