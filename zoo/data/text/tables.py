@@ -13,7 +13,7 @@ from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.config.schemas.text import DELIMITERS, LabelledData
 from zoo.core.errors import ZooError, listed, nearest
-from zoo.data.text import dialect, file_names, files, foreign_formats
+from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 
 SUFFIXES = (".csv", ".tsv")
@@ -91,7 +91,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(columns) > 1 and any(body):
         opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
         rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
-        file_names.refuse(path, columns[0][1], list(filter(None, body)), "" if "JSON" in encoding else rows_read)
+        rows_read *= "JSON" not in encoding
+        foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), rows_read)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
         raise ZooError(
             f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
