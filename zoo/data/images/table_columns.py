@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.config.schemas.image_classification import DataSettings
+from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
@@ -65,7 +65,7 @@ class Columns(NamedTuple):
         return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
-def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number, example: str) -> Columns:
+def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, example: str) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     if len(sample) < 2:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from zoo.config.overrides import override
-from zoo.config.schemas.image_classification import DataSettings
+from zoo.config.schemas.image_classification import TableReading
 from zoo.config.schemas.text import DELIMITERS, LabelledData
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.text import dialect, files, foreign_formats
@@ -113,7 +113,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
 
 
 def load(
-    path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
+    path: Path, settings: LabelledData | TableReading, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
     """Read a table; return its text, encoding (with a note on comments), dialect and shape."""
     text, encoding = files.read(path, settings.encoding)
