@@ -96,7 +96,7 @@ def _place(path: Path, key: str, name: str | None, first: list[str], columns: li
         return None if name is None else first.index(name)
     if name.isdecimal() and int(name) < len(first):
         return int(name)
-    shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns, key))
+    shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns))
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
@@ -106,11 +106,9 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
     best = max(ranks)
     if 2 * best[0] < len(columns[0]):
-        order = tables.likely_first(first, columns, "data.image_column")
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
-            f"Columns: {_listed(first[place] for place in order)}; a row: "
-            f"{_listed(columns[place][0] for place in order)}",
+            f"Columns: {_likely(first, columns)}",
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {example}. Give the folder that directly contains these files with "
@@ -176,14 +174,19 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
-    order = tables.likely_first([*map(layout.title, range(len(columns)))], columns, "data.label_column")
+    titles = layout.titles or [*map(str, range(len(columns)))]
     raise ZooError(
-        f"{path} has no column of classes; its columns are {_listed(map(layout.title, order))}, "
-        f"a row: {_listed(columns[place][0] for place in order)}",
+        f"{path} has no column of classes; its columns are {_likely(titles, columns)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
     )
+
+
+def _likely(titles: list[str], columns: list[list[str]]) -> str:
+    """Return the titles and a row of a table for a message."""
+    order = tables.likely_first(titles, columns)
+    return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
 
 
 def _different(columns: list[list[str]], places: list[int]) -> list[int]:

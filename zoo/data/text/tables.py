@@ -196,8 +196,8 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
             f"If the first word of each line, such as {first[0][:40]!r}, is its label: {given}. If not, add a column "
             "with the label of each text.",
         )
-    columns_read = list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True))
-    shown = listed((repr(first[each][:40]) for each in likely_first(first, columns_read, key)), most=MOST_COLUMNS)
+    order = likely_first(first, list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True)))
+    shown = listed((repr(first[place][:40]) for place in order), most=MOST_COLUMNS)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
@@ -224,19 +224,13 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 
 
-def likely_first(titles: list[str], columns: Sequence[Sequence[str]], key: str) -> list[int]:
-    """Return the columns of a table, the least likely ones for a setting last if a message hides some."""
-    if not columns or len(titles) <= MOST_COLUMNS + 1:
-        return list(range(len(titles)))
-
-    def rank(place: int) -> tuple[bool, float]:
-        column, kinds = columns[place], set(columns[place])
-        plain = len(kinds) < 2 or all(map(is_number, kinds))
-        if key in ("data.label_column", "data.group"):
-            return not _is_of_labels(titles[place]), plain or 2 * len(kinds) > len(column)
-        return plain, -len(kinds) * sum(map(len, column))
-
-    return sorted(range(len(titles)), key=rank)
+def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[int]:
+    """Return the columns of a table; if a message hides some, titles of labels and long words go before numbers."""
+    order = list(range(len(titles)))
+    if columns and len(titles) > MOST_COLUMNS + 1:
+        plain = [len(set(column)) < 2 or all(map(is_number, column)) for column in columns]
+        order.sort(key=lambda each: (not _is_of_labels(titles[each]), plain[each], -len("".join(columns[each]))))
+    return order
 
 
 def _is_of_labels(title: str) -> bool:

@@ -68,9 +68,9 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
     )
     label_of = dict(zip(folder.folders, numbers, strict=True))
     chosen = [name for name, _ in folder.names(settings.data.test_limit)]
-    loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen, folder.unreadable)
+    loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen)
     record: Json = {"name": settings.data.name, "source": str(folder.source), "items": len(loaded.names)}
-    record |= {"skipped": [list(row) for row in loaded.skipped], "class_names": folder.folders}
+    record |= {"skipped": [list(row) for row in folder.unreadable + loaded.skipped], "class_names": folder.folders}
     labels = [label_of[folder.class_of(name)] for name in loaded.names]
     return classifier, Inputs(loaded.names, loaded.save, labels, record)
 
