@@ -85,10 +85,9 @@ def of_table(data: TableReading) -> LabelledFolder:
     part = next((name for name in PREFERRED if name in parts), "")
     rows = zip(listing.names, listing.labels, parts, strict=True)
     classes = {name: listing.class_names[label] for name, label, of in rows if of == part}
-    counts = Counter(classes.values())
-    folders = sorted(counts)
-    sizes = [counts[name] for name in folders]
-    return LabelledFolder(listing.root, folders, sizes, part, listing.unreadable, listing.table, classes)
+    counts = dict(sorted(Counter(classes.values()).items()))
+    rest = listing.unreadable, listing.table, classes
+    return LabelledFolder(listing.root, [*counts], [*counts.values()], part, *rest)
 
 
 def folder_of(name: str) -> str:

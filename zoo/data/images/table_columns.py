@@ -108,7 +108,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     if 2 * best[0] < len(columns[0]):
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
-            f"Columns: {_likely(first, columns)}",
+            f"Columns: {_titles_and_row(first, columns)}",
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {example}. Give the folder that directly contains these files with "
@@ -176,15 +176,14 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     inside = "/" in columns[layout.image][0].replace("\\", "/")
     titles = layout.titles or [*map(str, range(len(columns)))]
     raise ZooError(
-        f"{path} has no column of classes; its columns are {_likely(titles, columns)}",
+        f"{path} has no column of classes; its columns are {_titles_and_row(titles, columns)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
     )
 
 
-def _likely(titles: list[str], columns: list[list[str]]) -> str:
-    """Return the titles and a row of a table for a message."""
+def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
     order = tables.likely_first(titles, columns)
     return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
 

@@ -41,7 +41,6 @@ _UNCLEAR = (
     *_NO_LABEL, "unknown", "none", "undefined", "undetermined", "unclassified", "uncertain", "unclear", "unsure",
     "not sure", "don't know", "skip", "skipped", "no label", "no class", "not applicable", "na", "-", "-1", "-1.0",
 )  # fmt: skip
-_FEW_CLASSES = 20
 # Titles of columns with the part of a row, which only tables of images use.
 _PARTS = ("split", "subset", "part", "partition")
 # A setting, and the name or number of the column in it.
@@ -317,14 +316,11 @@ def joined_labels(names: Iterable[str]) -> list[str]:
 
 
 def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
-    """Return notes on classes whose names may mean that there is no label, and on classes that are fractions.
-
-    ``way`` says how to leave such a class out; by default, with ``data.classes``.
-    """
+    """Return notes on classes that may mean no label, with the ``way`` to leave them out, and on fractions."""
     names = sorted(names)
     unclear = [name for name in names if " ".join(re.split(r"[\s_]+", name.strip().lower())) in _UNCLEAR]
     kept = [name for name in names if name not in unclear]
-    only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= _FEW_CLASSES else "data.classes"
+    only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= 20 else "data.classes"
     is_class = "is trained as a class. If it means" if len(unclear) == 1 else "are trained as classes. If they mean"
     note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
     note += way or f"leave these texts out with {only}"
