@@ -1,8 +1,10 @@
 """Saved Keras models: what a file tells, and what is refused before Keras sees it."""
 
+import ast
 import copy
 import io
 import json
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -190,6 +192,25 @@ def test_several_inputs_or_outputs_are_refused_by_name(tmp_path: Path, ends: dic
     content = config()
     content["config"] |= ends
     assert words in refusal(archive(tmp_path / "a.keras", content))
+
+
+def test_several_outputs_are_refused_with_the_command_for_one_unless_the_file_runs_code(tmp_path: Path) -> None:
+    content = config()
+    content["config"] |= {"output_layers": [["age", 0, 0], ["sex", 0, 0]]}
+    for name, stack, last in (("a b.keras", "tf-2.21", "one.keras"), ("b.h5", "tf-2.12", "one.h5")):
+        before = old()
+        before["config"] |= {"output_layers": [["age", 0, 0], ["sex", 0, 0]]}
+        path = archive(tmp_path / name, content) if " " in name else hdf5(tmp_path / name, before)
+        _, command, then = refusal(path).split("\n")
+        words = shlex.split(command.partition("(outputs[0] is age): ")[2])
+        assert words[:-1] == ["python", "-m", "zoo", "run", f"stack={stack}", "-c"]
+        assert ast.unparse(ast.parse(words[-1])).splitlines()[1:] == [
+            f"model = keras.models.load_model('{path}', compile=False)",
+            f"keras.Model(model.inputs, model.outputs[0]).save('{last}')",
+        ]
+        assert then.startswith(f"Then give model={last}. model.output= is for SavedModel")
+    content["config"]["layers"].append(layer("Lambda"))
+    assert "python -m zoo run" not in refusal(archive(tmp_path / "c.keras", content))
 
 
 @pytest.mark.parametrize(

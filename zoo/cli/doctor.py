@@ -189,7 +189,6 @@ def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]
 
 
 def _data() -> dict[str, int]:
-    """Return the size of each downloaded data set, and of the prepared data sets of each kind, by name."""
     sizes = Counter[str]()
     for group, kind in (("downloads", ""), ("data", ", prepared"), ("texts", ", prepared")):
         for folder in sorted((paths.cache_dir() / group).glob("[!.]*/")):

@@ -76,16 +76,13 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
     )
     files = {name: getattr(dataset, name) for name in array_datasets.ARRAYS}
     parts = {"train": train, "validation": validation}
-    statistics = (
-        folder_dataset.channel_statistics(dataset.x_train, train) if settings.data.normalize == "standard" else None
-    )
     return TrainingSet(
         files=files,
         labels=None,
         splits=parts | {"test": np.arange(dataset.counts["test"])[: settings.data.test_limit]},
         class_names=dataset.class_names,
         input_shape=dataset.input_shape,
-        normalization=_normalization(settings, dataset.input_shape[-1], statistics),
+        normalization=_normalization(settings, dataset.input_shape[-1], dataset.x_train, train),
         names=None,
         skipped=[],
         record={name: getattr(dataset, name) for name in ("name", "sha256", "published", "source", "licence")},
@@ -101,16 +98,13 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
     twice = duplicates.find(folder, parts)
     _warn_of_duplicates(twice)
-    statistics = (
-        folder_dataset.channel_statistics(folder.pictures, parts["train"]) if data.normalize == "standard" else None
-    )
     return TrainingSet(
         files={"x_train": folder.pictures, "x_test": folder.pictures},
         labels=np.array(folder.listing.labels, np.int64),
         splits=parts,
         class_names=folder.listing.class_names,
         input_shape=(size, size, 3),
-        normalization=_normalization(settings, 3, statistics),
+        normalization=_normalization(settings, 3, folder.pictures, parts["train"]),
         names=folder.listing.names,
         skipped=folder.skipped,
         record={
@@ -172,13 +166,15 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
 
 
 def _normalization(
-    settings: TrainConfig, channels: int, statistics: tuple[list[float], list[float]] | None
+    settings: TrainConfig, channels: int, pictures: Path, rows: "NDArray[np.int64]"
 ) -> tuple[list[float], list[float]] | None:
     fixed = {"unit": (0.0, 255.0), "symmetric": (127.5, 127.5), "raw": (0.0, 1.0)}.get(settings.data.normalize)
     if fixed:
         return [fixed[0]] * channels, [fixed[1]] * channels
-    # A constant channel has deviation 0, which must not divide.
-    return statistics and (statistics[0], [max(value, 1.0) for value in statistics[1]])
+    if settings.data.normalize != "standard":
+        return None
+    mean, deviation = folder_dataset.channel_statistics(pictures, rows)
+    return mean, [max(value, 1.0) for value in deviation]  # a constant channel has deviation 0, which must not divide
 
 
 def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":

@@ -10,21 +10,19 @@ Show = Callable[[events.Event], None]
 
 
 @contextlib.contextmanager
-def following(
-    what: str, figures: Sequence[str], live: bool = True, devices: set[str] | None = None
-) -> Iterator[Show]:
+def following(what: str, figures: Sequence[str], live: bool = True, named: set[str] | None = None) -> Iterator[Show]:
     """Yield a function that shows an event: a bar with metrics, speed and time left, and a line per epoch.
 
     Args:
         what: shown until the first step, such as ``"Starting tf-2.21"``.
         figures: metrics of a step or an epoch, in display order.
         live: draw bars; only one at a time is possible in a terminal.
-        devices: lines about devices that are not printed again.
+        named: lines about devices that are not printed again.
     """
     with contextlib.ExitStack() as stack:
         live = live and (console.is_terminal() or console.in_notebook())
         bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
-        drawn = _Drawn(figures, set() if devices is None else devices)
+        drawn = _Drawn(figures, set() if named is None else named)
 
         def show(event: events.Event) -> None:
             match event:

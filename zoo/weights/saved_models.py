@@ -6,8 +6,10 @@ versions lack it. Therefore, only classes of Keras that do not run code from the
 
 import functools
 import itertools
+import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,8 +98,7 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
         raise RejectedFileError(path, f"its version of Keras is unknown: {version[:50]!r}")
     rows = list(itertools.islice(_objects(config), 1_000_000))
-    _refuse_other_tasks(path, config, rows)
-    _refuse_code(path, rows)
+    _refuse_other_tasks(path, version, config, rows)
     layers = [row for row in rows if isinstance(row.get("config"), dict)]
     shape = _input_shape(path, rows)
     ordered = model_config.layers(config)
@@ -133,19 +134,25 @@ def _objects(config: Any) -> Iterator[KerasConfig]:
             pending += reversed(item)
 
 
-def _refuse_other_tasks(path: Path, config: Any, rows: list[KerasConfig]) -> None:
-    """Raise an error for models of texts, and for models with several inputs or outputs."""
+def _refuse_other_tasks(path: Path, version: str, config: Any, rows: list[KerasConfig]) -> None:
+    """Raise an error for models of texts, for code, and for models with several inputs or outputs."""
     if any(row.get("class_name") == "InputLayer" and _inner(row).get("dtype") == "string" for row in rows):
         raise ZooError(f"{path} takes texts, not images", "Train a model on your texts: model=transformer/classifier")
+    _refuse_code(path, rows)  # first, because the last remedy loads the file
     for key in ("inputs", "outputs"):
         ends = _inner(config).get(f"{key[:-1]}_layers")
         names = list(ends) if isinstance(ends, dict) else [str(end[0]) for end in ends or () if isinstance(end, list)]
+        if len(names) > 1 and key == "inputs":
+            raise ZooError(f"{path} has {len(names)} inputs: {listed(names)}", "Only models of one image are used.")
         if len(names) > 1:
-            one = "keras.Model(model.inputs, model.outputs[0]).save(FILE)"
-            remedy = (
-                f"Save a model with one of them: {one}" if key == "outputs" else "Only models of one image are used."
+            stack, file = ("tf-2.12", "one.h5") if version.startswith("2.") else ("tf-2.21", "one.keras")
+            load = f"import keras; model = keras.models.load_model({json.dumps(str(path))}, compile=False)"
+            code = shlex.quote(f'{load}; keras.Model(model.inputs, model.outputs[0]).save("{file}")')
+            raise ZooError(
+                f"{path} has {len(names)} outputs: {listed(names)}",
+                f"Save a model with one (outputs[0] is {names[0]}): python -m zoo run stack={stack} -c {code}\n"
+                f"Then give model={file}. model.output= is for SavedModel, TensorFlow Lite and ONNX only.",
             )
-            raise ZooError(f"{path} has {len(names)} {key}: {listed(names)}", remedy)
 
 
 def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:

@@ -594,7 +594,10 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     table = write(tmp_path / "t.csv", ",".join([*titles, "finding", "scan"]), *lines)
     why = refused(table, image_column="path", label_column="finding")
     assert why.remedy.startswith("Set data.image_column to one of 'scan', 'finding', 'measure 10', ")
-    assert "to one of 'finding', 'measure 0', " in refused(table, image_column="scan", label_column="class").remedy
+    assert (
+        "to one of 'scan', 'finding', 'measure 10', "
+        in refused(table, image_column="scan", label_column="class").remedy
+    )
     others = [f"{'900,' * 20}a,scan{number}.dcm" for number in range(50, 60)]
     why = refused(write(tmp_path / "u.csv", ",".join([*titles, "finding", "scan"]), *others))
     assert "Columns: scan, measure 0, " in why.message

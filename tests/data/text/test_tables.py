@@ -408,8 +408,8 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
         f"{','.join('123456789' for _ in range(20))},{row * row},a remark of some words {row}" for row in range(9)
     ]
     why = refusal(tmp_path / "a.csv", "\n".join([f"{titles},points,remark", *lines, ""]))
-    assert "Its columns are 'remark', 'points', 'count_0'" in why
-    assert "'count_9' and 10 more" in why
+    assert "Its columns are 'remark', 'count_0'" in why
+    assert "'count_10' and 10 more" in why
 
 
 def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_pat
 @pytest.mark.parametrize(
     ("cell", "place"),
     [("{}.txt", "{}.txt"), ("docs/{}.txt", "docs/{}.txt"), ("a file {}.txt", "all files/a file {}.txt"),
-     ("{}_1", "all_files/{}_1.txt"), ("00{}", "00{}.html")],
+     ("{}_1.html", "all_files/{}_1.html")],
 )  # fmt: skip
 def test_the_command_for_a_column_of_file_names_reads_the_files(tmp_path: Path, cell: str, place: str) -> None:
     for number in range(12):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,41 @@ def test_synsets_parts_and_a_limit(zoo: Zoo) -> None:
     ]
     assert content("evaluation.json")["test_accuracy"] == 1.0
     assert content("run.json")["data"]["source"].endswith(os.path.join("in", "val"))
+
+
+def test_a_table_is_judged_as_the_same_images_in_folders(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:
+    pictures(GREYS)
+    assert zoo() == 0
+    figures = content("evaluation.json")
+    lines = [f"{name}/{number}.png;{name};x" for name, greys in GREYS.items() for number in range(len(greys))]
+    Path("labels.csv").write_text("\n".join(["file;species;note", *lines, "in/none.png;tench;x", ""]))
+    shutil.rmtree("runs")
+    table = ["data=image_table", "data.root=labels.csv", "data.images=in"]
+    assert zoo(*table, "data.label_column=species") == 0
+    assert content("evaluation.json") == figures | {"data": "image_table"}
+    assert [row["input"] for row in rows("skipped.csv")] == ["in/none.png"]
+    assert content("run.json")["data"]["source"].endswith("labels.csv")
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "Read labels.csv: separated by semicolons; a header; utf-8; class in species, image in file" in shown
+    shutil.rmtree("runs")
+    parted = (f"{line[:-1].replace(';', ',')}{('test', 'val')[number % 2]}" for number, line in enumerate(lines))
+    Path("labels.csv").write_text("\n".join(["file,species,split", *parted, ""]))
+    assert zoo(*table, "data.test_limit=2") == 0
+    assert [row["input"] for row in rows("predictions.csv")] == ["Tiger-Shark/1.png", "goldfish/1.png"]
+
+
+def test_a_table_of_gray_images_is_evaluated_with_a_run(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "model=mnist", "data=digits", "backend=cpu", "output.name=run"]) == 0
+    pictures({"seven": [10, 20, 30], "two": [40, 50]})
+    Path("in/seven/broken.png").write_text("no image")
+    lines = [f"{name}/{number}.png,{label}" for name, label in (("seven", 7), ("two", 2)) for number in range(2)]
+    Path("in/labels.csv").write_text("\n".join(["file,digit", *lines, "seven/broken.png,7", ""]))
+    words = ["evaluate", "run=runs/run", "data=image_table", "data.root=in/labels.csv", "output.name=e"]
+    assert main([*words, "data.label_column=digit"]) == 0
+    names = [row["input"] for row in rows("predictions.csv")]
+    assert names == ["two/0.png", "two/1.png", "seven/0.png", "seven/1.png"]
+    assert "Skipped seven/broken.png" in capsys.readouterr().err
+    assert content("run.json")["data"]["skipped"][0][0] == "seven/broken.png"
 
 
 def test_the_test_part_of_a_run_and_other_data(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from zoo.config.schemas import common
+from zoo.config.schemas.image_classification import TableReading
 from zoo.config.setting import setting
 
 SCALES = ("0..1", "-1..1", "imagenet", "none")
@@ -129,15 +130,14 @@ class InferConfig(ClassifierConfig):
 
 
 @dataclass
-class EvaluationData(common.TestData):
-    """The labeled images for evaluation: a folder per class, or a data set of the zoo."""
+class EvaluationData(TableReading):
+    """The labeled images for evaluation: a folder per class, a table, or a data set of the zoo."""
 
     name: str = setting("folder")
 
     def checks(self) -> list[str | None]:
         texts = f"data={self.name} contains texts; give images for an image classifier: data=folder data.root=DIR"
-        table = "data=image_table is for training; evaluate run=RUN alone evaluates the test part of the run's table"
-        return [texts if self.name.startswith("text_") else table if self.name == "image_table" else None]
+        return [*super().checks(), texts if self.name.startswith("text_") else None]
 
 
 @dataclass

@@ -66,7 +66,30 @@ class Augment:
 
 
 @dataclass
-class DataSettings(common.TrainingData):
+class TableReading(common.TestData):
+    """How a table with the classes of images is read."""
+
+    images: str | None = setting(
+        None, "folder of the images that a table of labels names; null: the folder of the table", literal=True,
+        affects=PLACE, adjustable=True, placeholder="IMAGES", needs=_TABLE)  # fmt: skip
+    image_column: str | None = setting(
+        None, "column of a table with files or ids of images: its name, or its number from 0; null detects it",
+        literal=True, needs=_TABLE)  # fmt: skip
+    label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
+    encoding: str = like(LabelledData, "encoding", needs=_TABLE)
+    delimiter: str = like(LabelledData, "delimiter", needs=_TABLE)
+    quoting: str = like(LabelledData, "quoting", needs=_TABLE)
+    header: bool | None = like(LabelledData, "header", needs=_TABLE)
+    group: str | None = setting(
+        None, "column of a table, such as patient_id: images with the same value stay in the same part of the data",
+        literal=True, needs=_TABLE)  # fmt: skip
+
+    def checks(self) -> list[str | None]:
+        return [delimiter_problem(self.delimiter)]
+
+
+@dataclass
+class DataSettings(TableReading, common.TrainingData):
     """The fields of an image data set that users can set."""
 
     name: str = setting("auto")
@@ -88,24 +111,7 @@ class DataSettings(common.TrainingData):
     strict: bool = setting(
         False, "stop at items that cannot be used, instead of skipping or correcting them", needs=_OWN
     )
-    images: str | None = setting(
-        None, "folder of the images that a table of labels names; null: the folder of the table", literal=True,
-        affects=PLACE, adjustable=True, placeholder="IMAGES", needs=_TABLE)  # fmt: skip
-    image_column: str | None = setting(
-        None, "column of a table with files or ids of images: its name, or its number from 0; null detects it",
-        literal=True, needs=_TABLE)  # fmt: skip
-    label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
-    encoding: str = like(LabelledData, "encoding", needs=_TABLE)
-    delimiter: str = like(LabelledData, "delimiter", needs=_TABLE)
-    quoting: str = like(LabelledData, "quoting", needs=_TABLE)
-    header: bool | None = like(LabelledData, "header", needs=_TABLE)
-    group: str | None = setting(
-        None, "column of a table, such as patient_id: images with the same value stay in the same part of the data",
-        literal=True, needs=_TABLE)  # fmt: skip
     balance: bool = setting(False, "weight the training images so that all classes count equally")
-
-    def checks(self) -> list[str | None]:
-        return [delimiter_problem(self.delimiter)]
 
 
 @dataclass

@@ -82,10 +82,8 @@ def _way(path: Path, labels: Path, images: str) -> str:
         f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"; '
         f'cp "$(echo "${{f%.txt}}" | sed "s|/{labels.name}/|/{images}/|")".* "$d"; done'
     )
-    where = set_parts.as_root(path.parent / "sorted")
-    return (
-        f"\nTo sort copies by the class of the first box: cd {shlex.quote(str(path))} && {code}\nThen give {where}."
-    )
+    given = set_parts.as_root(path.parent / "sorted")
+    return f"\nTo sort copies by the first box of each: cd {shlex.quote(str(path))} && {code}\nThen give {given}."
 
 
 def _levels(path: Path, depth: int) -> Iterator[Path]:

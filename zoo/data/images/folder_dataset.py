@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -119,8 +120,6 @@ def split(
 
 def _groups(folder: FolderDataset) -> "NDArray[np.int64]":
     """Return, for each row, the row that represents its group: a usable row of the rarest class, or itself."""
-    import numpy as np
-
     labels, groups = folder.listing.labels, folder.listing.groups
     first, counts = np.arange(len(labels)), np.bincount(labels)
     chosen: dict[str, int] = {}
@@ -175,8 +174,6 @@ def _checksums(listing: FolderListing) -> list[str]:
 
 
 def _stamp(path: Path) -> list[int] | None:
-    import stat
-
     try:
         status = path.stat()
     except OSError:

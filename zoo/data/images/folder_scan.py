@@ -111,12 +111,10 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
         flat = [] if own or part == "train" else list(decode.iter_images(place))
         if flat:
             labels = set_parts.labels_note(place, "Labels", ". ")
-            instead = (
-                "no other test part is drawn" if part == "test" else f"{parts['train']}/ gives the validation part"
-            )
+            how = "no other test part is drawn" if part == "test" else f"{parts['train']}/ gives the validation part"
             notes.append(
                 f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, "
-                f"and {instead}. {labels}Classify them with: python -m zoo infer run=last input={place}"
+                f"and {how}. {labels}Classify them with: python -m zoo infer run=last input={place}"
             )
         unknown = sorted(set(own) - set(classes))
         if unknown:
@@ -229,18 +227,10 @@ def _without_classes(
 ) -> ZooError:
     """Return the error for a folder with fewer than two classes."""
     reasons = "".join(f"\n  {name}: {reason}" for name, reason in unreadable[:10])
-    inner, loose, labels = (
-        set_parts.wrapped(path),
-        next(decode.iter_images(path), None),
-        set_parts.labels_note(path, "Labels", ". "),
-    )
-    if (
-        inner
-        and all(map(set_parts.part_of, set_parts.folders_of_images(inner)))
-        and not set_parts.wrapped(inner / set_parts.folders_of_images(inner)[0])
-    ):
-        inner = path  # parts of unsorted images
-    if inner not in (None, path):
+    inner, labels = set_parts.wrapped(path), set_parts.labels_note(path, "Labels", ". ")
+    loose, full = next(decode.iter_images(path), None), set_parts.folders_of_images(inner) if inner else []
+    # Parts of unsorted images do not count.
+    if inner and inner != path and (not all(map(set_parts.part_of, full)) or set_parts.wrapped(inner / full[0])):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         return ZooError(
             f"{path} {message}{reasons}", f"{labels}The class folders are further down: {set_parts.as_root(inner)}"

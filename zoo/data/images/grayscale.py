@@ -33,7 +33,7 @@ class Inputs:
         npy_images.write(path, len(self.names), iter(self.parts))
 
 
-def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
+def load(source: str, shape: tuple[int, ...], style: str, names: list[str] | None = None) -> Inputs:
     """Read an image, a folder of images (recursively, sorted by name), or a .npy array; warn of skipped images.
 
     Arrays are used unchanged: uint8, or floats of 0 to 1; (n, h, w), (n, h, w, 1), (n, h*w) or (h, w). Images become
@@ -43,13 +43,14 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
     Args:
         shape: (height, width, 1) of one input of the model.
         style: ``"digits"`` or ``"plain"``.
+        names: of the images of a folder to use, if not all.
     """
     if len(shape) != 3 or shape[2] != 1:
         raise ZooError(f"The model takes inputs of shape {shape}", "Image files need the shape (height, width, 1).")
     how = reading.gray((shape[0], shape[1]), style)
     path = existing_input(source, KINDS)
     if path.is_dir():
-        return _folder(path, how)
+        return _folder(path, how, names)
     if path.suffix.lower() == ".npy":
         stored = npy_images.NpyImages(path, shape)
         names = [path.name] if len(stored) == 1 else [f"{path.name}[{index}]" for index in range(len(stored))]
@@ -60,9 +61,9 @@ def load(source: str, shape: tuple[int, ...], style: str) -> Inputs:
         raise ZooError(f"{path} cannot be used: {reason}", KINDS) from reason
 
 
-def _folder(folder: Path, how: Reading) -> Inputs:
+def _folder(folder: Path, how: Reading, chosen: list[str] | None) -> Inputs:
     skipped: list[tuple[str, str]] = []
-    files = list(decode.iter_images(folder, skipped))
+    files = list(decode.iter_images(folder, skipped)) if chosen is None else chosen
     if not files:
         raise ZooError(f"No images in {folder}" + _reasons(skipped), KINDS)
     names, read = [], []

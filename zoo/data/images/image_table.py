@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.config.schemas.image_classification import DataSettings
+from zoo.config.schemas.image_classification import TableReading
 from zoo.core import formats
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.paths import existing_input
@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 class _Reader:
     """Reads tables. ``rows`` maps an index in ``names`` to the row of that image."""
 
-    def __init__(self, data: DataSettings, table: Path, notes: list[str]) -> None:
+    def __init__(self, data: TableReading, table: Path, notes: list[str]) -> None:
         self.data, self.table, self.source, self.notes = data, table, table, notes
         root = existing_input(data.root or "", "")
         self.root = existing_input(data.images or (root if root.is_dir() else table.parent), _IMAGES)
@@ -141,7 +141,7 @@ class _Reader:
         else:
             self.twice += other is not row
 
-    def check(self) -> None:
+    def check(self, trains: bool) -> None:
         if 2 * len(self.skipped) > self.count or 10 * self.unclear > self.count:
             likely = max(sorted(self.folders), key=self.folders.__getitem__, default="")
             lines = listed((f"  {name}: {reason}" for name, reason in self.skipped), "\n")
@@ -161,7 +161,7 @@ class _Reader:
                 )
         trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
         lacking = sorted({row.label for row in self.rows.values()} - trained)
-        if lacking or len(trained) < 2:
+        if trains and (lacking or len(trained) < 2):
             text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
             remedy = "Each class needs images for training, and a classifier two classes."
             raise ZooError(f"{self.table} has {text}", remedy)
@@ -204,15 +204,15 @@ class _Reader:
         return {name: name for name in labels}
 
 
-def scan(data: DataSettings) -> FolderListing:
-    """List the images that a table names, with class, part and group of each."""
+def scan(data: TableReading, trains: bool = True) -> FolderListing:
+    """List the images that a table names, with class, part and group of each; ``trains``: each class needs some."""
     if not data.root:
         raise ZooError("data=image_table needs a table", "Add data.root=FILE, and data.images=DIR for the images.")
     present, notes = _tables(existing_input(data.root, "Name a table, or a folder with train.csv and test.csv."))
     reader, known = _Reader(data, present[0][1], notes), None
     for part, path in present:
         known = reader.read(part, path, known) or known
-    reader.check()
+    reader.check(trains)
     return reader.listing()
 
 

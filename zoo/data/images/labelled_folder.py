@@ -1,13 +1,16 @@
-"""Iterate over a folder of labeled images without storing all names: class folders, optionally below parts."""
+"""Iterate over labeled images: class folders, optionally below parts, without storing all names; or a table."""
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from zoo.config.schemas.image_classification import TableReading
+from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import refuse_unspellable, user_path
-from zoo.data.images import decode, folder_scan, set_parts
+from zoo.data.images import decode, folder_scan, image_table, set_parts
 
 # Of several parts, the first of these is used, because results on training data mean little.
 PREFERRED = ("test", "validation", "train")
@@ -18,10 +21,12 @@ class LabelledFolder:
     """A folder of labeled images.
 
     Attributes:
-        root: the parent of the class folders.
-        folders: their names, sorted, without those that contain no image.
+        root: the parent of the class folders, or of the images of a table.
+        folders: the names of the classes, sorted, without those that contain no image.
         part: name of the data set part's folder; empty without parts.
-        unreadable: (name, reason) of folders that cannot be listed.
+        unreadable: (name, reason) of folders that cannot be listed, and of unused rows of a table.
+        table: the table that gives the classes, if any.
+        classes: the class of each image of the table.
     """
 
     root: Path
@@ -29,6 +34,15 @@ class LabelledFolder:
     counts: list[int]
     part: str
     unreadable: list[tuple[str, str]]
+    table: Path | None = None
+    classes: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def source(self) -> Path:
+        return (self.table or self.root).absolute()
+
+    def class_of(self, name: str) -> str:
+        return self.classes.get(name) or folder_of(name)
 
     def names(self, limit: int | None = None) -> Iterator[tuple[str, Path]]:
         """Yield the name and path of each image, class by class or, with a limit, taking classes in turn."""
@@ -39,8 +53,9 @@ class LabelledFolder:
         return itertools.islice((each for each in in_turn if each is not None), limit)
 
     def _of(self, folder: str) -> Iterator[tuple[str, Path]]:
-        for name in decode.iter_images(self.root / folder):
-            yield f"{folder}/{name}", self.root / folder / name
+        below = () if self.table else (f"{folder}/{name}" for name in decode.iter_images(self.root / folder))
+        for name in [name for name, label in self.classes.items() if label == folder] or below:
+            yield name, self.root / name
 
 
 def find(root: str) -> LabelledFolder:
@@ -60,6 +75,19 @@ def find(root: str) -> LabelledFolder:
         content = f"folders ({listed(folders)}) without images" if folders else "no class folders"
         raise ZooError(f"{path} has {content}", folder_scan.LAYOUT)
     return LabelledFolder(path, full, [counts[name] for name in full], part, unreadable)
+
+
+def of_table(data: TableReading) -> LabelledFolder:
+    """Return the images of a table, or those of the preferred part that it gives."""
+    listing = image_table.scan(data, trains=False)
+    console.say("\n".join(listing.notes))
+    parts = listing.parts or [""] * len(listing.names)
+    part = next((name for name in PREFERRED if name in parts), "")
+    rows = zip(listing.names, listing.labels, parts, strict=True)
+    classes = {name: listing.class_names[label] for name, label, of in rows if of == part}
+    counts = dict(sorted(Counter(classes.values()).items()))
+    rest = listing.unreadable, listing.table, classes
+    return LabelledFolder(listing.root, [*counts], [*counts.values()], part, *rest)
 
 
 def folder_of(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.config.schemas.image_classification import DataSettings
+from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
@@ -67,7 +67,7 @@ class Columns(NamedTuple):
         return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
-def find(path: Path, data: DataSettings, sample: list[list[str]], number: Number, example: str) -> Columns:
+def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, example: str) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     if len(sample) < 2:
@@ -98,7 +98,7 @@ def _place(path: Path, key: str, name: str | None, first: list[str], columns: li
         return None if name is None else first.index(name)
     if name.isdecimal() and int(name) < len(first):
         return int(name)
-    shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns, key))
+    shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns))
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
@@ -108,11 +108,9 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
     best = max(ranks)
     if 2 * best[0] < len(columns[0]):
-        order = tables.likely_first(first, columns, "data.image_column")
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
-            f"Columns: {_listed(first[place] for place in order)}; a row: "
-            f"{_listed(columns[place][0] for place in order)}",
+            f"Columns: {_titles_and_row(first, columns)}",
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {example}. Give the folder that directly contains these files with "
@@ -178,14 +176,18 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
-    order = tables.likely_first([*map(layout.title, range(len(columns)))], columns, "data.label_column")
+    titles = layout.titles or [*map(str, range(len(columns)))]
     raise ZooError(
-        f"{path} has no column of classes; its columns are {_listed(map(layout.title, order))}, "
-        f"a row: {_listed(columns[place][0] for place in order)}",
+        f"{path} has no column of classes; its columns are {_titles_and_row(titles, columns)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
     )
+
+
+def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
+    order = tables.likely_first(titles, columns)
+    return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
 
 
 def _different(columns: list[list[str]], places: list[int]) -> list[int]:

@@ -1,15 +1,17 @@
-"""Recognize files that are not text tables by their first bytes, and explain how to convert them."""
+"""Recognize files that are not text tables, and tables that only name files, and explain how to convert them."""
 
 import csv
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 from zoo.core import formats
 from zoo.core.errors import ZooError, listed
-from zoo.data.images import set_parts
+from zoo.core.files import files_below
+from zoo.data.images import decode, set_parts
 
 _AS_TABLE = 'Write its texts and labels into a CSV file, or as one object a line: {"text": ..., "label": ...}'
 # The last column of a file with a label for each word (CoNLL).
@@ -42,6 +44,25 @@ def refuse_markup(path: Path, text: str) -> None:
         )
     if row or re.match(r'\{\s*"|\[\s*\{', start):
         raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
+
+
+def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> None:
+    """Raise an error if all texts are file names; ``rows`` is Python for the names and labels, or empty."""
+    images = all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in cells)
+    if not images and not all("://" not in cell and formats.find(cell) for cell in cells):
+        return
+    kind, files = formats.find(cells[0], use="texts"), files_below(table.parent, lambda *_: None)
+    name = next((name for name in files if f"/{name}".endswith(f"/{cells[0]}")), "")
+    remedy = f"These files are not below {table.parent}. Write the text of each into this column."
+    if images or kind:
+        train = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
+        remedy = train if images or not kind else kind.remedies["texts"]
+    elif name and rows:
+        text = f'open({json.dumps(str(table.parent / name)[: -len(cells[0])])} + name, errors="replace").read()'
+        write = 'csv.writer(open("texts.csv", "w", newline="")).writerows'
+        code = shlex.quote(f'import csv; {write}([["text", "label"]] + [[{text}, label] for name, label in {rows}])')
+        remedy = f"Write the texts into a table: python3 -c {code}\nThen give data.root=texts.csv."
+    raise ZooError(f"{table}: the text column, {title}, holds file names such as {cells[0]!r}, not texts", remedy)
 
 
 def table_of_json(text: str) -> str | None:

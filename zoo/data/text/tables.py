@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from zoo.config.overrides import override
-from zoo.config.schemas.image_classification import DataSettings
+from zoo.config.schemas.image_classification import TableReading
 from zoo.config.schemas.text import DELIMITERS, LabelledData
 from zoo.core.errors import ZooError, listed, nearest
-from zoo.data.text import dialect, file_names, files, foreign_formats
+from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 
 SUFFIXES = (".csv", ".tsv")
@@ -41,7 +41,6 @@ _UNCLEAR = (
     *_NO_LABEL, "unknown", "none", "undefined", "undetermined", "unclassified", "uncertain", "unclear", "unsure",
     "not sure", "don't know", "skip", "skipped", "no label", "no class", "not applicable", "na", "-", "-1", "-1.0",
 )  # fmt: skip
-_FEW_CLASSES = 20
 # Titles of columns with the part of a row, which only tables of images use.
 _PARTS = ("split", "subset", "part", "partition")
 # A setting, and the name or number of the column in it.
@@ -91,7 +90,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(columns) > 1 and any(body):
         opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
         rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
-        file_names.refuse(path, columns[0][1], list(filter(None, body)), "" if "JSON" in encoding else rows_read)
+        rows_read *= "JSON" not in encoding
+        foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), rows_read)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
         raise ZooError(
             f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
@@ -112,7 +112,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
 
 
 def load(
-    path: Path, settings: LabelledData | DataSettings, names: list[str], label: str
+    path: Path, settings: LabelledData | TableReading, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
     """Read a table; return its text, encoding (with a note on comments), dialect and shape."""
     text, encoding = files.read(path, settings.encoding)
@@ -207,8 +207,8 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
             f"If the first word of each line, such as {first[0][:40]!r}, is its label: {given}. If not, add a column "
             "with the label of each text.",
         )
-    columns_read = list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True))
-    shown = listed((repr(first[each][:40]) for each in likely_first(first, columns_read, key)), most=MOST_COLUMNS)
+    order = likely_first(first, list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True)))
+    shown = listed((repr(first[place][:40]) for place in order), most=MOST_COLUMNS)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
@@ -235,19 +235,13 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 
 
-def likely_first(titles: list[str], columns: Sequence[Sequence[str]], key: str) -> list[int]:
-    """Return the columns of a table, the least likely ones for a setting last if a message hides some."""
-    if not columns or len(titles) <= MOST_COLUMNS + 1:
-        return list(range(len(titles)))
-
-    def rank(place: int) -> tuple[bool, float]:
-        column, kinds = columns[place], set(columns[place])
-        plain = len(kinds) < 2 or all(map(is_number, kinds))
-        if key in ("data.label_column", "data.group"):
-            return not _is_of_labels(titles[place]), plain or 2 * len(kinds) > len(column)
-        return plain, -len(kinds) * sum(map(len, column))
-
-    return sorted(range(len(titles)), key=rank)
+def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[int]:
+    """Return the columns of a table; if a message hides some, titles of labels and long words go before numbers."""
+    order = list(range(len(titles)))
+    if columns and len(titles) > MOST_COLUMNS + 1:
+        plain = [len(set(column)) < 2 or all(map(is_number, column)) for column in columns]
+        order.sort(key=lambda each: (not _is_of_labels(titles[each]), plain[each], -len("".join(columns[each]))))
+    return order
 
 
 def _is_of_labels(title: str) -> bool:
@@ -334,14 +328,11 @@ def joined_labels(names: Iterable[str]) -> list[str]:
 
 
 def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
-    """Return notes on classes whose names may mean that there is no label, and on classes that are fractions.
-
-    ``way`` says how to leave such a class out; by default, with ``data.classes``.
-    """
+    """Return notes on classes that may mean no label, with the ``way`` to leave them out, and on fractions."""
     names = sorted(names)
     unclear = [name for name in names if " ".join(re.split(r"[\s_]+", name.strip().lower())) in _UNCLEAR]
     kept = [name for name in names if name not in unclear]
-    only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= _FEW_CLASSES else "data.classes"
+    only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= 20 else "data.classes"
     is_class = "is trained as a class. If it means" if len(unclear) == 1 else "are trained as classes. If they mean"
     note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
     note += way or f"leave these texts out with {only}"

@@ -48,9 +48,10 @@ def evaluate(overrides: Overrides) -> Run:
     if isinstance(origin, TrainedRun) and settings.uses_own_data:
         inputs = predict.test_set(origin.run, TestData(test_limit=settings.data.test_limit))
         return _of_arrays(context, origin.classifier(), inputs)
-    if settings.data.name != "folder":
+    if settings.data.name not in ("folder", "image_table"):
         return _of_arrays(context, *evaluation_data.data_set(context, origin))
-    folder = labelled_folder.find(str(settings.data.root))
+    is_table = settings.data.name == "image_table"
+    folder = labelled_folder.of_table(settings.data) if is_table else labelled_folder.find(str(settings.data.root))
     if isinstance(origin, TrainedRun):
         evaluation_data.warn_of_own_images(origin.run, folder)
         if origin.shape[2] == 1:
@@ -60,7 +61,7 @@ def evaluate(overrides: Overrides) -> Run:
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
     """Add the fastest backend for photos, or backend and stack of the run that ``run=`` names."""
-    named = overrides.get("data.root") and overrides.get("data") in (None, "folder")
+    named = overrides.get("data.root") and overrides.get("data") in (None, "folder", "image_table")
     return source.add_defaults(EVALUATE, overrides, here, lambda run: bool(named) and run.is_of_photos)
 
 
@@ -71,7 +72,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     if classifier.numbers:
         labels = dict(zip(shown, _values(classifier, folder), strict=True))
     else:
-        numbers = class_names.labels_of(folder.folders, classes, f"The folders in {folder.root}", by_number=True)
+        numbers = class_names.labels_of(folder.folders, classes, f"The classes of {folder.source}", by_number=True)
         classes = class_names.named_after(classes, folder.folders, numbers)
         labels, judging = dict(zip(shown, numbers, strict=True)), Judging(classes)
     limit = context.settings.data.test_limit
@@ -91,7 +92,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
 
             def take(picture: Picture, probabilities: "NDArray[np.float32]") -> None:
                 writer.take(picture, probabilities)
-                judging.take(picture.name, labels[labelled_folder.folder_of(picture.name)], probabilities)
+                judging.take(picture.name, labels[photo_stream.shown(folder.class_of(picture.name))], probabilities)
 
             names = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
             settings = context.settings
@@ -101,7 +102,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
                 predict_photos.ask(context, classifier, stream, count)
             finally:
                 context.record.data = {
-                    "name": "folder", "source": str(folder.root.absolute()), "items": writer.written,
+                    "name": context.settings.data.name, "source": str(folder.source), "items": writer.written,
                     "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
                     "class_names": folder.folders,
                 }  # fmt: skip

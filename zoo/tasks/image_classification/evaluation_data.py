@@ -2,7 +2,6 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from zoo.config.schemas.classifiers import EvaluateConfig
 from zoo.config.schemas.image_classification import DataSettings
@@ -12,7 +11,7 @@ from zoo.core.errors import ZooError
 from zoo.data import array_datasets, training_set
 from zoo.data.array_datasets import ArrayDataset
 from zoo.data.images import set_parts
-from zoo.data.images.labelled_folder import LabelledFolder, folder_of
+from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -65,37 +64,20 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
 
     classifier = origin.classifier()
     numbers = class_names.labels_of(
-        folder.folders, classifier.classes, f"The folders in {folder.root}", by_number=True
+        folder.folders, classifier.classes, f"The classes of {folder.source}", by_number=True
     )
     label_of = dict(zip(folder.folders, numbers, strict=True))
-    loaded = grayscale.load(str(folder.root), origin.shape, origin.style)
-    rows = _rows([folder_of(name) for name in loaded.names], label_of, settings.data.test_limit)
-    pixels = np.concatenate(list(loaded.parts))
-
-    def save(path: Path) -> None:
-        np.save(path, pixels[rows], allow_pickle=False)
-
-    record: Json = {"name": "folder", "source": str(folder.root.absolute()), "items": len(rows)}
-    record |= {"skipped": [list(row) for row in loaded.skipped], "class_names": folder.folders}
-    names = [loaded.names[row] for row in rows]
-    labels = [label_of[folder_of(name)] for name in names]
-    return classifier, Inputs(names, save, labels, record)
-
-
-def _rows(folders: list[str], known: dict[str, Any], limit: int | None) -> list[int]:
-    """Return the rows of images in class folders; with a limit, alternate between the classes."""
-    places: dict[str, int] = {}
-    order = []
-    for row, folder in enumerate(folders):
-        if folder in known:
-            places[folder] = places.get(folder, 0) + 1
-            order.append((places[folder] if limit else 0, row))
-    return [row for _, row in sorted(order)[:limit]]
+    chosen = [name for name, _ in folder.names(settings.data.test_limit)]
+    loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen)
+    record: Json = {"name": settings.data.name, "source": str(folder.source), "items": len(loaded.names)}
+    record |= {"skipped": [list(row) for row in folder.unreadable + loaded.skipped], "class_names": folder.folders}
+    labels = [label_of[folder.class_of(name)] for name in loaded.names]
+    return classifier, Inputs(loaded.names, loaded.save, labels, record)
 
 
 def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:
     """Warn if a run is evaluated on its training images."""
-    trained, root, part = source.record["data"].get("source"), folder.root.absolute(), folder.part
+    trained, root, part = source.record["data"].get("source"), folder.source, folder.part
     if not part and trained == str(root.parent):  # a part of that folder
         part = (set_parts.part_of(root.name) or ("", ""))[0]
     if trained and Path(str(trained)) in (root, root.parent) and part in ("", "train"):
