@@ -16,6 +16,7 @@ MATTERS = re.compile(
     re.IGNORECASE,
 )
 FRAME = re.compile(r'^\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
+UNKNOWN = "Read this line and the lines before it. Search for its text in the documentation of the library."
 REPORT = "To report it, attach the whole log, the output of `python -m zoo doctor --json` and, of a run, run.json."
 
 
@@ -57,7 +58,8 @@ def render(text: str) -> str:
         lines.append(f"The last line that looks like an error, {clues.number}: {clues.line}")
     if clues.frame:
         lines.append(f"  after: {clues.frame}")
-    return "\n".join([*lines, f"What to do next: {clues.family.next if clues.family else SILENT}", REPORT])
+    advice = clues.family.next if clues.family else UNKNOWN if clues.line else SILENT
+    return "\n".join([*lines, f"What to do next: {advice}", REPORT])
 
 
 def _clues(lines: list[str], index: int) -> Clues:
