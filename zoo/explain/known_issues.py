@@ -96,7 +96,7 @@ class Finding:
 
 
 def explain(text: str, backend: str | None = None) -> list[Finding]:
-    """Return a finding for each known issue in a log, sorted by line.
+    """Return a finding for each known issue in a log, special ones first, then sorted by line.
 
     Issues of backends other than ``backend``, if known, are excluded. With ``cpu``, which runs any stack, none are.
     """
@@ -128,14 +128,15 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
     general.sort(key=lambda issue: (issue.rank, {0: at[issue.id] < ending, 1: -at[issue.id]}.get(issue.rank, 0)))
     special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
     replaced |= {issue.id for issue in (general if special else general[1:])}
-    return sorted((row for name, row in findings.items() if name not in replaced), key=lambda finding: finding.number)
+    broader = {name for issue in matched for name in issue.before}
+    kept = (row for name, row in findings.items() if name not in replaced)
+    return sorted(kept, key=lambda finding: (finding.id in broader, finding.number))
 
 
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
     parts = ["\n".join(_lines(finding)) for finding in sorted(findings, key=lambda finding: finding.harmless)]
-    shown = findings[-1].number if findings else -1
-    if all(finding.harmless for finding in findings) and log_clues.find(text).number > shown:
+    if all(finding.harmless and finding.number < log_clues.find(text).number for finding in findings):
         parts.append(log_clues.render(text))
     return "\n\n".join(parts)
 

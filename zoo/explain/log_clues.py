@@ -41,8 +41,7 @@ class Clues:
 
 def find(text: str) -> Clues:
     """Search the end of a log for the last line that looks like an error."""
-    data = LogText(text).data.decode("utf-8", errors="replace")
-    lines = [line[:WIDTH] for line in data.split("\n")]
+    lines = [line[:WIDTH] for line in LogText(text).data.decode("utf-8", errors="replace").split("\n")]
     for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
         if MATTERS.search(lines[index]):
             return _clues(lines, index)
@@ -63,7 +62,7 @@ def render(text: str) -> str:
 
 
 def _clues(lines: list[str], index: int) -> Clues:
-    near = lines[max(0, index - BEFORE) : index + 1]
+    near = [line for line in lines[max(0, index - BEFORE) : index + 1] if not FRAME.search(line)]
     frames = [line for line in lines[max(0, index - LINES) : index] if FRAME.search(line)]
     family = _family(lines[index]) or _family("\n".join(near))
     return Clues(printable(lines[index]), index + 1, printable(frames[-1]) if frames else "", family)
