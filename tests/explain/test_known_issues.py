@@ -168,6 +168,26 @@ def test_the_last_message_is_reported_before_its_consequence() -> None:
     assert [finding.number for finding in known_issues.explain(log)] == [2]
 
 
+def test_a_warning_about_something_else_does_not_explain_the_exception_after_it() -> None:
+    warning = EXCERPTS["cuda-driver-too-old"][1]
+    unrelated = f"{warning}\nTraceback (most recent call last):\nZetaError: the sky is green\n"
+    assert known_issues.explain(unrelated) == []
+    related = f"{warning}\nTraceback (most recent call last):\nZetaError: no CUDA here\n"
+    assert [finding.id for finding in known_issues.explain(related)] == ["cuda-driver-too-old"]
+
+
+def test_an_exception_that_was_handled_does_not_explain_a_later_one() -> None:
+    first, second = EXCERPTS["python-key-missing"][1], EXCERPTS["python-recursion"][1]
+    assert [finding.id for finding in known_issues.explain(f"{first}\nstep 1\n{second}")] == ["python-recursion"]
+
+
+def test_harmless_lines_do_not_hide_the_error() -> None:
+    log = EXCERPTS["tf-gpu-device-0-harmless"][1] + "\nZetaError: the sky is green"
+    text = known_issues.render(known_issues.explain(log), log)
+    assert "harmless: " in text
+    assert "2: ZetaError: the sky is green" in text
+
+
 def test_a_package_index_that_is_out_of_reach_is_no_matter_of_data_sets() -> None:
     log = """Cannot build the environment of stack tf-2.21: Request failed after 3 retries
       Caused by: Failed to fetch: `https://packages.example.org/simple/keras/`
@@ -284,8 +304,9 @@ def test_logs_that_people_pasted(shared_data: Path) -> None:
 
 
 def test_entries_are_complete_and_unique() -> None:
-    names = [issue.id for issue in known_issues.issues()]
-    assert len(names) == len(set(names))
+    files = (CHECKOUT / "zoo" / "explain" / "issues").glob("*.yaml")
+    names = [row["id"] for file in files for row in yaml.safe_load(file.read_text(encoding="utf-8"))]
+    assert sorted(names) == sorted(issue.id for issue in known_issues.issues())
     for issue in known_issues.issues():
         assert issue.patterns or issue.probe, issue.id
         assert all((issue.cause, issue.remedy, issue.source)), issue.id

@@ -18,6 +18,12 @@ from zoo.explain.log_text import LogText, printable
 # In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
+# A warning explains a later exception only if they share a word that is not in most messages.
+WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry", re.IGNORECASE)
+WORD = re.compile(
+    r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
+    r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +50,8 @@ class Issue:
         probe: instead of ``patterns``, the worker's check that detects a silent issue.
         vague: whether one of the backends must be known to have run.
         general: whether to report the issue only if no special or earlier general issue explains the log.
-        rank: the general issue with the lowest rank is reported. Subjects have rank 0, and forms of messages rank 1
-            (the last in the log is reported). Consequences have rank 2, and places in libraries rank 3.
+        rank: the general issue with the lowest rank is reported. Subjects have rank 0 (from the last exception on, if
+            any), and forms of messages rank 1 (the last). Consequences have rank 2, and places in libraries rank 3.
     """
 
     id: str
@@ -90,7 +96,7 @@ class Finding:
 
 
 def explain(text: str, backend: str | None = None) -> list[Finding]:
-    """Return a finding for each known issue in a log, sorted by line.
+    """Return a finding for each known issue in a log, special ones first, then sorted by line.
 
     Issues of backends other than ``backend``, if known, are excluded. With ``cpu``, which runs any stack, none are.
     """
@@ -103,37 +109,46 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
             findings[issue.id] = _finding(issue, log, *matches[-1 if issue.rank == 1 else 0])
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
-    return _without_replaced(findings)
+    last, message = log.last_exception()
+    kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message)}
+    return _without_replaced(kept, 0 if log.has("above exception") else last)
 
 
-def _without_replaced(findings: dict[str, Finding]) -> list[Finding]:
-    """Drop findings that a special issue explains better, and all general findings except the first."""
+def _unrelated(finding: Finding, message: str) -> bool:
+    warned, raised = (set(WORD.findall(text.lower())) for text in (finding.line, message))
+    return not finding.harmless and WARNING.search(finding.line) is not None and warned.isdisjoint(raised)
+
+
+def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding]:
+    """Drop findings that a special issue explains better, and all general findings except one (see ``rank``)."""
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
     general = [issue for issue in matched if issue.general and issue.id not in replaced]
-    general.sort(key=lambda issue: (issue.rank, -findings[issue.id].number if issue.rank == 1 else 0))
+    at = {name: finding.number for name, finding in findings.items()}
+    general.sort(key=lambda issue: (issue.rank, {0: at[issue.id] < ending, 1: -at[issue.id]}.get(issue.rank, 0)))
     special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
     replaced |= {issue.id for issue in (general if special else general[1:])}
-    kept = (finding for name, finding in findings.items() if name not in replaced)
-    return sorted(kept, key=lambda finding: finding.number)
+    broader = {name for issue in matched for name in issue.before}
+    kept = (row for name, row in findings.items() if name not in replaced)
+    return sorted(kept, key=lambda finding: (finding.id in broader, finding.number))
 
 
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
-    if not findings:
-        return log_clues.render(text)
-    ordered = sorted(findings, key=lambda finding: finding.harmless)
-    return "\n\n".join("\n".join(_lines(finding)) for finding in ordered)
+    parts = ["\n".join(_lines(finding)) for finding in sorted(findings, key=lambda finding: finding.harmless)]
+    if all(finding.harmless and finding.number < log_clues.find(text).number for finding in findings):
+        parts.append(log_clues.render(text))
+    return "\n\n".join(parts)
 
 
 def _lines(finding: Finding) -> list[str]:
-    lines = [
+    return [
         f"line {finding.number}: {finding.line}",
         f"  {finding.effect}: {finding.cause}",
         f"  what to do: {finding.remedy}",
+        *([f"    {finding.command}"] if finding.command else []),
+        f"  source: {finding.source} ({finding.id})",
     ]
-    lines += [f"    {finding.command}"] if finding.command else []
-    return [*lines, f"  source: {finding.source} ({finding.id})"]
 
 
 @functools.cache
@@ -203,7 +218,5 @@ def _finding(issue: Issue, log: LogText, start: int, place: int, values: dict[st
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    def first(field: re.Match[str]) -> str:
-        return next((values[name] for name in field[1].split(",") if name in values), field[2] or "")
-
-    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", FIELD.sub(first, text))
+    filled = FIELD.sub(lambda at: next((values[key] for key in at[1].split(",") if key in values), at[2] or ""), text)
+    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", filled)

@@ -16,6 +16,7 @@ MATTERS = re.compile(
     re.IGNORECASE,
 )
 FRAME = re.compile(r'^\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
+UNKNOWN = "Read this line and the lines before it. Search for its text in the documentation of the library."
 REPORT = "To report it, attach the whole log, the output of `python -m zoo doctor --json` and, of a run, run.json."
 
 
@@ -40,8 +41,7 @@ class Clues:
 
 def find(text: str) -> Clues:
     """Search the end of a log for the last line that looks like an error."""
-    data = LogText(text).data.decode("utf-8", errors="replace")
-    lines = [line[:WIDTH] for line in data.split("\n")]
+    lines = [line[:WIDTH] for line in LogText(text).data.decode("utf-8", errors="replace").split("\n")]
     for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
         if MATTERS.search(lines[index]):
             return _clues(lines, index)
@@ -57,11 +57,12 @@ def render(text: str) -> str:
         lines.append(f"The last line that looks like an error, {clues.number}: {clues.line}")
     if clues.frame:
         lines.append(f"  after: {clues.frame}")
-    return "\n".join([*lines, f"What to do next: {clues.family.next if clues.family else SILENT}", REPORT])
+    advice = clues.family.next if clues.family else UNKNOWN if clues.line else SILENT
+    return "\n".join([*lines, f"What to do next: {advice}", REPORT])
 
 
 def _clues(lines: list[str], index: int) -> Clues:
-    near = lines[max(0, index - BEFORE) : index + 1]
+    near = [line for line in lines[max(0, index - BEFORE) : index + 1] if not FRAME.search(line)]
     frames = [line for line in lines[max(0, index - LINES) : index] if FRAME.search(line)]
     family = _family(lines[index]) or _family("\n".join(near))
     return Clues(printable(lines[index]), index + 1, printable(frames[-1]) if frames else "", family)

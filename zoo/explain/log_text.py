@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 BEFORE, AFTER = 400, 800
 # Only the first and last matches of thousands are needed.
 PLACES = 200
-SHORT = 10_000
+SHORT, ENDING = 10_000, 1 << 16
 LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
 ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\)|[@-Z^_])")
 FRAME = re.compile(rb'\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
 NUMBERED = re.compile(rb"(-{1,4}> ?|\s{1,6})\d{1,5} {3,}\S")  # IPython's source lines
+EXCEPTION = re.compile(rb"^[^\w\n]{0,4}(?:\w[\w.]{0,80}\.)?[A-Z]\w{1,60}(?:Error|Exception)\b(?! +Trace)", re.M)
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
@@ -88,6 +89,11 @@ class LogText:
             return True
         above = self.line_start(max(0, start - 1))
         return self.data.startswith(b"    ", start) and FRAME.match(self.data, above, start) is not None
+
+    def last_exception(self) -> tuple[int, str]:
+        """Return the line number and text of the last exception near the end, or 0 and no text."""
+        places = [match.start() for match in EXCEPTION.finditer(self.data, max(0, len(self.data) - ENDING))]
+        return (self.number(places[-1]), _decoded(self.data[places[-1] :][:AFTER])) if places else (0, "")
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1
