@@ -42,6 +42,7 @@ LAYERS: dict[str, dict[str, list[str]]] = {
     "vgg16": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
     "vgg19": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
     "squeezenet": {"style": ["conv1", "fire2", "fire3", "fire4", "fire6"], "content": ["fire4"]},
+    "distilled": {"style": [f"level{number}" for number in range(1, 6)], "content": ["level4"]},
     "random": {"style": [f"octave{number}" for number in range(1, 6)], "content": ["octave2"]},
 }
 
