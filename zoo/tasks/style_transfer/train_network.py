@@ -124,7 +124,8 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
     layers = LayersPart(**LAYERS[chosen.network])
     if chosen.arrays is None:
         return layers
-    available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
+    begins = {layer: (f"{layer}/", f"{layer}_") for layer in layers.style + layers.content}
+    available = {layer for layer, begin in begins.items() if any(name.startswith(begin) for name in chosen.arrays)}
     missing = [layer for layer in layers.style if layer not in available]
     if missing:
         console.warn(f"The weights have no {listed(missing)}, so the style loss does not use them")
