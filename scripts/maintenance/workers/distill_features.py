@@ -69,24 +69,24 @@ def main():
         for key, loss in losses.items():
             shown[key] = 0.98 * shown.get(key, loss.item()) + 0.02 * loss.item()
         if step % 200 == 0:
-            by_map = "  ".join("%s %.3f" % (key[2], value) for key, value in shown.items())
+            by_map = "  ".join(f"{key[2]} {value:.3f}" for key, value in shown.items())
             print("step %d, %.0f of %.0f s: %s" % (step, passed * last, last, by_map), flush=True)
     level_out(student, [crops(photos, random) for _ in range(8)])
     arrays = {
-        "%s/%s" % (layer.name, kind): np.asarray(value)
+        f"{layer.name}/{kind}": np.asarray(value)
         for layer in student.layers
         if layer.trainable and layer.weights
-        for kind, value in zip(("kernel", "bias"), layer.get_weights())
+        for kind, value in zip(("kernel", "bias"), layer.get_weights(), strict=True)
     }
     np.savez(folder + "/student.npz", **arrays)
 
 
 def teacher(name, layers, folder):
     model = build(compat, name, layers)
-    with np.load("%s/%s.npz" % (folder, name)) as arrays:
+    with np.load(f"{folder}/{name}.npz") as arrays:
         for layer in model.layers:
             if layer.weights and layer.name != "to_bgr":
-                layer.set_weights([arrays["%s/%s" % (layer.name, kind)] for kind in ("kernel", "bias")])
+                layer.set_weights([arrays[f"{layer.name}/{kind}"] for kind in ("kernel", "bias")])
     return layers, model
 
 
@@ -137,10 +137,10 @@ def prepared(teachers, photos, random, folder):
             pixels = crops(photos, random)[: POOL - begin]
             pool["pixels"][begin : begin + len(pixels)] = pixels
             for name, (layers, model) in teachers.items():
-                for layer, maps in zip(layers, maps_of(model, pixels)):
+                for layer, maps in zip(layers, maps_of(model, pixels), strict=True):
                     key = name, layer
                     if key not in pool:
-                        path = "%s/%s_%s.npy" % (folder, name, layer)
+                        path = f"{folder}/{name}_{layer}.npy"
                         pool[key] = np.lib.format.open_memmap(path, "w+", np.float16, (POOL, *maps.shape[1:]))
                         flat = maps.permute(1, 0, 2, 3).flatten(1)
                         statistics[key] = flat.mean(1), flat.std(1) + 0.1 * flat.std()
@@ -153,7 +153,7 @@ def unpredicted(student, pool, heads, chosen):
     """Return, for each map of the teachers, the share of its variance that the student does not predict."""
     losses = {}
     pixels = torch.from_numpy(pool["pixels"][chosen])
-    for (level, targets), own in zip(TARGETS.items(), maps_of(student, pixels)):
+    for (level, targets), own in zip(TARGETS.items(), maps_of(student, pixels), strict=True):
         for name, layer, stride, first in targets:
             aim = torch.from_numpy(pool[name, layer][chosen]).float()
             predicted = at_positions(heads[level, name, layer](own), aim.shape[2:], stride, first)
@@ -167,7 +167,7 @@ def at_positions(maps, shape, stride, first):
     if first == own:
         return maps
     axes = []
-    for count, size in zip(shape, maps.shape[2:]):
+    for count, size in zip(shape, maps.shape[2:], strict=True):
         places = torch.arange(count) + (first - own) / stride
         axes.append((2 * places + 1) / size - 1)
     grid = torch.stack(torch.meshgrid(*axes, indexing="ij")[::-1], -1)[None].expand(len(maps), -1, -1, -1)
@@ -178,7 +178,7 @@ def level_out(student, batches):
     """Divide the maps of each level by their mean, and multiply the next kernel by it: predictions are the same."""
     with torch.no_grad():
         rows = [maps_of(student, batch) for batch in batches]
-        means = [float(torch.stack([each.mean() for each in maps]).mean()) for maps in zip(*rows)]
+        means = [float(torch.stack([each.mean() for each in maps]).mean()) for maps in zip(*rows, strict=True)]
     before = 1.0
     for number, channels in enumerate(distilled.LEVELS):
         for place in range(1, len(channels) + 1):
