@@ -70,7 +70,7 @@ def main():
             shown[key] = 0.98 * shown.get(key, loss.item()) + 0.02 * loss.item()
         if step % 200 == 0:
             by_map = "  ".join(f"{key[2]} {value:.3f}" for key, value in shown.items())
-            print("step %d, %.0f of %.0f s: %s" % (step, passed * last, last, by_map), flush=True)
+            print(f"step {step}, {passed * last:.0f} of {last:.0f} s: {by_map}", flush=True)
     level_out(student, [crops(photos, random) for _ in range(8)])
     arrays = {
         f"{layer.name}/{kind}": np.asarray(value)
@@ -182,7 +182,7 @@ def level_out(student, batches):
     before = 1.0
     for number, channels in enumerate(distilled.LEVELS):
         for place in range(1, len(channels) + 1):
-            layer = student.get_layer("level%d_conv%d" % (number + 1, place))
+            layer = student.get_layer(f"level{number + 1}_conv{place}")
             kernel, bias = layer.get_weights()
             after = means[number] if place == len(channels) else before
             layer.set_weights([kernel * before / after, bias / after])
