@@ -7,10 +7,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support import published
 from zoo.core.errors import ZooError
+from zoo.models.features import distilled
 from zoo.weights import feature_networks
 from zoo.weights.feature_networks import PublishedFile
 
@@ -98,23 +100,39 @@ def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str
     assert not list(tmp_path.rglob("vgg16_notop.h5"))
 
 
+def test_the_bundled_features_have_a_finite_kernel_and_bias_for_every_convolution() -> None:
+    features = feature_networks.choose("distilled", None)
+    assert features.network == "distilled"
+    assert features.arrays is not None
+    channels, expected = 3, {}
+    for number, level in enumerate(distilled.LEVELS, start=1):
+        for place, count in enumerate(level, start=1):
+            expected[f"level{number}_conv{place}/kernel"] = (3, 3, channels, count)
+            expected[f"level{number}_conv{place}/bias"] = (count,)
+            channels = count
+    assert {name: array.shape for name, array in features.arrays.items()} == expected
+    assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in features.arrays.values())
+    assert feature_networks.BUNDLED.stat().st_size < 2 << 20
+
+
 def test_auto_downloads_nothing(mirror: Mirror, capsys: pytest.CaptureFixture[str]) -> None:
-    assert feature_networks.choose("auto", None).network == "random"
+    assert feature_networks.choose("auto", None).network == "distilled"
     printed = capsys.readouterr().err
-    assert "download=yes (3 MB)" in printed
+    assert "features=distilled" in printed
     assert "features=vgg19 (80 MB)" in printed
+    assert "download=yes" in printed
     assert mirror.asked == 0
 
 
 def test_auto_downloads_squeezenet_if_it_may(
     mirror: Mirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The mirror sends another file, so untrained filters follow."""
+    """The mirror sends another file, so the bundled features follow."""
     row = dataclasses.replace(mirror.row, file="squeezenet_notop.h5", bytes=7)
     monkeypatch.setattr(feature_networks, "published", lambda: {"squeezenet": row})
-    assert feature_networks.choose("auto", None, "ask").network == "random"  # there is no terminal to ask in
+    assert feature_networks.choose("auto", None, "ask").network == "distilled"  # there is no terminal to ask in
     assert mirror.asked == 0
-    assert feature_networks.choose("auto", None, "yes").network == "random"
+    assert feature_networks.choose("auto", None, "yes").network == "distilled"
     assert mirror.asked > 0
     assert "squeezenet_notop.h5 could not be downloaded" in capsys.readouterr().err
 

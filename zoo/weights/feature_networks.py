@@ -15,8 +15,10 @@ from zoo.weights import feature_weights
 from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "features.yaml"
+# Features that the zoo trained itself.
+BUNDLED = paths.ROOT / "assets" / "features" / "distilled.npz"
 # A weight that identifies each network.
-FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "vgg": "block1_conv1/kernel"}
+FIRST = {"squeezenet": "fire2_squeeze1x1/kernel", "distilled": "level1_conv1/kernel", "vgg": "block1_conv1/kernel"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
 
     Args:
         wanted: its name, or ``auto``, which selects a network with available weights, SqueezeNet if it can be
-            downloaded, or ``random`` with a warning.
+            downloaded, or the bundled ``distilled`` with a remark.
         weights: path of its weights; None means an earlier download, or a download if ``wanted`` is a name.
         may_download: whether to download SqueezeNet for ``auto``: ``yes``, ``no``, or ``ask`` in a terminal.
     """
@@ -61,6 +63,8 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
         return FeatureNetwork("random", "drawn by the seed")
     if weights:
         return _read(wanted, user_path(weights))
+    if wanted == "distilled":
+        return _read(wanted, BUNDLED)
     for network in published() if wanted == "auto" else (wanted,):
         path = available(network)
         if path is not None:
@@ -72,11 +76,11 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
             return _read(wanted, download("squeezenet"))
         except ZooError as error:
             console.warn(error.message)
-    console.warn(
-        "No weights of VGG or SqueezeNet are available: the style is measured with untrained filters "
-        "(features=random). For a better result, go online and add download=yes (3 MB) or features=vgg19 (80 MB)."
+    console.say(
+        "The bundled features=distilled compare the images. The features of the paper are larger: "
+        "features=vgg19 (80 MB), or download=yes for SqueezeNet (3 MB)"
     )
-    return FeatureNetwork("random", "drawn by the seed")
+    return _read("distilled", BUNDLED)
 
 
 def _read(wanted: str, path: Path) -> FeatureNetwork:
@@ -96,8 +100,9 @@ def _read(wanted: str, path: Path) -> FeatureNetwork:
 
 def _network(arrays: "Arrays") -> str | None:
     """Return the network of these weights. VGG16 and VGG19 differ in the last convolution of block 3."""
-    if FIRST["squeezenet"] in arrays:
-        return "squeezenet"
+    for network in ("squeezenet", "distilled"):
+        if FIRST[network] in arrays:
+            return network
     if FIRST["vgg"] not in arrays:
         return None
     return "vgg19" if "block3_conv4/kernel" in arrays or "block3_conv1/kernel" not in arrays else "vgg16"
@@ -132,7 +137,7 @@ def download(network: str) -> Path:
         raise ZooError(
             error.message,
             f"{error.remedy}\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
-            "or use features=random, which needs none.",
+            "or use features=distilled, which is bundled.",
         ) from error
     _check_unchanged(path, row)
     return path

@@ -198,12 +198,12 @@ def test_weights_tell_whose_they_are(tmp_path: Path) -> None:
         feature_networks.choose("vgg19", str(weights("fire2_squeeze1x1/kernel")))
 
 
-def test_without_weights_random_filters_judge_and_that_is_said(
+def test_without_weights_the_bundled_features_judge_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert feature_networks.choose("auto", None).network == "random"
-    assert "(features=random)" in capsys.readouterr().err
+    assert feature_networks.choose("auto", None).network == "distilled"
+    assert "features=distilled" in capsys.readouterr().err
 
 
 def test_the_workers_png_is_a_png(tmp_path: Path) -> None:

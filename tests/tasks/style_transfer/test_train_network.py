@@ -56,7 +56,7 @@ def test_photos_painting_and_features_reach_the_worker(
     assert "0.1000" in (folder / "history.csv").read_text() or "0.1" in (folder / "history.csv").read_text()
     shown = capsys.readouterr()
     assert shown.err.count("broken.jpg") == 1
-    assert "features=random" in shown.err
+    assert "features=distilled" in shown.err
     assert "Trained 3 steps" in shown.out
     assert not [each for each in folder.iterdir() if each.is_dir()]
 

@@ -107,3 +107,16 @@ def test_lbfgs_steps_back_from_where_the_loss_is_no_number() -> None:
     seen, end = path(optimizers.lbfgs, 60, wall, last=4)
     assert [step for step, _, _ in seen] == [1, 4]
     assert end[0, 0] == pytest.approx(-1 - 0.3076923 / 64)  # twice an eighth of the first move
+
+
+def test_lbfgs_moves_on_where_the_first_step_shows_no_curvature() -> None:
+    """The slope is far below one, as for pixels, and grows along the first step."""
+
+    def function(x: np.ndarray) -> tuple[list[float], np.ndarray]:
+        return [float(-1e-6 * (x**2).sum())], (-2e-6 * x).astype(np.float32)
+
+    lengths: list[float] = []
+    optimizers.lbfgs(
+        function, np.ones(9, np.float32), 4, 4.0, lambda _, x, __: lengths.append(float(np.abs(x).mean()))
+    )
+    assert lengths == pytest.approx([1, 5, 6, 7])

@@ -5,16 +5,17 @@ among them), and ``trunk(compat, x, layers, seed)``. Images are RGB 0..255; the 
 preprocesses them.
 """
 
-NETWORKS = ("vgg19", "vgg16", "squeezenet", "random")
+NETWORKS = ("vgg19", "vgg16", "squeezenet", "distilled", "random")
 
 
 def network(name):
     """Return the network with this name, or raise ValueError."""
-    from zoo.models.features import random_filters, squeezenet, vgg
+    from zoo.models.features import distilled, random_filters, squeezenet, vgg
 
     if name not in NETWORKS:
         raise ValueError("features must be one of %s, got %r" % (", ".join(NETWORKS), name))
-    return {"squeezenet": squeezenet, "random": random_filters}.get(name) or vgg.Network(name)
+    plain = {"squeezenet": squeezenet, "distilled": distilled, "random": random_filters}
+    return plain.get(name) or vgg.Network(name)
 
 
 def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="float32"):

@@ -42,6 +42,7 @@ LAYERS: dict[str, dict[str, list[str]]] = {
     "vgg16": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
     "vgg19": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
     "squeezenet": {"style": ["conv1", "fire2", "fire3", "fire4", "fire6"], "content": ["fire4"]},
+    "distilled": {"style": [f"level{number}" for number in range(1, 6)], "content": ["level4"]},
     "random": {"style": [f"octave{number}" for number in range(1, 6)], "content": ["octave2"]},
 }
 
@@ -123,7 +124,8 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
     layers = LayersPart(**LAYERS[chosen.network])
     if chosen.arrays is None:
         return layers
-    available = {name.split("/")[0].split("_squeeze")[0] for name in chosen.arrays}
+    begins = {layer: (f"{layer}/", f"{layer}_") for layer in layers.style + layers.content}
+    available = {layer for layer, begin in begins.items() if any(name.startswith(begin) for name in chosen.arrays)}
     missing = [layer for layer in layers.style if layer not in available]
     if missing:
         console.warn(f"The weights have no {listed(missing)}, so the style loss does not use them")

@@ -7,7 +7,7 @@ from zoo.worker.style import objective
 # Measured with PyTorch on a CPU: bytes before the first image, and bytes for each of its pixels in float32, rounded
 # up. VGG by its first three blocks, after which maps are small.
 BASE = 500e6
-PIXEL = {"vgg19": 2200, "vgg16": 2200, "squeezenet": 1000, "random": 2600}
+PIXEL = {"vgg19": 2200, "vgg16": 2200, "squeezenet": 1000, "distilled": 900, "random": 2600}
 # bfloat16 halves only the maps.
 OF_BFLOAT16 = 0.6
 

@@ -52,7 +52,7 @@ def lbfgs(function, x, steps, rate, after):
     terms, gradient = _finite(function(x), 0)
     loss, history, step, length = sum(terms), [], 1, 1.0
     stopped = after(1, x, terms)
-    direction = -gradient * (rate / (np.abs(gradient).mean() + 1e-30))
+    direction = _downhill(gradient, rate)
     while step < steps and not stopped:
         tried = x + np.float32(length) * direction
         terms_there, there = _finite(function(tried), step, allowed=length > SMALLEST_STEP)
@@ -63,7 +63,7 @@ def lbfgs(function, x, steps, rate, after):
             if length < SMALLEST_STEP:
                 if not history:
                     break  # not even a small step down the gradient helps: this is the minimum
-                history, length, direction = [], 1.0, -gradient * (rate / 4 / (np.abs(gradient).mean() + 1e-30))
+                history, length, direction = [], 1.0, _downhill(gradient, rate / 4)
             continue
         moved, bent = tried - x, there - gradient
         x, gradient, terms, loss = tried, there, terms_there, sum(terms_there)
@@ -71,10 +71,15 @@ def lbfgs(function, x, steps, rate, after):
         if curved > 1e-10 * _dot(bent, bent):
             history = [*history[1 - REMEMBERED :], (moved, bent, 1.0 / curved)]
         direction, length = -_times_inverse(history, gradient), 1.0
-        if _dot(direction, gradient) >= 0:
-            history, direction = [], -gradient * (rate / 4 / (np.abs(gradient).mean() + 1e-30))
+        if not history or _dot(direction, gradient) >= 0:
+            history, direction = [], _downhill(gradient, rate / 4)
         stopped = after(step, x, terms)
     return x
+
+
+def _downhill(gradient, length):
+    """Return the direction of steepest descent with a mean length."""
+    return -gradient * (length / (np.abs(gradient).mean() + 1e-30))
 
 
 def _times_inverse(history, gradient):
