@@ -225,7 +225,7 @@ def _onnx(path):
     if len(shape) == 4 and shape.count(None) >= 3:  # as Hugging Face exports networks: channels first
         shape[1] = shape[1] or (None if shape[3] else 3)
     outputs = {row.name: [size if isinstance(size, int) else None for size in row.shape[1:]]
-               for row in session.get_outputs() if row.type.startswith("tensor(")}  # fmt: skip
+               for row in session.get_outputs() if re.match(r"tensor\((?!string)", row.type)}  # fmt: skip
     kind = asked.type[len("tensor(") : -1].replace("double", "float64")
     dtype = np.dtype("float32" if kind == "float" else kind)
     return FrozenModel(

@@ -242,3 +242,10 @@ def test_boxes_in_class_folders_of_parts_are_no_obstacle(tmp_path: Path) -> None
     listing = folder_scan.scan(str(tmp_path))
     assert (listing.class_names, set(listing.parts)) == (["00000", "00001"], {"train", "test"})
     assert any(note.startswith("Not used: the boxes around objects in") for note in listing.notes)
+
+
+def test_masks_of_each_part_in_a_folder_next_to_it_are_no_classes(tmp_path: Path) -> None:
+    """As in CamVid: train, train_labels with the names of the images and the ending _L."""
+    patterns = [each for part in ("train", "val") for each in (f"{part}/{{}}.png", f"mask:{part}_labels/{{}}_L.png")]
+    with pytest.raises(ZooError, match="_labels contains masks of the images in"):
+        folder_scan.scan(lay(tmp_path, *patterns))

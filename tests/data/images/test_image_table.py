@@ -631,3 +631,21 @@ def test_many_names_in_two_folders_are_a_question(tmp_path: Path) -> None:
     assert "8 of the 20 rows" in error.message
     assert f"data.images={tmp_path / 'train'}" in (error.remedy or "")
     assert len(scan(table, images=str(tmp_path / "train")).names) == 20
+
+
+def test_two_columns_of_parts_are_a_question(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png", count=12))
+    lines = [f"{number}.png,{'ab'[number % 2]},{int(number % 3 == 1)},{int(number % 3 == 2)}" for number in range(12)]
+    error = refused(write(tmp_path / "t.csv", "path,label,is_validation,is_final_validation", *lines))
+    assert "several columns of parts: is_validation, is_final_validation" in error.message
+
+
+def test_a_class_and_its_group_are_a_question_and_tables_further_down_are_named(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png", count=12))
+    lines = [f"{number}.png,{number // 2},{number // 6}" for number in range(12)]
+    table = write(tmp_path / "t.csv", "path,class_id,super_class_id", *lines)
+    assert "several columns may hold the classes: class_id, super_class_id" in refused(table).message
+    write(tmp_path / "set" / "Test" / "Test" / "labels.csv", "path,label")
+    assert (
+        f"contains no table, but there are {tmp_path}/set/Test/Test/labels.csv" in refused(tmp_path / "set").message
+    )

@@ -269,6 +269,15 @@ def test_parts_have_many_names_and_a_validation_part_is_read(tmp_path: Path) -> 
         sources.source_of(row("text_folder", folder(tmp_path / "b", {"dev/pos/1.txt": "fine"}))).read()
 
 
+def test_files_of_json_are_no_texts_and_folders_of_persons_are_noted(tmp_path: Path) -> None:
+    of_json = {f"{name}/train.json": '{"data": [{"text": "play it"}, {"text": "stop"}]}' for name in ("play", "stop")}
+    with pytest.raises(ZooError, match=r"play/train\.json is JSON, and may hold several texts"):
+        sources.source_of(row("text_folder", folder(tmp_path / "a", of_json))).read()
+    of_persons = {f"s000{person}/{number}.txt": f"text {number}" for person in (1, 2) for number in range(3)}
+    notes = sources.source_of(row("text_folder", folder(tmp_path / "b", of_persons))).read().notes
+    assert any("Classes such as s0001 look like numbers of persons" in note for note in notes)
+
+
 def test_variants_and_names_of_files_are_named_for_shares_of_a_set(tmp_path: Path) -> None:
     """As in Ling-Spam: bare/part1/spmsg1.txt."""
     texts = {f"{kind}/part{part}/{name}{part}.txt": "fine" for kind in ("bare", "stop") for part in (1, 2)

@@ -329,6 +329,12 @@ def test_a_first_line_with_the_number_of_rows_is_not_used(tmp_path: Path) -> Non
         assert "line 1, the number of rows, is not used" in texts.notes[0]
 
 
+def test_items_of_several_lines_are_shown(tmp_path: Path) -> None:
+    words = refusal(tmp_path / "a.txt", "".join(f'{n}\t"some words"\nCause\nComment:\n\n' for n in range(9)))
+    assert "only one column with each of the supported delimiters; its first lines: '0" in words
+    assert "If an item takes several lines, write it into one" in words
+
+
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
     note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes

@@ -17,7 +17,7 @@ _MASKS = set(
 )
 _IMAGES = set("image images img imgs original originals input inputs source data jpegimages".split())  # noqa: SIM905
 _LABEL_FILES = (".txt", ".xml", ".json", ".csv")
-_END_OF_MASK = re.compile(r"[ _.-]+(masks?|seg|segmentation|labels?|gt|manual1|groundtruth)\d*$", re.IGNORECASE)
+_END_OF_MASK = re.compile(r"[ _.-]+(masks?|seg|segmentation|labels?|gt|manual1|groundtruth|L)\d*$", re.IGNORECASE)
 _SAMPLES = 20
 # Boxes in the files of Pascal VOC, COCO and YOLO, and in tables.
 # Possessive: the digits of a long line of other numbers can be divided in very many ways.
@@ -104,10 +104,9 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             labeled = [images for images in full if _same(stems, folder / images)]
             yield from ((name, images, "label files") for images in labeled if len(labeled) == 1)
             continue
-        named = _words(name) <= _MASKS
-        for images in full if named or len(full) <= _FEW else ():
+        named, words = _words(name) <= _MASKS, _words(name) & _MASKS
+        for images in full if words or len(full) <= _FEW else ():
             stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
-            words = _words(name) & _MASKS
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
             paired = images != name and ((named and by_name) or _same(stems, folder / images))
             if paired and (by_name or _are_masks(folder, name, images, named)):

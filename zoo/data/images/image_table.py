@@ -235,7 +235,11 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
     if "train" not in dict(chosen):
         chosen = [("", path) for path in present]
     if len(dict(chosen)) < len(chosen) or not chosen:
-        text = f"contains several tables: {listed(path.name for path in present)}" if present else "contains no table"
+        inner = [path for each in ("*/*", "*/*/*") for path in sorted(root.glob(each))]
+        shown = listed(str(path) for path in inner if tables.suffix(path) in datasets.TABLES and path.is_file())
+        text = "contains no table" + f", but there are {shown}" * bool(shown)
+        if present:
+            text = f"contains several tables: {listed(path.name for path in present)}"
         raise ZooError(f"{root} {text}", "Name one with image and class in each row: data.root=FILE")
     unused = [path.name for path in present if path not in [table for _, table in chosen]]
     return sorted(chosen, key=lambda each: each[0] != "train"), [f"Not read: {listed(unused)}"] * bool(unused)

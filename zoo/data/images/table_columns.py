@@ -18,7 +18,7 @@ _OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
 _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
-_FLAG_OF_PART = re.compile(r"is(train|valid|val|test)(ing|ation)?")
+_FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
@@ -124,6 +124,12 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
 
 def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
     """Return the column of words such as train and test; a column with a single word needs a title such as split."""
+    marks = [layout.title(place) for place in range(len(columns)) if _FLAG_OF_PART.fullmatch(layout.plain(place))]
+    if len(marks) > 1:
+        raise ZooError(
+            f"{path} has several columns of parts: {listed(marks)}",
+            "Write one column, split, with train, val or test in each row, and remove these.",
+        )
     for place, column in enumerate(columns):
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)

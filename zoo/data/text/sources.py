@@ -102,7 +102,13 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             count, others[encoding], above[part] = count + 1, others[encoding] + 1, "/".join(parts[:-2])
             tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)
             places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
-            if count == 1 and (what := foreign_formats.markup(text)):
+            what = foreign_formats.markup(text) if count == 1 else ""
+            if what.startswith("JSON"):
+                raise ZooError(
+                    f"{where} is JSON, and may hold several texts; the names in it would be learned too",
+                    "Write each text and its class, here its folder, into a row of a table for data=text_table.",
+                )
+            if what:
                 remarks.notes.append(f"{where} is {what} are learned as text")
             yield part, parts[-2], text, where
     if tables_read:

@@ -25,8 +25,9 @@ _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
+_PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 LABELS = re.compile(
-    r".*labels?|class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y|"
+    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
@@ -191,14 +192,16 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         (key, name) for key, name in columns if (int(name) >= len(first) if name.isdecimal() else name not in first)
     ]
     key, name = lacking[0] if lacking else columns[0]
+    lines = listed((repr(" ".join(cells)[:40]) for cells in some[:3]), most=3)
     if len(first) < 2 and sum(len(cells) > 1 for cells in some) > len(some) / 2:
         return ZooError(
             f"{path}, line 1: {first[0][:60]!r} is not a row of a table", "Remove what precedes its header."
         )
     if len(first) < 2 and len(columns) > 1:
         return ZooError(
-            f"{path} has only one column with each of the supported delimiters",
-            "Texts and labels need two columns. Set data.delimiter=comma, tab, semicolon, pipe or space.",
+            f"{path} has only one column with each of the supported delimiters; its first lines: {lines}",
+            "If an item takes several lines, write it into one. Texts and labels need two columns. Set "
+            "data.delimiter=comma, tab, semicolon, pipe or space.",
         )
     if delimiter == "space" and not any(name.isdecimal() for _, name in columns):
         given = " ".join(f"{key}={place}" for (key, _), place in zip(columns, (1, 0), strict=True))
@@ -337,6 +340,8 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
     note += way or f"leave these texts out with {only}"
     numbers = [name for name in names if is_number(name) and float(name) % 1]
+    if names and all(map(_PERSON.fullmatch, names)):
+        return [f"Classes such as {names[0]} look like numbers of persons: check that persons are to be told apart"]
     return [note] * bool(unclear) + [
         f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]
     ]

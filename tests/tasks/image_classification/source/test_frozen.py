@@ -67,6 +67,8 @@ def test_a_detector_is_no_classifier(answer: dict[str, Any], capsys: pytest.Capt
     Path("net.onnx").write_bytes(onnx(b"Conv"))
     said = " ".join(refusal(capsys, "model=net.onnx", "scale=0..1").split())
     assert "has the outputs output0 [84, 8400] None has one number for each class" in said
+    answer["outputs"] = {}
+    assert "Export it without ZipMap" in refusal(capsys, "model=net.onnx", "scale=0..1")
     answer["outputs"] = {"a": [3], "b": [4]}
     assert "model.output=NAME" in refusal(capsys, "model=net.onnx", "scale=0..1")
 

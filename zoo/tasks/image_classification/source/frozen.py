@@ -105,6 +105,8 @@ def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -
             f"{path} has the outputs {listing}",
             "Choose one with a number for each class: model.output=NAME"
             if fitting
+            else "Its outputs are words or maps. Export it without ZipMap, or from Custom Vision as TensorFlow Lite."
+            if not outputs
             else "None has one number for each class: it may detect objects or make images. Only classifiers work.",
         )
     count = max(2, counts.pop() or 0)
