@@ -36,7 +36,7 @@ BRITISH = re.compile(
     re.IGNORECASE,
 )
 # Programs and patterns in strings are not messages.
-PROGRAM = re.compile(r"^(?:import |function |_zoo_\w+\(\)|let |\^\\W)", re.MULTILINE)
+PROGRAM = re.compile(r"^(?:import |function |_zoo_\w+\(\)|let |find \. |\^\\W)", re.MULTILINE)
 YAML_PROSE = re.compile(r"^[- ]*(?:title|cause|remedy|about): *(.+(?:\n +(?![\w-]+:)[^- ].*)*)", re.MULTILINE)
 # (file, part of the line): phrases that are right where they are.
 EXCEPTIONS = (

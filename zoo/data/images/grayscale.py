@@ -77,8 +77,8 @@ def _folder(folder: Path, how: Reading, chosen: list[str] | None) -> Inputs:
             bar.advance(1)
     if not read:
         raise ZooError(f"No usable images in {folder}" + _reasons(skipped), KINDS)
-    for name, reason in skipped:
-        console.warn(f"Skipped {name}: {reason}")
+    for name, why in skipped:
+        console.warn(f"Skipped {name}: {why}")
     return Inputs(names, [np.stack(read)], skipped)
 
 

@@ -235,8 +235,8 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
     if "train" not in dict(chosen):
         chosen = [("", path) for path in present]
     if len(dict(chosen)) < len(chosen) or not chosen:
-        inner = [path for each in ("*/*", "*/*/*") for path in sorted(root.glob(each))]
-        shown = listed(str(path) for path in inner if tables.suffix(path) in datasets.TABLES and path.is_file())
+        below = [each for pattern in ("*/*", "*/*/*") for each in sorted(root.glob(pattern))]
+        shown = listed(str(each) for each in below if tables.suffix(each) in datasets.TABLES and each.is_file())
         text = "contains no table" + f", but there are {shown}" * bool(shown)
         if present:
             text = f"contains several tables: {listed(path.name for path in present)}"

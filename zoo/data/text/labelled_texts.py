@@ -191,11 +191,11 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
         raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))
     # Without a test part next to a validation part, some training texts are used for testing.
-    needed = ("train", "test")[: 1 + ("test" in parts or "validation" not in parts)]
-    for part in needed if any(parts) else ():
+    present = ("train", "test")[: 1 + ("test" in parts or "validation" not in parts)]
+    for part in present if any(parts) else ():
         lacking = [name for name in class_names if not counts[part, name]]
         if lacking:
-            both = [name for name in class_names if all(counts[part, name] for part in needed)]
+            both = [name for name in class_names if all(counts[part, name] for part in present)]
             chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
