@@ -52,8 +52,8 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
     """Select a network and its weights.
 
     Args:
-        wanted: its name, or ``auto``, which selects a network with available weights, SqueezeNet if it can be
-            downloaded, or the bundled ``distilled`` with a remark.
+        wanted: its name, or ``auto``: a network with available weights, SqueezeNet if it can be downloaded, or the
+            bundled one, ``distilled``.
         weights: path of its weights; None means an earlier download, or a download if ``wanted`` is a name.
         may_download: whether to download SqueezeNet for ``auto``: ``yes``, ``no``, or ``ask`` in a terminal.
     """

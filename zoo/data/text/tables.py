@@ -341,7 +341,7 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     note += way or f"leave these texts out with {only}"
     numbers = [name for name in names if is_number(name) and float(name) % 1]
     if names and all(map(_PERSON.fullmatch, names)):
-        return [f"Classes such as {names[0]} look like numbers of persons. A network that learns them recognizes persons"]
+        return [f"Classes such as {names[0]} look like numbers of persons. The network would recognize persons"]
     return [note] * bool(unclear) + [
         f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]
     ]
