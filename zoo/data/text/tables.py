@@ -325,9 +325,8 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
     note += way or f"leave these texts out with {only}"
     numbers = [name for name in names if is_number(name) and float(name) % 1]
-    return [note] * bool(unclear) + [
-        f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]
-    ]
+    fractions = [f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]]
+    return [note] * bool(unclear) + fractions
 
 
 def is_number(cell: str) -> bool:
