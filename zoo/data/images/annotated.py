@@ -77,12 +77,10 @@ def _way(path: Path, labels: Path, images: str) -> str:
         return " If every folder is a class, add data.layout=classes."
     if not any(_BOXES.search(file.read_bytes()) for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES)):
         return ""
-    code = (
-        f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1); '
-        f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"; '
-        f'cp "$(echo "${{f%.txt}}" | sed "s|/{labels.name}/|/{images}/|")".* "$d"; done'
-    )
-    given = set_parts.as_root(path.parent / "sorted")
+    read = f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1)'
+    make = f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"'
+    copy = f'cp "$(echo "${{f%.txt}}" | sed "s|/{labels.name}/|/{images}/|")".* "$d"; done'
+    code, given = "; ".join((read, make, copy)), set_parts.as_root(path.parent / "sorted")
     return f"\nTo sort copies by the first box of each: cd {shlex.quote(str(path))} && {code}\nThen give {given}."
 
 

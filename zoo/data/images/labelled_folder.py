@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class LabelledFolder:
         part: name of the data set part's folder; empty without parts.
         unreadable: (name, reason) of folders that cannot be listed, and of unused rows of a table.
         table: the table that gives the classes, if any.
-        classes: the class of each image of the table.
+        files: names of the images of the table by class; ``classes`` has the class of each printable name.
     """
 
     root: Path
@@ -35,6 +35,7 @@ class LabelledFolder:
     part: str
     unreadable: list[tuple[str, str]]
     table: Path | None = None
+    files: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     classes: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
@@ -42,7 +43,7 @@ class LabelledFolder:
         return (self.table or self.root).absolute()
 
     def class_of(self, name: str) -> str:
-        return self.classes.get(name) or folder_of(name)
+        return self.classes.get(console.escape_controls(name, keep="")) or folder_of(name)
 
     def names(self, limit: int | None = None) -> Iterator[tuple[str, Path]]:
         """Yield the name and path of each image, class by class or, with a limit, taking classes in turn."""
@@ -53,8 +54,8 @@ class LabelledFolder:
         return itertools.islice((each for each in in_turn if each is not None), limit)
 
     def _of(self, folder: str) -> Iterator[tuple[str, Path]]:
-        below = () if self.table else (f"{folder}/{name}" for name in decode.iter_images(self.root / folder))
-        for name in [name for name, label in self.classes.items() if label == folder] or below:
+        below = (f"{folder}/{name}" for name in decode.iter_images(self.root / folder))
+        for name in self.files.get(folder) or below:
             yield name, self.root / name
 
 
@@ -83,11 +84,13 @@ def of_table(data: TableReading) -> LabelledFolder:
     console.say("\n".join(listing.notes))
     parts = listing.parts or [""] * len(listing.names)
     part = next((name for name in PREFERRED if name in parts), "")
-    rows = zip(listing.names, listing.labels, parts, strict=True)
-    classes = {name: listing.class_names[label] for name, label, of in rows if of == part}
-    counts = dict(sorted(Counter(classes.values()).items()))
-    rest = listing.unreadable, listing.table, classes
-    return LabelledFolder(listing.root, [*counts], [*counts.values()], part, *rest)
+    files, classes = defaultdict[str, list[str]](list), dict[str, str]()
+    for label, name, of in sorted(zip(listing.labels, listing.names, parts, strict=True)):
+        if of == part:
+            files[listing.class_names[label]].append(name)
+            classes[console.escape_controls(name, keep="")] = listing.class_names[label]
+    rest = listing.unreadable, listing.table, files, classes
+    return LabelledFolder(listing.root, [*files], [*map(len, files.values())], part, *rest)
 
 
 def folder_of(name: str) -> str:

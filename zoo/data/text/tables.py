@@ -342,9 +342,8 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     numbers = [name for name in names if is_number(name) and float(name) % 1]
     if names and all(map(_PERSON.fullmatch, names)):
         return [f"Classes such as {names[0]} look like numbers of persons. The network would recognize persons"]
-    return [note] * bool(unclear) + [
-        f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]
-    ]
+    fractions = [f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]]
+    return [note] * bool(unclear) + fractions
 
 
 def is_number(cell: str) -> bool:
