@@ -76,10 +76,8 @@ def choose(wanted: str, weights: str | None, may_download: str = "no") -> Featur
             return _read(wanted, download("squeezenet"))
         except ZooError as error:
             console.warn(error.message)
-    console.say(
-        "The bundled features=distilled compare the images. The features of the paper are larger: "
-        "features=vgg19 (80 MB), or download=yes for SqueezeNet (3 MB)"
-    )
+    larger = "Larger ones: features=vgg19 (80 MB), or download=yes for SqueezeNet (3 MB)"
+    console.say(f"Using features=distilled, which are bundled. {larger}")
     return _read("distilled", BUNDLED)
 
 

@@ -148,13 +148,10 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
     if len(same) > 1 and all(rest in same for _, (_, rest) in flat):
         parents = " ".join(sorted({f"FOLDER/{part}" for _, (part, _) in flat}))
-        copies = "".join(
-            f" && cp -r {shlex.quote(str(path / name))} FOLDER/{part}/{shlex.quote(rest)}"
-            for name, (part, rest) in flat
-        )
+        commands = [f" && cp -r {shlex.quote(str(path / name))} FOLDER/{'/'.join(each)}" for name, each in flat]
         raise ZooError(
             f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
-            f"A folder for each part and class: mkdir -p {parents}{copies}\nThen give data.root=FOLDER. Classes: add "
+            f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give data.root=FOLDER. Classes: add "
             "data.layout=classes.",
         )
     if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
