@@ -151,8 +151,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         commands = [f" && cp -r {shlex.quote(str(path / name))} FOLDER/{'/'.join(each)}" for name, each in flat]
         raise ZooError(
             f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
-            f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give data.root=FOLDER. Classes: add "
-            "data.layout=classes.",
+            f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give "
+            "data.root=FOLDER. Classes: add data.layout=classes.",
         )
     if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
         raise ZooError(

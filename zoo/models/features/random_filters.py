@@ -1,6 +1,6 @@
 """Random filters of many sizes, one layer deep: features that need no training and no download.
 
-Based on Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021, whose filters reach 55x55. Here, small filters on
+Based on Ustyuzhaninov et al. 2016, https://arxiv.org/abs/1606.00021, whose filters reach 55x55. Here, filters on
 repeatedly halved images replace large ones, at a fiftieth of the cost. Each filter has a random color direction, zero
 mean and its own threshold: with plain noise, results have colored grain. Filters of one pixel capture the colors.
 """
