@@ -38,7 +38,7 @@ _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
-_WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup", re.IGNORECASE)
+_WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
 
 
 def as_root(path: Path) -> str:
@@ -118,12 +118,13 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 f"If one is a copy of the other, give one: {as_root(path / name)}. One class: join them. Two "
                 "classes: add data.layout=classes.",
             )
-    loose = [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
+    in_parts = [name for name in folders if len(inside[name]) > 1 and all(map(part_of, inside[name]))]
+    loose = in_parts + [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
         raise ZooError(
             f"{path / loose[0]} contains images next to the class folders {listed(classes)}: "
-            "a class of that name, or test images without labels",
+            "a class of that name, or images without labels",
             f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
             f"input={loose[0]}`. A class: add data.layout=classes.",
         )
