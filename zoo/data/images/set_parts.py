@@ -124,7 +124,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
         raise ZooError(
             f"{path / loose[0]} contains images next to the class folders {listed(classes)}: "
-            "a class of that name, or images without labels",
+            "a class of that name, or test images without labels",
             f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
             f"input={loose[0]}`. A class: add data.layout=classes.",
         )
