@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support import real_stacks
@@ -18,7 +19,7 @@ from zoo.config.schemas.common import Tracking
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import store
-from zoo.protocol.events import EpochEvent, ResumeEvent, WarningEvent
+from zoo.protocol.events import EpochEvent, HistogramEvent, NetworkEvent, ResumeEvent, WarningEvent
 from zoo.runs import mlflow_tracking
 from zoo.runs.records import RunRecord
 from zoo.runs.tracking import Trackers
@@ -33,8 +34,14 @@ for path in sorted(glob.glob(sys.argv[1] + "/*")):
     for event in iterate(path):
         for value in event.summary.value:
             kind = value.WhichOneof("value")
-            shown = {"simple_value": value.simple_value, "image": [value.image.width, value.image.height]}.get(kind)
+            shown = {"simple_value": value.simple_value, "image": [value.image.width, value.image.height],
+                     "histo": [value.histo.min, value.histo.max, value.histo.num, sum(value.histo.bucket)]}.get(kind)
             rows.append([value.tag, event.step, shown or tf.make_ndarray(value.tensor)[0].decode()])
+        if event.WhichOneof("what") == "graph_def":
+            graph = tf.compat.v1.GraphDef if hasattr(tf, "compat") and hasattr(tf.compat, "v1") else tf.GraphDef
+            for node in graph.FromString(event.graph_def).node:
+                sizes = [dim.size for dim in node.attr["_output_shapes"].list.shape[0].dim]
+                rows.append([node.name, 0, [node.op, list(node.input), sizes]])
 print(json.dumps(rows))
 """
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 7, 9)
@@ -64,7 +71,7 @@ def records(path: Path) -> Iterator[bytes]:
 def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> None:
     overrides = ["model=mnist_dense", "data=digits", f"stack={name}", "backend=cpu", "trainer.epochs=2",
             "data.train_limit=256", "backend.probes=false", "tensorboard=true",
-            f"output.root={tmp_path}"]  # fmt: skip
+            "tensorboard_histograms=true", f"output.root={tmp_path}"]  # fmt: skip
     run = registry.dispatch("train", Overrides.parse(overrides))
     read = read_by(name, run.folder / "tensorboard")
     names = ("loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "epoch_s")
@@ -73,6 +80,12 @@ def test_event_files_hold_what_the_history_does(name: str, tmp_path: Path) -> No
     assert {key: read[key] for key in wanted} == pytest.approx(wanted, rel=1e-6)
     assert "epochs: 2" in read["settings", 0]
     assert read["confusion", 2][0] > 100
+    assert read["hidden", 0] == ["Dense", ["flatten"], [-1, 128]]
+    assert read["predictions", 0] == ["Dense", ["dropout"], [-1, 10]]
+    with np.load(run.folder / "weights.npz") as weights:
+        for key in weights.files:
+            values, row = weights[key], read[key, run.record["metrics"]["best_epoch"]]
+            assert row == [values.min(), values.max(), values.size, values.size]
 
 
 def test_event_files_need_no_framework_and_end_with_the_images(tmp_path: Path) -> None:
@@ -93,6 +106,31 @@ def test_event_files_need_no_framework_and_end_with_the_images(tmp_path: Path) -
     assert epoch.endswith(b"\x0a\x04loss\x15\x00\x00\x00\x3f")
     assert all(name not in epoch for name in (b"val_loss", b"best", b"epoch"))
     assert image.endswith(b"\x08\x09\x10\x07\x18\x03\x22" + bytes([len(PNG)]) + PNG)
+
+
+def doubles(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def test_event_files_have_the_network_and_histograms_of_its_weights(tmp_path: Path) -> None:
+    trackers = Trackers(Tracking(tensorboard=True), tmp_path, RunRecord.from_json(RECORD), "")
+    layers = [{"name": "a b", "class": "Input", "inputs": [], "shape": [None, 300]}]
+    layers.append({"name": "in/c", "class": "Dense", "inputs": ["a b"], "shape": []})
+    trackers.watch(NetworkEvent(layers=layers))
+    values = [-1, 1, 7, 0.5, 2.5]
+    trackers.watch(HistogramEvent(epoch=3, weight="c/bias", figures=values, counts=[2, 0, 1, 4]))
+    _, _, network, histogram = records(next((tmp_path / "tensorboard").iterdir()))
+    batch = b"\x12\x0b\x08" + b"\xff" * 9 + b"\x01"  # -1 as an unsigned number of 64 bits
+    first = b"\x0a\x03a_b\x12\x05Input\x2a\x28\x0a\x0e_output_shapes\x12\x16\x0a\x14\x3a\x12" + batch
+    first += b"\x12\x03\x08\xac\x02"
+    second = b"\x0a\x04in/c\x12\x05Dense\x1a\x03a_b\x2a\x16\x0a\x0e_output_shapes\x12\x04\x0a\x02\x3a\x00"
+    graph = b"\x0a\x36" + first + b"\x0a\x2a" + second
+    assert network.endswith(b"\x10\x00\x22" + bytes([len(graph)]) + graph)
+    figures = zip(b"\x09\x11\x19\x21\x29", values, strict=True)
+    content = b"".join(bytes([key]) + doubles(value) for key, value in figures)
+    content += b"\x32\x20" + doubles(-0.5, 0, 0.5, 1) + b"\x3a\x20" + doubles(2, 0, 1, 4)
+    value = b"\x0a\x06c/bias\x2a" + bytes([len(content)]) + content
+    assert histogram[9:] == b"\x10\x03\x2a" + bytes([len(value) + 2, 0x0A, len(value)]) + value
 
 
 def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

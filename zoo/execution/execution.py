@@ -222,6 +222,8 @@ def request_of(
         stack=context.choice.stack.requested,
         device=context.choice.device(context.settings.backend.device),
         probes=context.settings.backend.probes,
+        tensorboard=context.settings.tracking.tensorboard,
+        tensorboard_histograms=context.settings.tracking.tensorboard_histograms,
         model=requested_model(model, context.folder, arguments),
         weights=str(weights) if weights else None,
     )

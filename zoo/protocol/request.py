@@ -500,6 +500,7 @@ class Request(Part):
         probed: results of an earlier comparison, to use instead of ``probes``.
         resume: continue from the newest checkpoint in the run folder.
         weights: path of ``weights.npz``.
+        tensorboard: report the layers of the network, and histograms of the weights with ``tensorboard_histograms``.
         pieces: the text of each token, with one character (Latin-1) for each byte.
         freeze: required to train an image classifier.
     """
@@ -514,6 +515,8 @@ class Request(Part):
     probes: bool = False
     probed: Optional[List[Json]] = None
     resume: bool = False
+    tensorboard: bool = False
+    tensorboard_histograms: bool = False
     distributed: Optional[DistributedPart] = None
     model: Optional[ModelPart] = None
     weights: Optional[str] = None

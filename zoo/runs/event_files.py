@@ -1,17 +1,19 @@
 """Write TensorBoard's event files, without TensorBoard: every stack has them, and the host needs no further package.
 
-A file is a TFRecord of ``Event`` messages (tensorflow/core/util/event.proto and framework/summary.proto, Apache-2.0).
+A file is a TFRecord of ``Event`` messages (tensorflow/core/util/event.proto and framework/summary.proto, graph.proto,
+attr_value.proto, Apache-2.0).
 Only the fields that are used here are encoded.
 """
 
 import itertools
 import math
+import re
 import struct
 import time
 from pathlib import Path
 
-from zoo.protocol.events import EpochEvent, Event, ResumeEvent
-from zoo.runs.records import RunRecord
+from zoo.protocol.events import EpochEvent, Event, HistogramEvent, NetworkEvent, ResumeEvent
+from zoo.runs.records import Json, RunRecord
 
 FOLDER = "tensorboard"
 # Images of a finished run, by their tag in TensorBoard.
@@ -41,6 +43,11 @@ class EventFile:
         elif isinstance(event, EpochEvent):
             self._step = event.epoch
             self._summary(*(_text(1, name) + _float(2, value) for name, value in figures_of(event).items()))
+        elif isinstance(event, HistogramEvent):
+            self._step = event.epoch
+            self._summary(_text(1, event.weight) + _message(5, _histogram(event)))
+        elif isinstance(event, NetworkEvent):
+            self._write(_message(4, b"".join(map(_node, event.layers))))
 
     def finish(self, _: RunRecord) -> None:
         """Add the images of the run."""
@@ -63,16 +70,17 @@ class EventFile:
 
 def figures_of(event: EpochEvent) -> dict[str, float]:
     """Return the finite numbers of an epoch by their names."""
-    return {
-        name: float(value)
-        for name, value in sorted(event.to_json().items())
-        if name not in _NOT_FIGURES and isinstance(value, int | float) and not isinstance(value, bool)
-        if math.isfinite(value)
-    }
+    return numbers({name: value for name, value in sorted(event.to_json().items()) if name not in _NOT_FIGURES})
+
+
+def numbers(values: Json) -> dict[str, float]:
+    """Return the finite numbers of a table."""
+    chosen = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    return {name: value for name, value in chosen.items() if math.isfinite(value) and not isinstance(value, bool)}
 
 
 def _varint(value: int) -> bytes:
-    parts = bytearray()
+    value, parts = value % 2**64, bytearray()  # negative numbers have 64 bits
     while value > 127:
         parts.append(value & 127 | 128)
         value >>= 7
@@ -98,6 +106,27 @@ def _float(field: int, value: float) -> bytes:
 def _strings(value: str) -> bytes:
     """Return a TensorProto of one string: data type 7, of shape (1,)."""
     return _number(1, 7) + _message(2, _message(2, _number(1, 1))) + _text(8, value)
+
+
+def _doubles(field: int, *values: float) -> bytes:
+    return _message(field, struct.pack(f"<{len(values)}d", *values))
+
+
+def _histogram(event: HistogramEvent) -> bytes:
+    """Return a HistogramProto."""
+    low, high, count = *event.figures[:2], len(event.counts)
+    figures = (_varint(field << 3 | 1) + struct.pack("<d", value) for field, value in enumerate(event.figures, 1))
+    limits = [low + (high - low) / count * number for number in range(1, count)]
+    return b"".join(figures) + _doubles(6, *limits, high) + _doubles(7, *event.counts)
+
+
+def _node(layer: Json) -> bytes:
+    """Return the field of a GraphDef with a node; the edges that leave it show its output shape."""
+    names = [re.sub(r"[^\w./-]", "_", name) for name in (layer["name"], *layer["inputs"])]
+    sizes = b"".join(_message(2, _number(1, -1 if size is None else size)) for size in layer["shape"])
+    shapes = _text(1, "_output_shapes") + _message(2, _message(1, _message(7, sizes)))
+    inputs = b"".join(_text(3, name) for name in names[1:])
+    return _message(1, _text(1, names[0]) + _text(2, layer["class"]) + inputs + _message(5, shapes))
 
 
 def _table() -> list[int]:

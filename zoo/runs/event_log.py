@@ -33,11 +33,12 @@ def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
     """Return the last result of each epoch of a run; add epochs in ``heard``, which a full disk may have lost."""
     rows: dict[int, EpochEvent] = {}
     for event in (*read(path), *heard):
-        _enter(rows, event)
+        enter(rows, event)
     return [rows[number] for number in sorted(rows)]
 
 
-def _enter(rows: dict[int, EpochEvent], event: Event) -> None:
+def enter(rows: dict[int, EpochEvent], event: Event) -> None:
+    """Add an epoch; epochs after the start of a resumed run are trained again."""
     if isinstance(event, ResumeEvent):
         for epoch in [epoch for epoch in rows if epoch >= event.epoch]:
             del rows[epoch]
@@ -64,5 +65,5 @@ class LastEpoch:
                     self._read += len(line)
                     event = parse(line)
                     if event is not None:
-                        _enter(self._rows, event)
+                        enter(self._rows, event)
         return self._rows[max(self._rows)] if self._rows else None

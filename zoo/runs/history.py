@@ -3,8 +3,8 @@
 import contextlib
 
 from zoo.config.schemas.common import Settings
-from zoo.protocol.events import EpochEvent, Event, ResumeEvent
-from zoo.runs import plots, tables
+from zoo.protocol.events import EpochEvent, Event
+from zoo.runs import event_log, plots, tables
 from zoo.runs.context import RunContext
 
 
@@ -18,14 +18,11 @@ class History:
 
     def watch(self, event: Event) -> None:
         """Record an event; after the last epoch, draw while the worker evaluates and saves."""
-        if isinstance(event, ResumeEvent):  # later epochs are trained again
-            self._epochs = {epoch: row for epoch, row in self._epochs.items() if epoch < event.epoch}
-        elif isinstance(event, EpochEvent):
-            self._epochs[event.epoch] = event
-            if event.epoch == event.epochs:
-                # An error must not end the worker; `finish` tries again and raises it.
-                with contextlib.suppress(Exception):
-                    self._draw(list(self._epochs.values()))
+        event_log.enter(self._epochs, event)
+        if isinstance(event, EpochEvent) and event.epoch == event.epochs:
+            # An error must not end the worker; `finish` tries again and raises it.
+            with contextlib.suppress(Exception):
+                self._draw(list(self._epochs.values()))
 
     def finish(self, epochs: list[EpochEvent]) -> None:
         """Write and draw the epochs of a training run, if not done yet; raise OSError on failure."""

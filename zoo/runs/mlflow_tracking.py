@@ -1,6 +1,5 @@
 """Report a run to MLflow as it proceeds: settings, metrics by epoch, files, model. Only this module uses MLflow."""
 
-import math
 import os
 import tempfile
 import time
@@ -110,8 +109,8 @@ class MlflowRun:
 
     def _log(self, figures: dict[str, float], step: int) -> None:
         now = int(1000 * time.time())
-        finite = ((name, value, now, step) for name, value in figures.items() if math.isfinite(value))
-        self._client.log_batch(self._number, metrics=self._entities("Metric", finite))
+        rows = ((name, value, now, step) for name, value in event_files.numbers(figures).items())
+        self._client.log_batch(self._number, metrics=self._entities("Metric", rows))
 
     @staticmethod
     def _entities(kind: str, rows: Any) -> list[Any]:
@@ -159,8 +158,4 @@ def final_figures(record: RunRecord) -> dict[str, float]:
     """Return the final metrics, and the seconds of each phase."""
     final = {f"final_{name}": value for name, value in (record.get("metrics") or {}).items()}
     final |= {f"phase_{name}": value for name, value in record.get("phases", {}).items()}
-    return {
-        name: float(value)
-        for name, value in final.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    return event_files.numbers(final)

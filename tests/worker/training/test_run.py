@@ -1,8 +1,9 @@
-"""zoo.worker.training.run: seconds by phase, and what a training reports in the end."""
+"""zoo.worker.training.run: seconds by phase, and what a training reports of its network and in the end."""
 
 import types
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support import parts
@@ -15,9 +16,81 @@ def module(keras: types.ModuleType) -> Any:
     return run
 
 
-def started(module: Any, phases: dict[str, float], asked: bool = False, reason: str | None = None) -> Any:
+def started(
+    module: Any,
+    phases: dict[str, float],
+    asked: bool = False,
+    reason: str | None = None,
+    events: Any = None,
+    **on: bool,
+) -> Any:
     stop = types.SimpleNamespace(asked=asked, reason=reason)
-    return module.Run(parts.request(train=parts.training(), run_dir="folder"), None, stop, phases)
+    return module.Run(parts.request(train=parts.training(), run_dir="folder", **on), events, stop, phases)
+
+
+class Events:
+    """Keeps the fields of what is reported."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def emit(self, _event: str, **fields: Any) -> None:
+        self.rows.append(fields)
+
+
+class Layer:
+    """A layer that is called on others; ``tensor`` is its output."""
+
+    def __init__(self, name: str, *inputs: "Layer", size: int | None = None) -> None:
+        self.name = name
+        self.tensor = types.SimpleNamespace(_keras_history=(self, 0, 0), shape=(None, size))
+        before = [each.tensor for each in inputs] or [self.tensor]
+        self._inbound_nodes = [types.SimpleNamespace(input_tensors=before, output_tensors=self.tensor)]
+
+    def call(self, *inputs: "Layer") -> None:
+        """Call the layer again."""
+        before = [each.tensor for each in inputs]
+        self._inbound_nodes.append(types.SimpleNamespace(input_tensors=before, output_tensors=[self.tensor]))
+
+
+class Network(Layer):
+    """A network of layers, which may be a layer too."""
+
+    def __init__(self, name: str, layers: list[Layer], *inputs: Layer) -> None:
+        super().__init__(name, *inputs)
+        self.layers, self.inputs = layers[1:], [layers[0].tensor]
+
+
+def test_the_network_is_reported_with_its_nested_ones_and_shared_layers(module: Any, keras: Any) -> None:
+    keras.models = types.SimpleNamespace(Model=Network)
+    pixels, start = Layer("pixels", size=4), Layer("start", size=3)
+    shared = Layer("shared", pixels, size=3)
+    inner = Network("inner", [start, Layer("dense", start, size=2)], shared)
+    last = Layer("sum", inner, Layer("outside"), pixels, size=2)
+    shared.call(last)
+    network, events = Network("all", [pixels, shared, inner, last]), Events()
+    started(module, {}, events=events).report_network(network)
+    assert events.rows == []
+    started(module, {}, events=events, tensorboard=True).report_network(network)
+    assert [(row["name"], row["class"], list(row["inputs"]), row["shape"]) for row in events.rows[0]["layers"]] == [
+        ("pixels", "Layer", [], (None, 4)), ("shared", "Layer", ["pixels", "sum"], (None, 3)),
+        ("inner/start", "Layer", ["shared"], (None, 3)), ("inner/dense", "Layer", ["inner/start"], (None, 2)),
+        ("sum", "Layer", ["inner/dense", "pixels"], (None, 2)),
+    ]  # fmt: skip
+
+
+def test_weights_are_reported_by_their_finite_values(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = {"a/kernel": np.array([[-1, 2], [np.nan, np.inf]], np.float32), "a/bias": np.ones(5, np.float32)}
+    arrays["a/none"] = np.array([np.nan])
+    monkeypatch.setattr(module.compat, "named_weights", lambda _: [(name, ()) for name in arrays])
+    model, events = types.SimpleNamespace(get_weights=lambda: list(arrays.values())), Events()
+    started(module, {}, events=events, tensorboard=True).report_weights(model, 3)
+    assert events.rows == []
+    started(module, {}, events=events, tensorboard_histograms=True).report_weights(model, 3)
+    kernel, bias, none = events.rows
+    assert kernel == {"epoch": 3, "weight": "a/kernel", "figures": [-1, 2, 2, 1, 5], "counts": [1, *[0] * 28, 1]}
+    assert bias == {"epoch": 3, "weight": "a/bias", "figures": [1, 1, 5, 5, 5], "counts": [5]}
+    assert none == {"epoch": 3, "weight": "a/none", "figures": [0] * 5, "counts": [0]}
 
 
 def test_seconds_are_added_by_phase(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:

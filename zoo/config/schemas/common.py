@@ -146,6 +146,7 @@ class Tracking:
     tensorboard: bool = setting(
         False, "write event files for TensorBoard into folder tensorboard of the run", affects=SPEED
     )
+    tensorboard_histograms: bool = setting(False, "add histograms of weights", affects=SPEED, needs="tensorboard")
     mlflow: str | None = setting(
         None, "MLflow store to report the run to, such as sqlite:///mlflow.db", literal=True, affects=OUTWARD
     )

@@ -9,6 +9,8 @@ for custom layers. ``random_state`` and ``training_state`` save and restore the 
 from zoo.models.compat.gradients import value_and_grad
 from zoo.models.compat.layers import (
     TrainableConstant,
+    as_list,
+    connected_layers,
     dropout,
     dtype_of,
     first_layer,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.models.compat.layers import as_list
 from zoo.models.compat.version import MAJOR, backend_name, is_tensorflow_1, keras
 
 # The input of a model that ignores it.
@@ -37,10 +38,6 @@ def value_and_grad(model, constant):
     return function
 
 
-def _as_list(outputs):
-    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-
-
 def _of_graph(model, constant):
     K = keras.backend
     total = model.outputs[0]
@@ -65,7 +62,7 @@ def _of_tensorflow(model, constant):
     @tensorflow.function
     def run():
         with tensorflow.GradientTape() as tape:
-            losses = _as_list(model(tensorflow.constant(_UNUSED), training=False))
+            losses = as_list(model(tensorflow.constant(_UNUSED), training=False))
             total = tensorflow.add_n([tensorflow.reduce_sum(each) for each in losses])
         return losses, tape.gradient(total, variable)
 
@@ -85,7 +82,7 @@ def _of_torch(model, constant):
         with torch.no_grad():
             variable.copy_(torch.from_numpy(x))
         variable.grad = None
-        losses = _as_list(model(_UNUSED, training=False))
+        losses = as_list(model(_UNUSED, training=False))
         sum(each.sum() for each in losses).backward()
         return [each.detach().cpu().numpy() for each in losses], variable.grad.cpu().numpy()
 
@@ -98,7 +95,7 @@ def _of_jax(model):
     fixed = [variable.value for variable in model.non_trainable_variables]
 
     def total(x, fixed):
-        losses = _as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
+        losses = as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
         return sum(each.sum() for each in losses), losses
 
     run = jax.jit(jax.value_and_grad(total, has_aux=True))
@@ -116,7 +113,7 @@ def _of_mlx(model):
     fixed = [variable.value for variable in model.non_trainable_variables]
 
     def total(x):
-        losses = _as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
+        losses = as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
         return sum(each.sum() for each in losses), losses
 
     run = mx.compile(mx.value_and_grad(total))

@@ -199,6 +199,33 @@ def named_layers(model, prefix=""):
     return rows
 
 
+def connected_layers(model, prefix="", before=()):
+    """List the layers of :func:`named_layers`: ``name``, ``class``, ``inputs`` (names), and ``shape`` of the output.
+
+    The first layers of a nested network follow ``before``.
+    """
+    first = [tensor._keras_history[0] for tensor in model.inputs]
+    later = getattr(model, "operations", model.layers)  # Keras 3 has operations that are not layers
+    layers = [*first, *(layer for layer in later if layer not in first)]
+    paths, rows = {layer.name: prefix + layer.name for layer in layers}, []
+    for layer in layers:
+        nodes = getattr(layer, "_inbound_nodes", ())
+        names = [tensor._keras_history[0].name for node in nodes for tensor in as_list(node.input_tensors)]
+        inputs = list(before) if layer in first else [paths[name] for name in dict.fromkeys(names) if name in paths]
+        if isinstance(layer, keras.models.Model) and getattr(layer, "inputs", None):  # not a subclass
+            rows += connected_layers(layer, prefix + layer.name + "/", inputs)
+            paths[layer.name] = rows[-1]["name"]
+        else:
+            shape = static_shape(as_list(nodes[0].output_tensors)[0]) if nodes else ()
+            about = {"class": type(layer).__name__, "inputs": inputs, "shape": shape}
+            rows.append(dict(about, name=paths[layer.name]))
+    return rows
+
+
+def as_list(tensors):
+    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+
+
 def _shape(weight):
     """Return the shape of a weight as integers. PlaidML's variables have no shape; its backend returns it."""
     shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)

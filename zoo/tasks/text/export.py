@@ -85,10 +85,8 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
     count = len(inputs.tokens)
     if not count:
         raise ZooError(f"{source.folder} has no texts for {part}", "Give another run.")
-    chosen = (
-        [round(number * (count - 1) / max(1, most - 1)) for number in range(most)] if most < count else range(count)
-    )
-    labels = None if inputs.labels is None else inputs.labels[list(chosen)]
+    chosen = np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
+    labels = None if inputs.labels is None else inputs.labels[chosen]
     few = text_inputs.Inputs([], [], [inputs.tokens[number] for number in chosen], labels, {})
     return predict.save(folder, few)
 

@@ -101,10 +101,11 @@ def _single(tensors):
 
 def _path(model, name):
     """Return the layer with a name, preceded by the networks that contain it, outermost first."""
-    path = _find(model, name)
-    if path:
-        return path
-    names = list(_names(model))
+    paths = list(_paths(model))
+    for path in sorted(paths, key=len):
+        if path[-1].name == name:
+            return path
+    names = [path[-1].name for path in paths]
     near = difflib.get_close_matches(name, names, 3, 0.5)
     raise UserError(
         "the model has no layer %r (output.layer)%s; its layers are %s"
@@ -112,23 +113,11 @@ def _path(model, name):
     )
 
 
-def _find(model, name):
+def _paths(model):
     for layer in model.layers:
-        if layer.name == name:
-            return [layer]
-    for layer in filter(_is_model, model.layers):
-        path = _find(layer, name)
-        if path:
-            return [layer, *path]
-    return None
-
-
-def _names(model):
-    for layer in model.layers:
-        yield layer.name
-        if _is_model(layer):
-            for name in _names(layer):
-                yield name
+        yield [layer]
+        for path in _paths(layer) if _is_model(layer) else ():
+            yield [layer, *path]
 
 
 class FeatureFile:

@@ -17,7 +17,7 @@ from zoo.worker.training.equal_batches import tell_if_raised
 from zoo.worker.training.finish import evaluate_best, save
 from zoo.worker.training.loop import fit
 from zoo.worker.training.run import Run
-from zoo.worker.training.setup import settled_precision
+from zoo.worker.training.setup import load_weights, settled_precision
 from zoo.worker.training.state import ProgressiveFreezing, Stage
 
 
@@ -56,7 +56,7 @@ def run(request, events, stop, phases):
 
 def build_and_fill(training):
     """Build the model with random or given initial weights; return it and its preprocessing of pixels."""
-    request, events, settings = training.request, training.events, training.settings
+    request, settings = training.request, training.settings
     try:
         settings.precision = settled_precision(training)
         compat.set_precision(settings.precision)
@@ -66,11 +66,7 @@ def build_and_fill(training):
     # A user's own model has its own initial weights, and published ones are already loaded.
     if request.model.file is None and request.model.args.get("weights") != "imagenet":
         weights.initialise(model, settings.seed)
-    if request.weights:
-        last = feature_extraction.name_of(model)
-        if weights.load_but_head(model, request.weights, last):
-            message = "The last layer, %s, starts untrained: the weights are for other classes than the data's %d"
-            events.emit("warning", message=message % (last, request.data.classes))
+    load_weights(training, model)
     return model, preprocess
 
 

@@ -207,7 +207,7 @@ def _terms(model, settings, sample):
     layers = [*wanted.style, *(name for name in wanted.content if name not in wanted.style)]
     judge = frozen(chosen, layers, (size, size, 3))
     photo, restyled = model.inputs[0], model.outputs[0]
-    seen = dict(zip(layers, _all(judge(restyled))))
+    seen = dict(zip(layers, compat.as_list(judge(restyled))))
     content = _content(judge, layers, wanted.content, (photo, restyled), seen, sample)
     style = _style(wanted.style, _targets(settings), seen)
     variation = style_losses.total_variation(compat, restyled)
@@ -225,7 +225,7 @@ def _content(judge, layers, chosen, pictures, seen, sample):
     kept = compat.keras.models.Model(judge.inputs, [judge.outputs[layers.index(name)] for name in chosen])
     # NumPy sums bfloat16 in bfloat16, where sums stop growing after some hundred numbers.
     sizes = [float(np.square(each.astype(np.float32)).mean()) for each in compat.outputs(kept, sample)]
-    wanted = _all(kept(photo))
+    wanted = compat.as_list(kept(photo))
     parts, factors = [], []
     for name, target, size in zip(chosen, wanted, sizes):
         parts.append(style_losses.squared_distance(compat, seen[name], target))
@@ -250,7 +250,3 @@ def _targets(settings):
     names = settings.layers.style
     grams = objective.grams(settings.features, names, _read(settings.painting))
     return {name: gram[None] for name, gram in zip(names, grams)}
-
-
-def _all(outputs):
-    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

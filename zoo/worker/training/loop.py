@@ -89,6 +89,7 @@ class _Loop:
         with state.average.in_place():
             record = self._evaluate()
             self._checkpointer.consider(record)
+            run.report_weights(self._stage.whole or state.model, state.epoch)
         record["epochs"] = self._stage.last
         if self._stage.number:
             record["stage"] = self._stage.number

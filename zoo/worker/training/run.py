@@ -3,7 +3,12 @@
 import contextlib
 import time
 
+import numpy as np
+
+from zoo.models import compat
 from zoo.worker import distributed, exporters
+
+BUCKETS = 30
 
 
 class Run:
@@ -37,6 +42,25 @@ class Run:
 
     def warn(self, message):
         self.events.emit("warning", message=message)
+
+    def report_network(self, model):
+        if self.request.tensorboard:
+            try:
+                self.events.emit("network", layers=compat.connected_layers(model))
+            except Exception as error:  # layers of other libraries may lack attributes
+                self.warn("TensorBoard cannot show the graph of this network: %s" % error)
+
+    def report_weights(self, model, epoch):
+        """Report a histogram of each weight, of its finite values only."""
+        if not self.request.tensorboard_histograms:
+            return
+        for (name, _), array in zip(compat.named_weights(model), model.get_weights()):
+            values = np.asarray(array, np.float64)
+            values = values[np.isfinite(values)]
+            low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
+            counts = np.histogram(values, BUCKETS if low < high else 1, (low, high))[0].tolist()
+            figures = [low, high, len(values), values.sum(), np.square(values).sum()]
+            self.events.emit("histogram", epoch=epoch, weight=name, figures=figures, counts=counts)
 
     def was_interrupted(self):
         """Return whether the user, not a limit in the settings, stopped the run."""

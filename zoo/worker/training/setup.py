@@ -23,11 +23,17 @@ def build_and_compile(run):
             )  # fmt: skip
         except ValueError as error:
             raise UserError(str(error)) from error
-        if request.weights:
-            last = feature_extraction.name_of(model)
-            if weights.load_but_head(model, request.weights, last):
-                run.warn("The last layer, %s, starts untrained: the weights are for other classes" % last)
+        load_weights(run, model)
     return model
+
+
+def load_weights(run, model):
+    """Fill a model with the weights of the request, if any, and report the network."""
+    if run.request.weights:
+        last = feature_extraction.name_of(model)
+        if weights.load_but_head(model, run.request.weights, last):
+            run.warn("The last layer, %s, starts untrained: the weights are for other classes" % last)
+    run.report_network(model)
 
 
 def settled_precision(run):
