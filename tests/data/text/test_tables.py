@@ -335,6 +335,14 @@ def test_items_of_several_lines_are_shown(tmp_path: Path) -> None:
     assert "If an item takes several lines, write it into one" in words
 
 
+def test_the_command_for_trees_works(tmp_path: Path) -> None:
+    trees = "".join(f"({n % 2} (2 A) (1 (2 story) (2 {n})))\n" for n in range(12))
+    command = refusal(tmp_path / "a.txt", trees).partition("whole text: ")[2].partition("\n")[0]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
+    texts = read(tmp_path / "b.tsv", (tmp_path / "table.tsv").read_bytes(), **NUMBERED)
+    assert (texts.class_names, texts.texts[1]) == (["0", "1"], "A story 1")
+
+
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
     note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes

@@ -34,6 +34,13 @@ def refuse_markup(path: Path, text: str) -> None:
     words = [line for line in start.splitlines()[:-1] if line.strip()]
     if len(words) > 9 and sum(map(bool, map(_OF_WORDS.fullmatch, words))) > 0.9 * len(words):
         raise ZooError(f"{path} has a label for each word (CoNLL): words are not classified, only texts", csv_file)
+    if len(words) > 9 and all(re.match(r"\(\w+ \(.*\)\s*$", line) for line in words):
+        code = """awk '{l=substr($1,2); gsub(/\\([A-Za-z0-9_]+ /,""); gsub(/\\)/,""); print l "\\t" $0}' """
+        code += f"{shlex.quote(str(path))} > table.tsv"
+        table = "Then give data.root=table.tsv data.text_column=1 data.label_column=0."
+        raise ZooError(
+            f"{path} has a tree of words in each line", f"For the label of each whole text: {code}\n{table}"
+        )
     if start[:1] not in ("{", "["):
         return
     row = _object(text) or {}
