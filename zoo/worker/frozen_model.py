@@ -243,6 +243,9 @@ def _saved_model(path):
         raise UserError("%s has no signature to call" % path)
     serve = signatures[wanted[0]]
     specs = sorted(serve.structured_input_signature[1].items())
+    if any(spec.dtype == tf.string for _, spec in specs):
+        words = "%s takes the bytes of image files, as AutoML exports it: export it as TensorFlow Lite"
+        raise UserError(words % path)
     name, spec = _only(specs, path)
     shape = spec.shape.as_list() if spec.shape.rank is not None else []
 

@@ -6,10 +6,12 @@ A prepared folder is named by the content of its source and by every setting tha
 import dataclasses
 import hashlib
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zoo.config.overrides import override
 from zoo.config.schemas.language_modelling import LanguageData
 from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
@@ -238,16 +240,21 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
     """Assign each text to a fold: each class in turn, in a fixed order."""
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
     assigned = np.empty(len(labels), np.int64)
-    for label in np.unique(labels):
+    present, sizes = np.unique(labels, return_counts=True)
+    if len(sizes) and sizes.min() < count:
+        rare, several = class_names[present[sizes.argmin()]], sizes[sizes > 1]
+        such = f", such as data.folds={several.min()}" if len(several) else ""
+        if sizes.min() < 2 <= len(several):
+            kept = [class_names[each] for each in present[sizes > 1]]
+            such += f" with {shlex.quote(override('data.classes', kept))}"
+        notes = tables.unclear_labels([rare]) + tables.joined_labels(class_names)
+        remedy = f"Lower data.folds{such}, add texts, or choose different classes with data.classes."
+        raise ZooError(
+            f"The class {rare!r} has {sizes.min()} texts, fewer than the {count} folds",
+            " ".join([remedy, *(f"{note}." for note in notes)]),
+        )
+    for label in present:
         chosen = order[labels[order] == label]
-        if len(chosen) < count:
-            such = f", such as data.folds={len(chosen)}" if len(chosen) > 1 else ""
-            notes = tables.unclear_labels([class_names[label]]) + tables.joined_labels(class_names)
-            remedy = f"Lower data.folds{such}, add texts, or choose different classes with data.classes."
-            raise ZooError(
-                f"The class {class_names[label]!r} has {len(chosen)} texts, fewer than the {count} folds",
-                " ".join([remedy, *(f"{note}." for note in notes)]),
-            )
         assigned[chosen] = np.arange(len(chosen)) % count
     return assigned
 
