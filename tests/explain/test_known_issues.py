@@ -138,6 +138,34 @@ def test_a_placement_on_a_gpu_of_nvidia_is_not_blamed_on_metal() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (
+            "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
+            "torch-two-devices",
+        ),
+        (
+            "Input type (torch.FloatTensor) and bias type (torch.HalfTensor) should be the same",
+            "torch-dtype-mismatch",
+        ),
+        ("Input type (double) and bias type (c10::BFloat16) should be the same", "torch-dtype-mismatch"),
+        (
+            "Expected object of scalar type Long but got scalar type Float for argument #2 'mat2'",
+            "torch-dtype-mismatch",
+        ),
+        ("expected scalar type Long but found Int", "torch-integer-type"),
+    ],
+)
+def test_types_of_numbers_are_not_taken_for_devices(line: str, name: str) -> None:
+    assert [finding.id for finding in known_issues.explain(f"RuntimeError: {line}")] == [name]
+
+
+def test_a_gpu_plugin_without_its_libraries_is_not_taken_for_a_build_without_gpu() -> None:
+    log = "\n".join(EXCERPTS[name][1] for name in ("jax-cuda-library-not-loaded", "jax-cpu-build"))
+    assert [finding.id for finding in known_issues.explain(log)] == ["jax-cuda-library-not-loaded"]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.batch. Some OOM Killed",
