@@ -18,7 +18,6 @@ class Step:
     """One step.
 
     Attributes:
-        name: name for display and files.
         expected_s: seconds on two cores of a Xeon with stack tf-2.21, to estimate the remaining time.
         needed: whether later steps are skipped after its failure.
         recorded: whether it has the record of a run if it passes.

@@ -13,7 +13,6 @@ class Model:
     """A model that the server serves.
 
     Attributes:
-        name: name in URLs.
         context: settings, backend and stack; its folder is the worker's folder.
         request: request that starts the worker.
         proof: device and versions that the worker reports; empty before it starts.

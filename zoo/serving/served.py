@@ -34,9 +34,7 @@ class Served(abc.ABC):
     """A model that the server serves. Each kind of model has a subclass.
 
     Args:
-        name: name in URLs.
         place: folder of its worker.
-        model: the ``model`` of a request.
         weights: file with the weights; None if the model contains them.
         shape: shape of the slots, beginning with their number.
         precision: floating-point format of the worker's computation.

@@ -41,7 +41,6 @@ class Subject:
 
     Attributes:
         kind: name of the kind of model: images, texts, pictures or next_token.
-        model: the ``model`` of a request.
         weights: ``.npz``, or a function that writes one to a folder; None if the model contains them.
         classes: names of the classes; may be empty.
         items: function that writes items, up to a number, to a folder and returns the ``data`` of a request.
@@ -50,7 +49,6 @@ class Subject:
             reads from them. It is called after ``items``, with the same folder.
         reading: settings for reading a file or text as an input.
         code: functions for this reading, to include in ``predict.py``.
-        source: the run, if any.
         own_stack: stack that can read the model, if stack ``export`` cannot: it predicts and writes a SavedModel.
         record: additional fields of ``run.json``.
         needed: files to copy next to each exported one.

@@ -50,7 +50,6 @@ class Search:
         folder: folder of the search: journal, runs, result.
         trials: total number of trials.
         confirm: number of new seeds that the winner is trained from.
-        seed: seed of the sampler and of the trials.
     """
 
     model: str

@@ -27,7 +27,6 @@ class Verdict:
         row: the evidence; None if training itself failed.
         problems: why it does not count, one sentence each; empty if it does.
         remarks: further facts.
-        folder: the run folder, if any.
         written: the file with the row.
     """
 

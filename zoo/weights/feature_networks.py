@@ -28,7 +28,6 @@ class PublishedFile:
     Attributes:
         address: URL of its folder.
         checksum: ``sha256``, or ``md5`` if no other algorithm is published, and the checksum.
-        source: source of the checksum.
     """
 
     address: str

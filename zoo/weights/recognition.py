@@ -32,7 +32,6 @@ class Network:
     """A network in a file.
 
     Attributes:
-        name: name of the model in the zoo.
         arguments: arguments of its builder that the file determines.
         classes: number of outputs; None without a supported top.
         top_problem: why the top is not supported; follows "the file".

@@ -56,7 +56,6 @@ class SavedModel:
     """A saved model that may be loaded.
 
     Attributes:
-        path: absolute path.
         version: version of Keras that wrote it.
         input_shape: (height, width, channels) of an image; None for a variable size.
         outputs: number of outputs, if known.

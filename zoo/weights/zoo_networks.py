@@ -47,17 +47,12 @@ class Card:
     """The content of a ``card.yaml``.
 
     Attributes:
-        model: value of ``model=``.
         name: NAME in ``weights=zoo/NAME``.
         about: what the network predicts or creates.
         parameters: number of parameters.
         precision: precision of the stored numbers, ``float16`` or ``float32``.
         in_training: the metric at the end of training, before the conversion to ``precision``.
         default: whether ``weights=zoo`` selects this network of several for a model.
-        recipe: the training command.
-        commit: commit of the zoo that trained it.
-        seed, stack, versions: details of the training.
-        limits: limitations, one sentence each.
         figures: values of these files by metric and stack.
         files: SHA-256 of every other file of the folder.
         check: a quick metric; None without a test set.

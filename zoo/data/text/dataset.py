@@ -68,7 +68,6 @@ class TextDataset:
             of these parts; without a validation part, the seed of a run draws one. ``same.npy`` has a number that
             texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start of each.
         sha256: checksum over all sources.
-        source: the path or name that the user gave.
     """
 
     folder: Path

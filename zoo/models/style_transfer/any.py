@@ -79,7 +79,6 @@ def apply_style(compat, model, arrays, style):
     """Set the style of the transformer, through its instance normalizations.
 
     Args:
-        model: from :func:`build`.
         arrays: the weights, with ``LAYER_style/shift_kernel``, ``/shift_bias``, ``/scale_kernel`` and
             ``/scale_bias`` of each normalization.
         style: (100,), an output of the predictor, or a mean of several outputs.

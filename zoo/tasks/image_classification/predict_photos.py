@@ -37,7 +37,6 @@ class Classifier:
     """A network with its weights and classes.
 
     Attributes:
-        model: the ``model`` of a request: ``name`` and ``args``.
         size: (height, width) of its images.
         weights: ``.npz`` for the worker; None if the model has them.
         record: its fields in ``run.json``.

@@ -40,7 +40,6 @@ class ImagePipeline:
     """Passes images through the worker; see ``zoo/worker/jobs/apply_style_network.py`` for the files.
 
     Args:
-        folder: folder for the files.
         size: longer side of the results in pixels; 0 keeps the size of the images.
 
     Attributes:
