@@ -17,7 +17,7 @@ from PIL import Image
 
 from tests.support import CHECKOUT, real_stacks
 from zoo.cli.main import main
-from zoo.data.images import pixels
+from zoo.data.images import pixels, reading
 from zoo.tasks.image_classification import export
 
 pytestmark = [pytest.mark.stacks("export"), pytest.mark.slow]
@@ -137,6 +137,52 @@ def _said_by_program(folder: Path, place: Path) -> str:
     answer = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout or str((place / "gray.restyled.png").stat().st_size)
+
+
+@pytest.mark.parametrize("model", ["mobilenet_v2", "keras/MobileNetV3Small"])
+def test_images_of_any_size_are_resized_inside_of_the_file(place: Path, model: str, tmp_path: Path) -> None:
+    """The one crops, the other stretches."""
+    folder = _exported(place, model, f"format={','.join(RUN)}", "preprocessing=inside")
+    for name, row in _rows(folder).items():
+        assert row["ran"]
+        assert not row["changed"]
+        assert (row["files"]["items"], row["files"]["changed"]) == (20, 0)
+        assert row["files"]["difference"] < 0.01
+        assert _said_by_program(folder / name, tmp_path / name)
+        facts = json.loads((folder / name / "model.json").read_text())
+        assert facts["inputs"] == [{"name": "image", "shape": [1, None, None, 3], "dtype": "uint8"}]
+        assert facts["preprocessing"]["inside"]
+        assert "takes the uint8 pixels of one image of any size" in (folder / name / "README.md").read_text()
+
+
+@pytest.mark.parametrize("resize", ["stretch", "crop"])
+def test_pixels_are_resized_inside_as_by_pillow(place: Path, resize: str, tmp_path: Path) -> None:
+    """By a network whose probabilities are its pixels; images are enlarged, reduced, and averaged in groups."""
+    python, output, random = str(real_stacks.python("export")), tmp_path / "exported", np.random.RandomState(1)
+    subprocess.run([python, "-c", PIXELS], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "names.txt").write_text("".join(f"{number}\n" for number in range(30 * 40 * 3)))
+    words = [f"model={tmp_path / 'pixels.keras'}", f"classes={tmp_path / 'names.txt'}", "scale=none"]
+    words += [f"resize={resize}", "format=onnx,litert", "preprocessing=inside", f"output={output}"]
+    assert main(["export", *words, f"output.root={place / 'exports'}"]) == 0
+    for number, (width, height) in enumerate([(7, 5), (40, 30), (41, 97), (333, 150), (501, 499)]):
+        image = Image.fromarray(random.randint(0, 256, (height, width, 3), np.uint8))
+        image.save(tmp_path / f"{number}.png")
+        wanted = pixels.read(tmp_path / f"{number}.png", reading.photo((30, 40), resize)).ravel() / 255
+        for name in ("onnx", "litert"):
+            code = f"import predict; predict.np.save('p.npy', predict.predict({str(tmp_path / f'{number}.png')!r}))"
+            subprocess.run([python, "-c", code], cwd=output / name, capture_output=True, check=True)
+            logs = np.log(np.load(output / name / "p.npy"))
+            assert np.abs((logs - logs.mean()) - (wanted - wanted.mean())).max() < 1.5 / 255
+
+
+def test_images_are_not_resized_inside_for_models_of_other_images(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for model in ("mnist", "transformer/classifier", "style_transfer/fast"):
+        words = [f"run={_trained(place, model)}", "format=onnx", "preprocessing=inside"]
+        assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
+        said = capsys.readouterr().err
+        assert f"with resize=stretch or resize=crop, not for {model}\nRemove preprocessing=inside." in said
 
 
 def test_the_way_of_resizing_of_a_training_is_that_of_its_export(place: Path) -> None:
@@ -290,6 +336,13 @@ import keras
 from keras import layers
 keras.Sequential([layers.Input((32, 32, 3)), layers.Conv2D(4, 3), layers.BatchNormalization(),
                   layers.GlobalAveragePooling2D(), layers.Dense(3)]).save("mine.keras")
+"""
+
+PIXELS = """
+import keras
+from keras import layers
+keras.Sequential([layers.Input((30, 40, 3)), layers.Rescaling(1 / 255), layers.Flatten(),
+                  layers.Softmax()]).save("pixels.keras")
 """
 
 

@@ -56,6 +56,16 @@ def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
         (["format=onnx", "items=0"], "items must be from 1"),
         (["format=onnx", "weights=x.h5"], "run=r has its own model and weights"),
         (["format=onnx", "compare_to=nobody"], "compare_to must be one of"),
+        (["format=onnx", "preprocessing=outward"], "preprocessing must be one of outside, inside"),
+        (
+            ["format=onnx,coreml", "preprocessing=inside"],
+            "with preprocessing=inside, format must be one of litert, onnx, openvino, savedmodel, got 'coreml'",
+        ),
+        (
+            ["format=litert", "quantize=int8", "preprocessing=inside"],
+            "with preprocessing=inside, quantize must be one of none, float16, dynamic, got 'int8'",
+        ),
+        (["format=onnx", "quantize=float16", "preprocessing=inside"], "float16 is for litert, openvino"),
     ],
 )
 def test_wrong_settings_are_named(words: list[str], said: str) -> None:
@@ -72,6 +82,7 @@ def test_weights_of_the_zoo_are_named_among_those_that_can_be_exported() -> None
 def test_the_host_reads_quantizations_where_exporters_declare_them() -> None:
     assert exporters.formats()["savedmodel"] == ("none",)
     assert exporters.formats()["onnx"] == exporters.QUANTIZATIONS
+    assert exporters.formats(inside=True)["onnx"] == ("none", "dynamic")
     assert not {"npz", "native"} & set(exporters.formats())
 
 

@@ -9,23 +9,26 @@ from zoo.config.setting import one_of
 from zoo.core.paths import PACKAGE, worker_modules
 
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
-_DECLARED = re.compile(r"^QUANTIZATIONS = (\(.*?\))$", re.MULTILINE)
 
 
 @functools.cache
-def formats() -> dict[str, tuple[str, ...]]:
-    """Return the quantizations of every export format, parsed from the exporters' sources."""
+def formats(inside: bool = False) -> dict[str, tuple[str, ...]]:
+    """Return the quantizations of export formats, in general or with the preprocessing inside, from the sources."""
     folder = PACKAGE / "worker" / "exporters"
     sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in worker_modules("exporters")}
-    declared = {name: _DECLARED.search(text) for name, text in sources.items()}
-    return {name: ast.literal_eval(match[1]) for name, match in declared.items() if match}
+    key = "INSIDE" if inside else "QUANTIZATIONS"
+    rows = {name: re.search(rf"^{key} = (\(.*?\))", text, re.MULTILINE) for name, text in sources.items()}
+    return {name: ast.literal_eval(match[1]) for name, match in rows.items() if match}
 
 
-def problems(key: str, names: list[str], quantize: Sequence[str] = ("none",)) -> list[str | None]:
+def problems(
+    key: str, names: list[str], quantize: Sequence[str] = ("none",), inside: bool = False
+) -> list[str | None]:
     """Return the problems of formats and quantizations: each format needs a quantization, and vice versa."""
-    known = formats()
-    unknown = [one_of("quantize", each, QUANTIZATIONS) for each in quantize]
-    unknown += [one_of(key, name, known) for name in names]
+    known, where = formats(inside), "with preprocessing=inside, " if inside else ""
+    possible = [each for each in QUANTIZATIONS if any(each in row for row in known.values())]
+    unknown = [one_of(f"{where}quantize", each, possible) for each in quantize]
+    unknown += [one_of(where + key, name, known) for name in names]
     if any(unknown):
         return unknown
     takers = {each: [name for name in known if each in known[name]] for each in quantize}

@@ -116,6 +116,9 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
             "quantize=int8 needs items for calibration, and this model has no record of its training data",
             "Give calibrate=FOLDER, a folder of images like its training data, or another quantize=.",
         )
+    if settings.preprocessing == "inside" and subject.reading.get("filter") != "bilinear":
+        which = "classifiers of color images with resize=stretch or resize=crop"
+        raise ZooError(f"preprocessing=inside is for {which}, not for {name}", "Remove preprocessing=inside.")
     start_run(context, ["export", name])
     target = target or context.folder / "export"
     with record_outcome(context):

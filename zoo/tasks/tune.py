@@ -48,7 +48,6 @@ class Search:
         target: value that the metric has to reach.
         fixed: settings of every trial.
         folder: folder of the search: journal, runs, result.
-        trials: total number of trials.
         confirm: number of new seeds that the winner is trained from.
     """
 

@@ -26,7 +26,6 @@ class Verdict:
         recipe: model and backend; empty if training itself failed.
         row: the evidence; None if training itself failed.
         problems: why it does not count, one sentence each; empty if it does.
-        remarks: further facts.
         written: the file with the row.
     """
 

@@ -49,7 +49,6 @@ class Card:
     Attributes:
         name: NAME in ``weights=zoo/NAME``.
         about: what the network predicts or creates.
-        parameters: number of parameters.
         precision: precision of the stored numbers, ``float16`` or ``float32``.
         in_training: the metric at the end of training, before the conversion to ``precision``.
         default: whether ``weights=zoo`` selects this network of several for a model.

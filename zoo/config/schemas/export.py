@@ -29,6 +29,9 @@ class ExportConfig(ClassifierConfig):
     quantize: list[str] = setting(
         ["none"], "none; float16; dynamic: weights in 8 bits; int8: all in 8 bits, calibrated; several with commas, "
         "each for the formats that support it")  # fmt: skip
+    preprocessing: str = setting(
+        "outside", "inside: the exported file takes an image of any size, as uint8, and resizes and scales it; "
+        "outside: predict.py does", choices=("outside", "inside"))  # fmt: skip
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
         "train", "calibration data for int8: train (the run's training data) or a folder of images",
@@ -54,7 +57,7 @@ class ExportConfig(ClassifierConfig):
 
     def checks(self) -> list[str | None]:
         missing = f"format is missing: give format={','.join(exporters.formats())}, or some of them"
-        fits = exporters.problems("format", self.format, self.quantize)
+        fits = exporters.problems("format", self.format, self.quantize, self.preprocessing == "inside")
         return [*super().checks(), *fits, None if self.format else missing]
 
     @property

@@ -67,7 +67,6 @@ class TextDataset:
             each (one more than texts), and ``labels.npy``. ``test.npy`` and ``validation.npy`` are True for the texts
             of these parts; without a validation part, the seed of a run draws one. ``same.npy`` has a number that
             texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start of each.
-        sha256: checksum over all sources.
     """
 
     folder: Path

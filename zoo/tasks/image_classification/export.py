@@ -1,13 +1,13 @@
 """Export an image classifier from a run, published weights or a saved model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core import console
-from zoo.core.arrays import NDArray, np
+from zoo.core.arrays import Image, NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import decode, grayscale, reading
@@ -17,6 +17,7 @@ from zoo.protocol.request import ItemData
 from zoo.runs.context import create_context
 from zoo.runs.result import Run
 from zoo.tasks import export_examples, exporting
+from zoo.tasks.exporting import Subject
 from zoo.tasks.image_classification import photo_stream, predict, source
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source import saved
@@ -37,39 +38,46 @@ def export(overrides: Overrides) -> Run:
     return exporting.export(context, _of_network(classifier, context.settings))
 
 
-def _of_network(network: Classifier, settings: ExportConfig) -> exporting.Subject:
-    calibrate, how = settings.calibrate, reading.photo(network.size, settings.resize)
-    return exporting.Subject(
-        kind="images",
-        model=network.model,
-        weights=network.weights,
-        classes=network.classes,
-        items=_photos(settings.input, how),
-        examples=lambda folder: _examples(how, folder),
-        reading=how._asdict(),
-        code=_code(how),
-        calibration=None if calibrate == "train" else _photos(calibrate, how),
-        record=network.record,
-        own_stack=saved.KERAS_2 if network.record["weights"].get("keras", "").startswith("2.") else None,
-    )
+def _of_network(network: Classifier, settings: ExportConfig) -> Subject:
+    how, calibrate = reading.photo(network.size, settings.resize), settings.calibrate
+    calibration = None if calibrate == "train" else _photos(calibrate, how)
+    own = saved.KERAS_2 if network.record["weights"].get("keras", "").startswith("2.") else None
+    items, more = _photos(settings.input, how), {"record": network.record, "own_stack": own}
+    return _subject(network, how, settings, items, calibration=calibration, **more)
 
 
-def _of_run(settings: ExportConfig, origin: TrainedRun) -> exporting.Subject:
+def _of_run(settings: ExportConfig, origin: TrainedRun) -> Subject:
     network = origin.classifier()
     photos = origin.shape[2] == 3
     how = reading.photo(network.size, settings.resize) if photos else reading.gray(network.size, origin.style)
-    return exporting.Subject(
+    items = _items(origin, settings, settings.input, "test", how)
+    calibration = _items(origin, settings, settings.calibrate, "train", how)
+    return _subject(network, how, settings, items, calibration=calibration, source=origin.run)
+
+
+def _subject(network: Classifier, how: Reading, settings: ExportConfig, items: Write, **more: Any) -> Subject:
+    inside = settings.preprocessing == "inside"
+    return Subject(
         kind="images",
         model=network.model,
         weights=network.weights,
         classes=network.classes,
-        items=_items(origin, settings, settings.input, "test", how),
+        items=(lambda folder, most: _as_images(items(folder, most), how)) if inside else items,
         examples=lambda folder: _examples(how, folder),
-        reading=how._asdict(),
-        code=_code(how),
-        calibration=_items(origin, settings, settings.calibrate, "train", how),
-        source=origin.run,
+        reading=how._asdict() | {"inside": inside},
+        code=_code(how, inside),
+        **more,
     )
+
+
+def _as_images(items: ItemData, how: Reading) -> ItemData:
+    """Return items twice: unchanged, for a file that reads images, and as the zoo reads images of their pixels."""
+    from zoo.data.images import pixels
+
+    path = Path(str(items.x))
+    read = np.stack([pixels.prepared(Image.fromarray(each), how) for each in np.load(path)])
+    np.save(path.with_name("items_read.npy"), read, allow_pickle=False)
+    return items.replace(x=str(path.with_name("items_read.npy")), pictures=[str(path)])
 
 
 def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: str, how: Reading) -> Write:
@@ -104,9 +112,11 @@ def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: in
     return _written(folder, np.concatenate(list(inputs.parts))[:most])
 
 
-def _code(how: Reading) -> tuple[Callable[..., Any], ...]:
+def _code(how: Reading, inside: bool) -> tuple[Callable[..., Any], ...]:
     from zoo.data.images import pixels
 
+    if inside:
+        return pixels.loaded, pixels.upright, pixels.opaque, pixels.eight_bits
     color = (pixels.read, pixels.loaded, pixels.upright, pixels.prepared, pixels.opaque, pixels.eight_bits)
     ink = (pixels.drawn, pixels.contrast, pixels.scaled_ink) if how.resize == "ink" else ()
     return (*color, pixels.fit, pixels.middle, *ink)
@@ -125,7 +135,8 @@ def _photos(given: str | None, how: Reading) -> Write:
         if given is None:
             console.warn("No photos are given: comparing two photos of scikit-learn. input=FOLDER is better.")
         pixels: list[NDArray[np.uint8]] = []
-        for name, path in _named(given):
+        bundled = ((path.name, path) for path in bundled_photos())
+        for name, path in photo_stream.listed(given).names if given else bundled:
             if len(pixels) == most:
                 break
             try:
@@ -137,12 +148,6 @@ def _photos(given: str | None, how: Reading) -> Write:
         return _written(folder, np.stack(pixels))
 
     return write
-
-
-def _named(given: str | None) -> Iterator[tuple[str, Path]]:
-    if given is None:
-        return iter([(path.name, path) for path in bundled_photos()])
-    return photo_stream.listed(given).names
 
 
 EXPORT = exporting.command("classify", export)

@@ -4,11 +4,12 @@ A module has ``KIND``, the kind of the ``artifact`` event, and ``NAME``, the nam
 modules that the stack must have, and ``export(model, path)`` writes the file.
 
 The stack ``export`` writes formats for other runtimes, which also have ``QUANTIZATIONS``: some of none, float16,
-dynamic and int8, in a single line, which the host parses. ``RUNTIME`` and ``PACKAGE`` name the runtime
-and its package. ``export`` is ``export(subject, path, quantize, calibration, facts)``. ``opened(folder, about)``
-returns a function from inputs, arrays by name, to a list of outputs; ``about`` is the content of ``model.json``. Its
-source is copied into ``predict.py``, so it uses only ``numpy``, ``os`` and its own imports. ``NOT_RUN`` is the reason
-why the runtime is not available, or None.
+dynamic and int8, in a single line, which the host parses. ``INSIDE``, if any, are those that are possible with
+``preprocessing=inside``. ``RUNTIME`` and ``PACKAGE`` name the runtime and its package. ``export`` is
+``export(subject, path, quantize, calibration, facts)``. ``opened(folder, about)`` returns a function from inputs,
+arrays by name, to a list of outputs; ``about`` is the content of ``model.json``. Its source is copied into
+``predict.py``, so it uses only ``numpy``, ``os`` and its own imports. ``NOT_RUN`` is the reason why the runtime is
+not available, or None.
 """
 
 import importlib

@@ -11,7 +11,7 @@ import tempfile
 
 import numpy as np
 
-from zoo.worker.exporting import programs, tracing
+from zoo.worker.exporting import inside, programs, tracing
 
 KIND = "export"
 NAME = "model.mlpackage"
@@ -47,7 +47,7 @@ def export(subject, path, quantize, calibration, facts):
 
     scaled = subject.kind == "images"
     with tracing.gelu_by_erf():
-        before = _scaling(subject) if scaled else None
+        before = inside.scaling(subject) if scaled else None
         traced = tracing.frozen(tracing.function(subject, batch=1, before=before, named=False))
     model = ct.convert(
         [traced],
@@ -81,14 +81,6 @@ def labels(subject):
     """Return the class names; duplicates get their class number, because Core ML keeps only one of each name."""
     names = subject.request.classes
     return [name if names.count(name) == 1 else "%s (%d)" % (name, place) for place, name in enumerate(names)]
-
-
-def _scaling(subject):
-    """Return the preprocessing as part of the model, whose inputs are then pixels 0 to 255."""
-    row = subject.preprocessing
-    subtract, divide = np.array(row["subtract"], np.float32), np.array(row["divide"], np.float32)
-    flip = row["channels"] == "BGR"
-    return lambda pixels: ((pixels[..., ::-1] if flip else pixels) - subtract) / divide
 
 
 def _input(ct, subject, row):

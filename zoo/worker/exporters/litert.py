@@ -11,6 +11,7 @@ KIND = "export"
 NAME = "model.tflite"
 NEEDS = ("tensorflow", "ai_edge_litert")
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
+INSIDE = ("none", "float16", "dynamic")
 RUNTIME, PACKAGE = "LiteRT", "ai-edge-litert"
 
 

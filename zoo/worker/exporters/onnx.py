@@ -11,6 +11,7 @@ KIND = "export"
 NAME = "model.onnx"
 NEEDS = ("tf2onnx", "onnx", "onnxruntime")
 QUANTIZATIONS = ("none", "float16", "dynamic", "int8")
+INSIDE = ("none", "dynamic")  # float16 has too few digits for the positions of pixels
 RUNTIME, PACKAGE = "ONNX Runtime", "onnxruntime"
 OPSET = 15
 
@@ -36,7 +37,7 @@ def export(subject, path, quantize, calibration, facts):
     finished = onnx.load(path)
     # Name the variable dimensions of inputs and outputs, and remove the converter's names of intermediate ones.
     del finished.graph.value_info[:]
-    names = ("batch", "height", "width") if subject.kind == "pictures" else ("batch", "length")
+    names = ("batch", "length") if subject.inputs[0][0] == "tokens" else ("batch", "height", "width")
     for value in (*finished.graph.input, *finished.graph.output):
         for place, size in enumerate(value.type.tensor_type.shape.dim):
             if not size.HasField("dim_value"):

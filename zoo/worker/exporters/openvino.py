@@ -9,6 +9,7 @@ KIND = "export"
 NAME = "model.xml"
 NEEDS = ("openvino", *onnx.NEEDS)
 QUANTIZATIONS = ("none", "float16", "int8")
+INSIDE = ("none", "float16")
 RUNTIME, PACKAGE = "OpenVINO", "openvino"
 
 
@@ -28,7 +29,7 @@ def export(subject, path, quantize, calibration, facts):
 def _for_model_api(subject):
     """Return the ``model_info`` that OpenVINO's Model API reads for an image classifier."""
     row, request = subject.preprocessing, subject.request
-    if subject.kind != "images":
+    if subject.kind != "images" or subject.before:
         return {}
     about = {"model_type": "Classification", "layout": "NHWC", "output_raw_scores": "True"}
     about["labels"] = " ".join(name.replace(" ", "_") for name in request.classes or ())

@@ -9,6 +9,7 @@ KIND = "export"
 NAME = "model"
 NEEDS = ("tensorflow",)
 QUANTIZATIONS = ("none",)
+INSIDE = ("none",)
 RUNTIME, PACKAGE = "TensorFlow", "tensorflow"
 
 

@@ -17,16 +17,14 @@ TASKS = {
     "next_token": "predicts the next token of a text (one step, with its cache)",
 }
 _HEAD = programs.ending("head")
-_TEXTS = {
-    "images": """It classifies image files: `python predict.py cat.jpg dog.png`. The function `predict` returns the \
-probabilities of all classes.""",
-    "texts": """It classifies texts: `python predict.py "a text"`. The function `predict` returns the probabilities \
-of all classes.""",
-    "pictures": """It restyles image files: `python predict.py photo.jpg` writes `photo.restyled.png`. The function \
-`predict` returns the pixels.""",
-    "next_token": """It continues a text by 200 tokens: `python predict.py "To be" 200`. The function `predict` \
-returns the logits of the next token.""",
+# Use of the program, and what its function returns.
+_USES = {
+    "images": ("classifies image files: `python predict.py cat.jpg dog.png`", "probabilities of all classes"),
+    "texts": ('classifies texts: `python predict.py "a text"`', "probabilities of all classes"),
+    "pictures": ("restyles image files: `python predict.py photo.jpg` writes `photo.restyled.png`", "pixels"),
+    "next_token": ('continues a text by 200 tokens: `python predict.py "To be" 200`', "logits of the next token"),
 }
+_INSIDE = " The model resizes and scales images: it takes the uint8 pixels of one image of any size."
 
 
 def facts(subject, exporter, name, quantize):
@@ -66,7 +64,10 @@ def write(subject, exporter, about, folder):
 def readme(subject, exporter, about, code):
     """Return a README with the program and, for Core ML, with code for Swift."""
     parts = ["# %s for %s" % (about["model"], exporter.RUNTIME)]
-    parts.append("`predict.py` needs the packages %s. %s" % (_packages(subject, exporter), _TEXTS[subject.kind]))
+    packages = ["numpy", *(["pillow"] if subject.kind in ("images", "pictures") else []), exporter.PACKAGE]
+    text = "`predict.py` needs the packages %s. It %s. The function `predict` returns the %s."
+    parts.append(text % (", ".join("`%s`" % name for name in packages), *_USES[subject.kind]))
+    parts[-1] += _INSIDE if subject.before else ""
     parts.append("`%s` contains the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)
     parts += ["```python\n%s```" % code]
     swift = getattr(exporter, "SWIFT", None)
@@ -75,15 +76,10 @@ def readme(subject, exporter, about, code):
     return "\n\n".join(parts) + "\n"
 
 
-def _packages(subject, exporter):
-    names = ["numpy", *(["pillow"] if subject.kind in ("images", "pictures") else []), exporter.PACKAGE]
-    return ", ".join("`%s`" % name for name in names)
-
-
 def program(subject, exporter):
     """Return the code of ``predict.py``, which reads files with a copy of the zoo's own code."""
-    kind = subject.kind
-    words = {"images": "IMAGE...", "texts": "TEXT...", "pictures": "IMAGE...", "next_token": "TEXT COUNT"}[kind]
+    kind = "inside" if subject.before else subject.kind
+    words = {"texts": "TEXT...", "next_token": "TEXT COUNT"}.get(kind, "IMAGE...")
     standard = sorted(["json", "os", "sys", *programs.STANDARD[kind]])
     lines = ["import %s" % name for name in standard] + ["from types import SimpleNamespace"]
     other = ["import numpy as np", *programs.OTHER[kind]]

@@ -8,8 +8,8 @@ from zoo.worker.training.text_batches import shortened
 
 
 def scaled(pixels, how):
-    """Return pixels in the network's input format: float32, channels last."""
-    values = pixels.astype(np.float32)
+    """Return pixels, also of a tensor, in the network's input format: float32, channels last."""
+    values = pixels * np.float32(1)
     if how.channels == "BGR":
         values = values[..., ::-1]
     if how.channels == "gray" and values.shape[-1] == 3:
@@ -24,11 +24,11 @@ def padded(pixels, how):
     return np.pad(pixels, [*missing, (0, 0)], "edge").astype(np.float32)
 
 
-FUNCTIONS = {"images": [scaled], "pictures": [padded], "texts": [shortened], "next_token": []}
-STANDARD = {"images": [], "pictures": ["io", "warnings"], "texts": ["re", "unicodedata"]}
+FUNCTIONS = {"images": [scaled], "inside": [], "pictures": [padded], "texts": [shortened], "next_token": []}
+STANDARD = {"images": [], "inside": [], "pictures": ["io", "warnings"], "texts": ["re", "unicodedata"]}
 STANDARD["next_token"] = STANDARD["texts"]
 OTHER = {"images": ["from PIL import ExifTags, Image"], "pictures": ["from PIL import ExifTags, Image, ImageCms"]}
-OTHER.update(texts=[], next_token=[])
+OTHER.update(inside=OTHER["images"], texts=[], next_token=[])
 
 
 def ending(kind):

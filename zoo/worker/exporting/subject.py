@@ -22,17 +22,17 @@ class Subject:
     Attributes:
         kind: one of :data:`KINDS`; ``images`` and ``texts`` are classifiers, ``pictures`` are style networks.
         inputs: (name, shape, dtype) of each input; None in a shape means any size.
+        questions: function that returns an ``ItemData`` as batches of a size, each a list of arrays, one per input.
         preprocessing: how pixels are scaled, see :func:`affine`; None if they are not.
         request: the ``export`` part of the request.
+        before: conversion of the first input inside of the exported files, if any.
     """
+
+    before = None
 
     def __init__(self, kind, model, inputs, outputs, ask, preprocessing=None, request=None):
         self.kind, self.model, self.inputs, self.outputs = kind, model, inputs, outputs
-        self.preprocessing, self.request, self._ask = preprocessing, request, ask
-
-    def questions(self, data, size=BATCH):
-        """Return an ``ItemData`` as questions: batches of ``size`` items, each a list of arrays, one per input."""
-        return self._ask(data, size)
+        self.preprocessing, self.request, self.questions = preprocessing, request, ask
 
     def named(self, question):
         """Return the arrays of a question by the names of the inputs."""
@@ -54,7 +54,7 @@ def of(request):
 def _images(request):
     model, preprocess = build_trained(request)
 
-    def ask(data, size):
+    def ask(data, size=BATCH):
         pixels = np.load(data.x, mmap_mode="r", allow_pickle=False)
         return [[preprocess(np.array(pixels[begin : begin + size]))] for begin in range(0, len(pixels), size)]
 
@@ -69,7 +69,7 @@ def _texts(request):
 
     model, arguments = build_trained_for_texts(request), request.model.args
 
-    def ask(data, size):
+    def ask(data, size=BATCH):
         texts = open_texts(data, arguments["length"], arguments["fixed"])
         rows = np.arange(len(texts))
         return [[texts.batch(rows[begin : begin + size])] for begin in range(0, len(rows), size)]
@@ -85,7 +85,7 @@ def _pictures(request):
 
     how = types.SimpleNamespace(multiple=fast.GRAIN, least=fast.LEAST_EDGE)
 
-    def ask(data, _):
+    def ask(data, _=BATCH):
         pixels = (np.load(path, allow_pickle=False) for path in data.pictures)
         return [[programs.padded(each, how)[None]] for each in pixels]
 
@@ -110,7 +110,7 @@ def _next_token(request):
     inputs += [(name, (None, length, width), "float32") for name in names]
     outputs = ["logits", *("new_" + name for name in names)]
 
-    def ask(data, _):
+    def ask(data, _=BATCH):
         if data.x:
             return list(_steps(model, np.load(data.x, allow_pickle=False)[:length], len(names), length, width))
         tokens, offsets = (np.load(path, allow_pickle=False) for path in (data.tokens, data.offsets))

@@ -9,16 +9,18 @@ def signature(subject, batch=None):
     """List the TensorSpecs of a subject's inputs; ``batch`` fixes the number of items."""
     import tensorflow as tf
 
-    return [tf.TensorSpec((batch, *shape[1:]), dtype, name=name) for name, shape, dtype in subject.inputs]
+    return [tf.TensorSpec((batch or shape[0], *shape[1:]), kind, name=name) for name, shape, kind in subject.inputs]
 
 
 def function(subject, batch=None, before=None, named=True):
     """Return a tf.function that maps the inputs to a dictionary of outputs, which TensorFlow sorts by name.
 
-    ``batch`` is the number of items, None for any; ``before`` is applied to the first input. If ``named`` is False,
-    the outputs are a list in the model's order.
+    ``batch`` is the number of items, None for any; ``before``, by default the subject's, is applied to the first
+    input. If ``named`` is False, the outputs are a list in the model's order.
     """
     import tensorflow as tf
+
+    before = before or subject.before
 
     def serve(*inputs):
         inputs = list(inputs)

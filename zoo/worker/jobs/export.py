@@ -9,7 +9,7 @@ import numpy as np
 
 from zoo.worker import exporters
 from zoo.worker.errors import UserError, describe
-from zoo.worker.exporting import card, comparison, outside, subject
+from zoo.worker.exporting import card, comparison, inside, outside, subject
 from zoo.worker.jobs import answer
 
 # Most copies of the model that a converter keeps on disk, including intermediate files (OpenVINO in 8 bits).
@@ -24,7 +24,8 @@ def run(request, events, stop, phases):
     began, wanted = time.monotonic(), request.export
     formats = [(name, exporters.find(name)) for name in wanted.formats]
     pairs = [(each, quantize) for each in formats for quantize in wanted.quantize]
-    chosen = [(*each, quantize) for each, quantize in pairs if quantize in each[1].QUANTIZATIONS]
+    possible = "INSIDE" if wanted.reading.get("inside") else "QUANTIZATIONS"
+    chosen = [(*each, quantize) for each, quantize in pairs if quantize in getattr(each[1], possible)]
     job = _Job(request)
     phases["build_s"] = time.monotonic() - began
     rows = []
@@ -60,6 +61,13 @@ class _Job:
             self._example_answers = answer.load(self._wanted.example_answers, len(self._examples), outputs)
         else:
             self._example_answers = self._subject.answers(self._examples)
+        self._given = self._questions
+        if self._wanted.reading.get("inside"):  # exported files take one image
+            inside.include(self._subject)
+            self._given = [[image[np.newaxis]] for image in np.load(request.data.pictures[0], allow_pickle=False)]
+            self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
+            for limits in self._wanted.tolerance.values():
+                limits["difference"] += comparison.INSIDE
 
     def _answers(self, own):
         if self._wanted.answers:
@@ -110,30 +118,30 @@ class _Job:
             self._check_readme(row, lambda question: opened(self._subject.named(question)), folder)
 
     def _check(self, row, run):
-        answers = [run(question) for question in self._questions]
+        answers = [run(question) for question in self._given]
         row.update(comparison.compare(self._subject.kind, answers, self.source), ran=True)
         row["accuracy"] = comparison.accuracy(answers, self.labels)
-        row["milliseconds"] = comparison.milliseconds(run, self._questions[0])
+        row["milliseconds"] = comparison.milliseconds(run, self._given[0])
         tolerance = self._wanted.tolerance[row["quantize"]]
         if any(row[name] > most for name, most in tolerance.items()):
             figures = (row["difference"], row["changed"], row["items"])
             words = "largest difference %.3g, %.3g predictions in 1000 changed, of %d items" % figures
             most = tuple(tolerance[name] for name in ("difference", "changed"))
-            raise UserError(
-                "its outputs differ from the source model's: %s; the limits are %.3g and %.3g" % ((words, *most))
-            )
+            problem = "its outputs differ from the source model's: %s; the limits are %.3g and %.3g"
+            raise UserError(problem % (words, *most))
 
     def _check_readme(self, row, run, folder):
         """Run the README's code on files, and compare its answers with the zoo's own."""
         kind, files = self._subject.kind, self._wanted.example_files
         answers = outside.answers(folder, files)
         row["files"] = comparison.of_files(kind, answers, self._example_answers)
-        own = comparison.of_files(kind, answers, [run(question) for question in self._examples])
-        if own["difference"] > comparison.FROM_FILES[kind] or own["changed"]:
+        most, own = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind], row["files"]
+        if not self._subject.before:
+            own = comparison.of_files(kind, answers, [run(question) for question in self._examples])
+        if own["difference"] > (most if self._subject.before else comparison.FROM_FILES[kind]) or own["changed"]:
             name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
             words = "its README's program differs for files: largest difference %.3g, for %r; %d of %d answers differ"
             raise UserError(words % (own["difference"], name, own["changed"], own["items"]))
-        most = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind]
         if row["files"]["difference"] > most:
             words = "its results for files differ from the source model's by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
