@@ -34,7 +34,6 @@ class ModelFile:
     """A parsed model file.
 
     Attributes:
-        path: absolute.
         about: first line of its docstring.
         settings: keyword arguments of ``build`` with a literal default.
     """

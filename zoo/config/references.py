@@ -46,7 +46,6 @@ class Published:
 
     Attributes:
         what: the measured task.
-        source: address or publication.
         metric: the metric or phase of a run to compare with, or None.
     """
 

@@ -49,7 +49,6 @@ def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> t
     ``root`` is given, it must contain mnist.
 
     Args:
-        root: folder with the user's copy of the files, or None.
         row: the row of mnist; None reads it.
     """
     if name not in names():

@@ -19,6 +19,7 @@ from zoo.explain.log_text import LogText, printable
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 # A warning explains a later exception only if they share a word that is not in most messages.
+OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
 WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry", re.IGNORECASE)
 WORD = re.compile(
     r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
@@ -116,7 +117,9 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
 
 def _unrelated(finding: Finding, message: str) -> bool:
     warned, raised = (set(WORD.findall(text.lower())) for text in (finding.line, message))
-    return not finding.harmless and WARNING.search(finding.line) is not None and warned.isdisjoint(raised)
+    both_of_devices = all(OF_DEVICES.search(text) for text in (finding.line, message))
+    related = both_of_devices or not warned.isdisjoint(raised)
+    return not finding.harmless and WARNING.search(finding.line) is not None and not related
 
 
 def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding]:

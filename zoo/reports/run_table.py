@@ -46,7 +46,6 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
 
     Args:
         runs: folders, names of folders under the root, or ``last``, optionally after ``run=``; empty means ``last``.
-        root: the folder of all run folders; None means the default.
         output: None means ``report.html`` in the folder of the run, or in the root for several runs.
     """
     base = root_folder(root)

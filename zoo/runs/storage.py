@@ -16,7 +16,6 @@ class StoredItem:
     """A run folder, or a part of the cache.
 
     Attributes:
-        name: name in commands that remove it.
         about: description and state.
         started: start of a run; empty for the cache.
     """

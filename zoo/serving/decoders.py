@@ -31,7 +31,6 @@ class Decoders:
     Args:
         count: number of processes.
         most_pixels: largest number of pixels of an image before it is resized.
-        folder: folder for the current image of each process.
     """
 
     def __init__(self, count: int, most_pixels: int, folder: Path) -> None:

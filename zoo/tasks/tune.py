@@ -47,7 +47,6 @@ class Search:
     Attributes:
         target: value that the metric has to reach.
         fixed: settings of every trial.
-        folder: folder of the search: journal, runs, result.
         confirm: number of new seeds that the winner is trained from.
     """
 

@@ -74,7 +74,6 @@ def published(model: Mapping[str, Any], checksum: str | None) -> Path:
     """Return the published file for a model from Keras's cache or the zoo's, or download it.
 
     Args:
-        model: settings ``name``, ``alpha`` and ``input_size``.
         checksum: the SHA-256 that the user requires, or None.
     """
     row = _row(model)

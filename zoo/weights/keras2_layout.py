@@ -16,7 +16,6 @@ def read_keras2(path: Path, tree: Tree, root: str, config: Any) -> Weights:
     """Read the layout of Keras 1 and 2, which Keras 3 still writes to ``.h5``.
 
     Args:
-        root: path of the group with the layers: "" or ``model_weights``.
         config: the model's configuration, if any, for the classes of the layers.
     """
     attributes = tree.attributes[root]

@@ -19,7 +19,6 @@ def probabilities(name: str, arrays: "Arrays", pixels: "NDArray[np.uint8]") -> "
     """Return the probability of each class.
 
     Args:
-        name: ``mobilenet`` or ``mobilenet_v2``.
         arrays: float32 weights of a whole network by ``layer/weight``.
         pixels: (edge, edge, 3), RGB; the edge is a multiple of 32.
     """

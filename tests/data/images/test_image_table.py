@@ -649,3 +649,12 @@ def test_a_class_and_its_group_are_a_question_and_tables_further_down_are_named(
     assert (
         f"contains no table, but there are {tmp_path}/set/Test/Test/labels.csv" in refused(tmp_path / "set").message
     )
+
+
+def test_titles_that_recur_complementary_marks_and_a_topic_are_no_question(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png", count=24))
+    titles = ("Girl with a Pearl Earring", "The Starry Night over the Rhone", "A View of the River")
+    lines = [f"{n}.png,{titles[n % 3]},{n % 4},{int(n % 2 == 0)},{int(n % 2 == 1)}" for n in range(24)]
+    listing = scan(write(tmp_path / "t.csv", "path,label,topic,is_train,is_test", *lines))
+    assert listing.class_names == sorted(titles)
+    assert sorted(set(listing.parts)) == ["test", "train"]

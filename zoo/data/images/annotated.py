@@ -75,7 +75,9 @@ def _way(path: Path, labels: Path, images: str) -> str:
     """Return what may help: folders that can be classes, or a command that sorts images by label files of YOLO."""
     if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
         return " If every folder is a class, add data.layout=classes."
-    if not any(_BOXES.search(file.read_bytes()) for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES)):
+    texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
+    plain = re.fullmatch(r"[\w-]+/[\w-]+", f"{labels.name}/{images}")  # safe in the command
+    if not plain or not any(_BOXES.search(file.open("rb").read(_READ)) for file in texts):
         return ""
     read = f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1)'
     make = f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"'
@@ -103,7 +105,7 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             yield from ((name, images, "label files") for images in labeled if len(labeled) == 1)
             continue
         named, words = _words(name) <= _MASKS, _words(name) & _MASKS
-        for images in full if words or len(full) <= _FEW else ():
+        for images in full if named or len(full) <= _FEW else ():
             stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
             paired = images != name and ((named and by_name) or _same(stems, folder / images))

@@ -42,7 +42,6 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
     """Return the images of some files, decoded now or earlier.
 
     Args:
-        root: folder that the names are relative to.
         sums: checksum of the content of each file.
         size: edge in pixels.
         resize: see :func:`zoo.data.images.decode.decode`.

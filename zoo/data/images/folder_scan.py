@@ -204,7 +204,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 "The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
                 f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. Or copy all into one: "
-                f"`mkdir FOLDER && cp -r {'/* '.join(whole)}/* FOLDER`, and give it: data.root=FOLDER.",
+                f"`{set_parts.copy_command('/*/* '.join(whole) + '/*/*')}`, and give it: data.root=FOLDER.",
             )
         (key, names), folder = several[0], places[several[0][0]]
         yield (

@@ -46,6 +46,12 @@ def as_root(path: Path) -> str:
     return f"data.root={shlex.quote(str(path))}"
 
 
+def copy_command(files: str) -> str:
+    """Return a shell command that copies files, a pattern, to FOLDER/CLASS; the new names contain their paths."""
+    new = '"$c/$(dirname "$d" | tr / _)_$(basename "$f")"'
+    return f'for f in {files}; do d=$(dirname "$f"); c=FOLDER/$(basename "$d"); mkdir -p "$c"; cp -r "$f" {new}; done'
+
+
 def part_of(name: str) -> tuple[str, str] | None:
     """Return the part that a folder name stands for and the rest of the name, or None.
 
@@ -147,9 +153,10 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
     trained = {rest for _, (part, rest) in flat if part == "train"}
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
-    if len(same) > 1 and all(rest in same for _, (_, rest) in flat):
+    if len(same) > 1 and len({each for _, each in flat}) == len(flat) and all(rest in same for _, (_, rest) in flat):
         parents = " ".join(sorted({f"FOLDER/{part}" for _, (part, _) in flat}))
-        commands = [f" && cp -r {shlex.quote(str(path / name))} FOLDER/{'/'.join(each)}" for name, each in flat]
+        pairs = [(str(path / name), f"FOLDER/{part}/{rest}") for name, (part, rest) in flat]
+        commands = [f" && cp -r {shlex.quote(source)} {shlex.quote(target)}" for source, target in pairs]
         raise ZooError(
             f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
             f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give "
@@ -167,6 +174,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     _refuse_shares(path, folders, inside)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
+    inner = copy_command(f"{shlex.quote(str(path))}/*/*/*")
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
@@ -175,9 +183,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             "data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            "train and test (or val). The inner folders are the classes: `mkdir FOLDER && cp -r "
-            f"{shlex.quote(str(path))}/*/* FOLDER`, and give data.root=FOLDER. To keep patients apart, write a "
-            "table (data=image_table, with data.group). Classes: add data.layout=classes.",
+            f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
+            "keep patients apart, write a table (data=image_table, data.group). Classes: add data.layout=classes.",
         )
 
 

@@ -24,7 +24,7 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": 
 _FEW = 10
 NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
 # Words of sentences, and not of labels.
-_SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b.* .* ", re.IGNORECASE)
+_SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
 # Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
@@ -125,7 +125,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
 def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
     """Return the column of words such as train and test; a column with a single word needs a title such as split."""
     marks = [layout.title(place) for place in range(len(columns)) if _FLAG_OF_PART.fullmatch(layout.plain(place))]
-    if len(marks) > 1:
+    if len(marks) > 1 and any(re.match("is_?(final|public|private)", mark.lower()) for mark in marks):
         raise ZooError(
             f"{path} has several columns of parts: {listed(marks)}",
             "Write one column, split, with train, val or test in each row, and remove these.",
@@ -162,6 +162,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
     words = [place for place in recurring if place not in numeric or tables.GRADES.fullmatch(layout.plain(place))]
     named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
+    named = [place for place in named if not tables.OF_TEXTS.fullmatch(layout.plain(place))] or named
     # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.
     measured = [place for place in varied if place in numeric and place not in flags]
     targets: list[int] = []
@@ -221,8 +222,8 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
             f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",
             f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
         )
-    spoken = [cell for cell in cells if _SPOKEN.search(cell)]
-    if not asked and 2 * len(spoken) > len(cells):
+    spoken = [cell for cell in cells if cell.count(" ") > 3 and _SPOKEN.search(cell)]
+    if not asked and 2 * len(spoken) > len(cells) < 2 * len(set(cells)):
         raise ZooError(
             f"{path}: column {name} holds sentences, such as {spoken[0]!r}, not classes",
             "Captions of images cannot be trained. If another column holds classes: data.label_column=NAME",

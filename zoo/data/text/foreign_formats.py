@@ -100,7 +100,8 @@ def markup(text: str) -> str:
     """Return what a model would learn from an XML, HTML or JSON text, to precede "are"; empty for plain text."""
     if is_markup(text):
         return "XML or HTML: its tags"
-    kind = "JSON lines" if is_json_lines(text) else "JSON" if re.match(r'\s*[\[{]\s*"', text) else ""
+    is_json = re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None
+    kind = "JSON lines" if is_json_lines(text) else "JSON" if is_json else ""
     return f"{kind}: names and quotation marks" if kind else ""
 
 

@@ -30,6 +30,7 @@ LABELS = re.compile(
     r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
+OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
@@ -91,7 +92,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(columns) > 1 and any(body):
         opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
         rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
-        rows_read *= "JSON" not in encoding
+        rows_read *= encoding == "utf-8" and not path.name.lower().endswith(files.PACKED)
         foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), rows_read)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
         raise ZooError(
@@ -125,7 +126,8 @@ def load(
     foreign_formats.refuse_markup(path, text)
     text, comments = _without_comments(text)
     count, _, rest = text.partition("\n")
-    if count.strip().isdecimal() and sum(map(bool, map(str.strip, files.lines(rest)))) - int(count) in (0, 1):
+    lines = len([line for line in files.lines(rest) if line.strip()])
+    if re.fullmatch(r"\d{2,9}\s*", count) and lines - int(count) in (0, 1):
         text, comments = f"\n{rest}", f"{comments}; line 1, the number of rows, is not used"
     said, delimiter, likely = _EXCEL.match(text), settings.delimiter, _BY_SUFFIX.get(suffix(path), "comma")
     if said:

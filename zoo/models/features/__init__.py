@@ -25,7 +25,6 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="
         name: one of ``NETWORKS``.
         layers: names from the network's ``LAYERS``; the model ends with the last of them.
         input_shape: (height, width, 3) of one image; height and width may be None.
-        seed: seed of the filters of ``random``.
         precision: dtype of the computation, ``float32`` or, with Keras 3, ``bfloat16``; images are float32.
 
     Returns:

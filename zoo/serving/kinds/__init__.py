@@ -20,7 +20,6 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
 
     Args:
         overrides: settings of the model; ``name=`` is its name in URLs.
-        folder: parent of the workers' folders.
         taken: names of other models.
     """
     name = overrides.get("name")

@@ -48,7 +48,6 @@ def of_keras(model, x, training, way, precision):
     """Return one pass through a Keras model.
 
     Args:
-        model: built in that precision: float32, bfloat16 or float16.
         training: run as in training, with dropout; if False, as in prediction.
         way: one of the framework's ``modes``, see :mod:`zoo.worker.devices`.
     """

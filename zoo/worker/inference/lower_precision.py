@@ -37,7 +37,6 @@ class Comparison:
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
         lower: called at the warm-up; returns the same function in the lower precision.
-        name: name of the lower precision; None if the device has none.
     """
 
     def __init__(self, exact, lower, name):

@@ -13,7 +13,6 @@ class Painter:
 
     Args:
         model: the transformer, from :func:`zoo.models.style_transfer.any.build`, with its kernels loaded.
-        path: ``weights.npz`` of transformer and predictor.
         settings: ``paintings``, paths of arrays uint8 (256, 256, 3); ``shares`` of each, which sum to 1.
             ``strength``: 1 is the paintings' style, 0 the photo's own (Ghiasi et al. 2017, section 3.4).
     """

@@ -52,8 +52,9 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     row = application.asked(context.choice.stack, environment.python, "describe_model", f"open {path.name}", part)
     facts, of_hub = _facts(path, FACTS), _facts(path, HUB_FACTS)
     height, width, channels = row["shape"]
-    if settings.size == "auto" and None in (height, width) and isinstance(of_hub.get("size"), dict):
-        height, width = (of_hub["size"].get(edge) for edge in ("height", "width"))
+    edges = of_hub["size"] if isinstance(of_hub.get("size"), dict) and not of_hub.get("do_center_crop") else {}
+    if settings.size == "auto" and None in (height, width) and all(type(each) is int for each in edges.values()):
+        height, width = edges.get("height"), edges.get("width")
     size = saved.size_of(settings, path, (height, width))
     names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts)
     mean, scale = _scaling(settings, path, row, facts, of_hub)
@@ -153,9 +154,10 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_
         lowest = -128 if row["dtype"] == "int8" else 0
         console.say(f"The input of {path.name} is {row['dtype']}: pixels are not scaled")
         return [float(zero - lowest)] * 3, [1 / scale] * 3
-    for name, scaling in SCALES.items():
-        known = [of_hub.get("image_mean"), of_hub.get("image_std")]
-        if of_hub.get("do_normalize", True) and known == [[round(each / 255, 3) for each in row] for row in scaling]:
+    whole = of_hub.get("do_normalize", True) and of_hub.get("do_rescale", True)
+    for name, scaling in SCALES.items() if whole else ():
+        rounded = [[round(each / 255, 3) for each in row] for row in scaling]
+        if rounded == [of_hub.get("image_mean"), of_hub.get("image_std")]:
             console.say(f"{HUB_FACTS} next to {path.name}: scale={name}")
             return scaling
     inside = _scaled_inside(path)
