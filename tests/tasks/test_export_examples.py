@@ -41,7 +41,7 @@ def test_the_copied_code_reads_images_of_all_kinds_as_the_program(how: Reading, 
     of = [DIGIT] if how.color == "gray" else list(COLORS)
     paths = export_examples.images(of, tmp_path / "files")
     assert len(paths) == export_examples.COUNT
-    read = copied(image_export._code(how))["read"]
+    read = copied(image_export._code(how, inside=False))["read"]
     described = SimpleNamespace(**json.loads(json.dumps(how._asdict())))
     for path in paths:
         np.testing.assert_array_equal(read(path, described), decode.read(path, how), str(path))
