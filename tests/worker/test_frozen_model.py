@@ -112,3 +112,15 @@ def test_a_file_that_no_runtime_here_opens_is_named(tmp_path: Any) -> None:
     (tmp_path / "a.onnx").write_bytes(b"\x08\x08")
     with pytest.raises(UserError, match="cannot"):
         frozen_model.build(ModelPart(name="a", args={"classes": 2}, saved=str(tmp_path / "a.onnx")))
+
+
+def test_a_missing_file_of_onnx_weights_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: str) -> None:
+        raise RuntimeError('Error: 461 External data path does not exist: "/a b/net.onnx.data"')
+
+    (tmp_path / "a.onnx").write_bytes(b"")
+    monkeypatch.setattr(frozen_model, "_onnx", fail)
+    with pytest.raises(
+        UserError, match=r"a\.onnx cannot be opened: its file of weights, /a b/net\.onnx\.data, is missing"
+    ):
+        frozen_model.open_model(str(tmp_path / "a.onnx"))

@@ -166,7 +166,9 @@ def open_model(path):
     except UserError:
         raise
     except Exception as error:
-        raise UserError("%s cannot be opened: %s" % (path, describe(error))) from error
+        weights = re.search('External data path does not exist: "(.+)"', str(error))
+        cause = "its file of weights, %s, is missing" % weights.group(1) if weights else describe(error)
+        raise UserError("%s cannot be opened: %s" % (path, cause)) from error
 
 
 def _only(rows, path):

@@ -180,9 +180,11 @@ def test_pictures_below_a_folder_come_in_the_order_of_their_names(tmp_path: Path
 def test_images_without_a_usual_suffix_are_found_by_their_first_bytes(tmp_path: Path) -> None:
     image = Image.new("RGB", (8, 8), "red")
     names = {"0001": "PNG", "photo.jpg_large": "JPEG", "scan.1": "TIFF", "x": "WEBP", "y": "BMP", "z": "GIF"}
+    names["subject01.happy"] = "GIF"
     for name, kind in names.items():
         image.save(tmp_path / name, kind)
-    image.save(tmp_path / "a.txt", "PNG")
+    for name in ("a.txt", "a.png.bak", "a.png~", "a.json"):
+        image.save(tmp_path / name, "PNG")
     for name, content in {
         "README": b"BMW is no image",
         "clip": b"RIFF....AVI ",

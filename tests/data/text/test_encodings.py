@@ -26,3 +26,20 @@ from zoo.data.text import encodings
 )
 def test_encodings_are_told_from_bytes(content: bytes, encoding: str) -> None:
     assert encodings.detect(content) == encoding
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("这家酒店的房间很干净,服务也不错,下次还会再来。\n", "gb18030"),
+        ("Отличный отель, чистые номера.\n", "cp1251"),
+        ("이 호텔은 매우 좋았습니다.\n", "cp949"),
+        ("這家酒店的房間很乾淨,服務也不錯。早餐種類太少。\n", "big5"),
+    ],
+)
+def test_encodings_of_other_scripts_are_proposed(text: str, encoding: str) -> None:
+    assert encodings.proposed((f"id,text,label\n1,{text}" * 20).encode(encoding))[0] == encoding
+
+
+def test_no_encoding_is_proposed_for_damaged_utf8() -> None:
+    assert encodings.proposed("Grüße, Größe\n".encode() + b"\xff") == []

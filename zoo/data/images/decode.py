@@ -5,7 +5,6 @@ import functools
 import io
 import logging
 import os
-import re
 import stat
 import time
 import warnings
@@ -25,8 +24,6 @@ READABLE = (
 NAMES = listed(READABLE)
 # Files with these names are tried; HEIC needs pillow-heif, and is reported without it instead of ignored.
 SUFFIXES = (*READABLE, ".heic", ".heif")
-# What looks like the suffix of a different kind of file: .txt, but not .1 or .jpg_large.
-_SUFFIX = re.compile(r"\.(?!jpe?g|png)[a-z][a-z0-9]{0,11}~?")
 # Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM", "HEIF")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
@@ -193,6 +190,6 @@ def iter_images(folder: Path, unreadable: list[tuple[str, str]] | None = None) -
 def is_named(path: str | Path) -> bool:
     """Return whether a file has the suffix of an image or, without any known suffix, begins like one."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix in SUFFIXES or _SUFFIX.fullmatch(suffix):
+    if suffix in SUFFIXES or unknown_kinds.has_suffix(suffix):
         return suffix in SUFFIXES
     return os.path.isfile(path) and unknown_kinds.begins_like(path, "image")

@@ -1,5 +1,6 @@
 """Identify files that are not images of a known kind, and explain how to convert them."""
 
+import functools
 import itertools
 import os
 import re
@@ -13,6 +14,8 @@ from zoo.data import datasets
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
+# Suffixes of backups, which are not read.
+_BACKUP = re.compile(r"\.(bak|old|orig|te?mp|swp)|.*~")
 # What users write for a camera, or for a stream of images.
 _CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
 
@@ -55,6 +58,12 @@ def of_file(path: Path) -> tuple[str, str]:
     what, known = (f"is {kind.about}, not a folder", kind.remedies["images"]) if kind else ("is a file", "")
     # Only the content excludes that a file with the suffix of a table holds labels.
     return what, known if kind and kind is by_content else datasets.table_remedy(path) or known
+
+
+@functools.cache
+def has_suffix(suffix: str) -> bool:
+    """Return whether a suffix in lower case belongs to a backup, or to a known format."""
+    return bool(_BACKUP.fullmatch(suffix) or formats.find("name" + suffix))
 
 
 def _kind(path: Path) -> formats.Format | None:

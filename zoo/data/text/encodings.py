@@ -3,6 +3,8 @@
 import codecs
 import re
 
+import charset_normalizer
+
 AUTO = "auto"
 # UTF-32 first: its mark begins with the mark of UTF-16.
 _MARKS = (
@@ -36,6 +38,19 @@ def detect(content: bytes) -> str:
     return "utf-8"
 
 
+def proposed(content: bytes) -> list[str]:
+    """Return at most two likely encodings of a text, the most likely first; none for damaged UTF-8."""
+    if _is_mostly_utf8(content):
+        return []
+    lines = content[: content.rfind(b"\n", 0, _SAMPLE) + 1] or content
+    return [match.encoding for match in charset_normalizer.from_bytes(lines)][:2] or ["latin-1", "gb18030"]
+
+
+def _is_mostly_utf8(content: bytes) -> bool:
+    in_signs = len(content) - len(_UTF8_SIGN.sub(b"", content))
+    return in_signs > _count(content, _HIGH) - in_signs
+
+
 def _unmarked_utf16(sample: bytes) -> str:
     """Detect UTF-16 by its zeros, which are every other byte of Western letters."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
@@ -47,10 +62,9 @@ def _unmarked_utf16(sample: bytes) -> str:
 def _of_one_byte(content: bytes) -> str:
     """Distinguish a Western text from damaged UTF-8, and from another script."""
     high = _count(content, _HIGH)
-    in_signs = len(content) - len(_UTF8_SIGN.sub(b"", content))
     in_runs = sum(map(len, _RUNS.findall(content)))  # words of another script
     foreign = high > _MOST_ACCENTS * (high + _count(content, _LETTERS)) or in_runs > _MOST_ACCENTS * high
-    if in_signs > high - in_signs or foreign:
+    if foreign or _is_mostly_utf8(content):
         return "utf-8"
     return "latin-1" if _UNUSED_IN_CP1252.search(content) else "cp1252"
 

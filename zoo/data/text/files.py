@@ -54,10 +54,11 @@ def decode(content: bytes, encoding: str, name: str) -> tuple[str, str]:
 def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooError:
     line = content.count(b"\n", 0, error.start) + 1
     column = error.start - content.rfind(b"\n", 0, error.start)
+    proposed = " or ".join(f"data.encoding={name}" for name in encodings.proposed(content))
     return ZooError(
         f"{name}, line {line}: byte {content[error.start]:#04x} in place {column} is not {error.encoding} "
         f"({error.reason})",
-        "Save the file as UTF-8, or say what it is in, such as data.encoding=latin-1 or data.encoding=gb18030.",
+        f"Save the file as UTF-8, or give its encoding, such as {proposed}." if proposed else "Save it as UTF-8.",
     )
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 import shlex
@@ -54,18 +55,22 @@ def refuse_markup(path: Path, text: str) -> None:
 
 
 def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> None:
-    """Raise an error if all texts are file names; ``rows`` is Python for the names and labels, or empty."""
+    """Raise an error if all texts are file names, perhaps without .txt; ``rows`` is Python for names and labels."""
     images = all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in cells)
-    if not images and not all("://" not in cell and formats.find(cell) for cell in cells):
+    named = images or all("://" not in cell and formats.find(cell) for cell in cells)
+    kind, end = formats.find(cells[0], use="texts"), "" if named else ".txt"
+    likely = named or all(re.fullmatch(r"[\w./-]+", cell, re.ASCII) for cell in cells)
+    files = itertools.islice(files_below(table.parent, lambda *_: None), 20_000 * likely)
+    name = next((name for name in files if f"/{name}".endswith(f"/{cells[0]}{end}")), "")
+    begin = str(table.parent / name).removesuffix(cells[0] + end)
+    if not named and not (name and Path(begin + cells[-1] + end).is_file()):
         return
-    kind, files = formats.find(cells[0], use="texts"), files_below(table.parent, lambda *_: None)
-    name = next((name for name in files if f"/{name}".endswith(f"/{cells[0]}")), "")
-    remedy = f"These files are not below {table.parent}. Write the text of each into this column."
-    if images or kind:
-        train = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
-        remedy = train if images or not kind else kind.remedies["texts"]
-    elif name and rows:
-        text = f'open({json.dumps(str(table.parent / name)[: -len(cells[0])])} + name, errors="replace").read()'
+    missing = f"These files are not below {table.parent}. Write the text of each into this column."
+    remedy = kind.remedies["texts"] if kind else missing
+    if images:
+        remedy = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
+    elif name and rows and not kind:
+        text = f'open({json.dumps(begin)} + name + "{end}", errors="replace").read()'
         write = 'csv.writer(open("texts.csv", "w", newline="")).writerows'
         code = shlex.quote(f'import csv; {write}([["text", "label"]] + [[{text}, label] for name, label in {rows}])')
         remedy = f"Write the texts into a table: python3 -c {code}\nThen give data.root=texts.csv."
@@ -101,12 +106,8 @@ def markup(text: str) -> str:
     if is_markup(text):
         return "XML or HTML: its tags"
     is_json = re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None
-    kind = "JSON lines" if is_json_lines(text) else "JSON" if is_json else ""
+    kind = "JSON lines" if _object(text.partition("\n")[0]) is not None else "JSON" if is_json else ""
     return f"{kind}: names and quotation marks" if kind else ""
-
-
-def is_json_lines(text: str) -> bool:
-    return _object(text.partition("\n")[0]) is not None
 
 
 def _object(text: str) -> dict[str, Any] | None:

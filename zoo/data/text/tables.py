@@ -231,7 +231,8 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
     if not few:
         return ""
-    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), len(values[place])))
+    counts = [len(kinds) > MOST_COLUMNS and all(map(is_number, kinds)) for kinds in values]
+    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), counts[place], len(values[place])))
     header = some[0][few[0]] not in values[few[0]]
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
