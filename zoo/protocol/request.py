@@ -383,6 +383,7 @@ class ExportPart(Part):
         kind: ``images``, ``texts``, ``pictures`` or ``next_token``.
         about: origin of the weights.
         quantize: quantizations of the weights, which may include ``none``.
+        batch: number of items that the files take: ``any`` or ``one``.
         tolerance: largest allowed ``difference`` and ``changed`` of each quantization.
         reading: how a file or text is converted to an input, see :class:`zoo.data.images.reading.Reading` and
             :class:`zoo.data.text.cutting.Cutting`.
@@ -401,6 +402,7 @@ class ExportPart(Part):
     classes: Optional[List[str]]
     about: str
     quantize: List[str]
+    batch: str
     tolerance: Dict[str, Json]
     reading: Json
     code: str

@@ -175,7 +175,8 @@ def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, 
     request = request_of(context, subject.model, job, weights)
     request.data, request.export = items.data, ExportPart(
         kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
-        quantize=context.settings.quantize, tolerance=context.settings.tolerance, reading=subject.reading,
+        quantize=context.settings.quantize, batch=context.settings.batch, tolerance=context.settings.tolerance,
+        reading=subject.reading,
         code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
         example_files=items.files, examples=items.examples, **more,
     )  # fmt: skip

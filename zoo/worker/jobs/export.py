@@ -53,7 +53,8 @@ class _Job:
         self.source, self.source_ms = self._answers(own)
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source)["difference"]
         calibration = self._wanted.calibration
-        self._calibration = self._subject.questions(calibration) if calibration else []
+        size = 1 if self._wanted.batch == "one" else subject.BATCH
+        self._calibration = self._subject.questions(calibration, size) if calibration else []
 
         self._examples = self._subject.questions(self._wanted.examples, 1)
         if self._wanted.example_answers:
@@ -62,10 +63,13 @@ class _Job:
         else:
             self._example_answers = self._subject.answers(self._examples)
         self._given = self._questions
-        if self._wanted.reading.get("inside"):  # exported files take one image
+        if self._wanted.batch == "one" or self._wanted.reading.get("inside"):
+            self._given = self._subject.questions(request.data, 1)
+            self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
+            self._subject.inputs = [(name, (1, *shape[1:]), kind) for name, shape, kind in self._subject.inputs]
+        if self._wanted.reading.get("inside"):
             inside.include(self._subject)
             self._given = [[image[np.newaxis]] for image in np.load(request.data.pictures[0], allow_pickle=False)]
-            self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
             for limits in self._wanted.tolerance.values():
                 limits["difference"] += comparison.INSIDE
 
@@ -137,7 +141,7 @@ class _Job:
         row["files"] = comparison.of_files(kind, answers, self._example_answers)
         most, own = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind], row["files"]
         if not self._subject.before:
-            own = comparison.of_files(kind, answers, [run(question) for question in self._examples])
+            own = comparison.of_files(kind, answers, [run(question) for question in self._scaled_examples()])
         if own["difference"] > (most if self._subject.before else comparison.FROM_FILES[kind]) or own["changed"]:
             name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
             words = "its README's program differs for files: largest difference %.3g, for %r; %d of %d answers differ"
@@ -145,3 +149,10 @@ class _Job:
         if row["files"]["difference"] > most:
             words = "its results for files differ from the source model's by up to %.3g; at most %.3g is allowed"
             raise UserError(words % (row["files"]["difference"], most))
+
+    def _scaled_examples(self):
+        """Return the examples, scaled as by the README's program: in 8 bits, the last bit of a pixel can count."""
+        if not self._subject.preprocessing:
+            return self._examples
+        scale = inside.scaling(self._subject)
+        return [[scale(image[np.newaxis])] for image in np.load(self._wanted.examples.x, allow_pickle=False)]
