@@ -4,10 +4,14 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from zoo.execution import diagnosis, process_group
+from tests.support.parts import distributed
+from zoo.config.schemas.distributed import Distributed, Shareable
+from zoo.execution import diagnosis, execution, process_group
 from zoo.execution.launchers import local
 from zoo.execution.worker_process import Outcome
 from zoo.protocol.events import ErrorEvent
@@ -30,7 +34,7 @@ time.sleep(0 if sys.argv[1] == "none" else 60)
 def started(folder: Path, failing: str, lost: list[tuple[str, int]]) -> process_group.ProcessGroup:
     command = [sys.executable, "-c", SCRIPT, failing]
     starter = process_group.Starter(local, command, dict(os.environ), folder, None)
-    meeting = process_group.Meeting(3, 2)
+    meeting = distributed(3, threads=2)
     return process_group.start(starter, False, meeting, lambda rank, status: lost.append((rank, status)))
 
 
@@ -116,7 +120,9 @@ def test_addresses_of_an_attempt_that_was_cut_off_are_removed(tmp_path: Path) ->
 
 
 def test_each_start_has_its_own_id() -> None:
-    meeting = process_group.Meeting(2, 1)
-    one, two = meeting.requested(), meeting.requested()
+    context: Any = SimpleNamespace(settings=Shareable(Distributed(2)), machine=SimpleNamespace(cores=4))
+    one, two = execution._meeting(context), execution._meeting(context)
+    assert one
+    assert two
     assert one.id != two.id
-    assert one.processes == 2
+    assert (one.processes, one.threads, one.host) == (2, 2, "127.0.0.1")

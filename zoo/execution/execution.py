@@ -1,6 +1,7 @@
 """Execute a request: ensure the environment, run the worker, record the outcome."""
 
 import contextlib
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.explain import known_issues
 from zoo.protocol.events import ERROR_KINDS, Event, StartEvent
-from zoo.protocol.request import ModelPart, Request
+from zoo.protocol.request import DistributedPart, ModelPart, Request
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 
@@ -107,7 +108,7 @@ def run_worker(
     if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
         variables |= process_group.thread_variables(context.settings.distributed.threads)
     if meeting:
-        request = request.replace(distributed=meeting.requested())
+        request = request.replace(distributed=meeting)
     starting, figures = f"Starting {context.choice.stack.name}", context.command.figures
     with event_display.following(starting, figures, live, context.devices) as show:
 
@@ -146,7 +147,7 @@ def _refuse_other_versions(environment: store.Environment, imported: dict[str, s
 
 @contextlib.contextmanager
 def _other_machines(
-    context: RunContext[Settings], meeting: process_group.Meeting | None
+    context: RunContext[Settings], meeting: DistributedPart | None
 ) -> Iterator[launchers.Executor | None]:
     if meeting is None or meeting.nodes == 1:
         yield None
@@ -157,7 +158,7 @@ def _other_machines(
         yield executor
 
 
-def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
+def _meeting(context: RunContext[Settings]) -> DistributedPart | None:
     settings = context.settings
     if not isinstance(settings, Shareable) or settings.distributed.processes == 1:
         return None
@@ -170,7 +171,10 @@ def _meeting(context: RunContext[Settings]) -> process_group.Meeting | None:
     here = -(-wanted.processes // wanted.nodes)
     threads = wanted.threads or max(1, context.machine.cores // here)
     host = "127.0.0.1" if wanted.nodes == 1 else None
-    return process_group.Meeting(wanted.processes, threads, host, wanted.port, wanted.join_s, wanted.nodes)
+    return DistributedPart(
+        processes=wanted.processes, threads=threads, host=host, port=wanted.port, join_s=wanted.join_s,
+        nodes=wanted.nodes, id=secrets.token_hex(8),
+    )  # fmt: skip
 
 
 def _limits(context: RunContext[Settings]) -> ProcessLimits:

@@ -2,7 +2,6 @@
 
 import math
 import queue
-import secrets
 import sys
 import threading
 import time
@@ -22,30 +21,6 @@ GRACE_S = 2.0
 POLL_S = 0.1
 # PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "NPROC")
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """How the processes of one training run connect.
-
-    Attributes:
-        threads: number of threads of each process.
-        host: address of the machine of the first process; None means its host name.
-        port: port of the first process; None means any free port.
-        join_s: time to wait for all processes to connect.
-        nodes: number of machines.
-    """
-
-    processes: int
-    threads: int
-    host: str | None = "127.0.0.1"
-    port: int | None = None
-    join_s: float = 60.0
-    nodes: int = 1
-
-    def requested(self) -> DistributedPart:
-        """Return the part ``distributed`` of a request, with a new id for each start."""
-        return DistributedPart(**vars(self), id=secrets.token_hex(8))
 
 
 class ProcessGroup:
@@ -166,7 +141,7 @@ class Starter:
     lock: int | None
     others: Executor | None = None
 
-    def start(self, rank: int, meeting: Meeting, stdin: bool) -> Process:
+    def start(self, rank: int, meeting: DistributedPart, stdin: bool) -> Process:
         """Start the process of a rank on its machine; the lowest ranks run on this one."""
         node = rank * meeting.nodes // meeting.processes
         if node == 0 or self.others is None:
@@ -179,7 +154,7 @@ class Starter:
         return RemoteProcess(self.others.submit(command, places[(node - 1) % len(places)]), log)
 
 
-def start(starter: Starter, stdin: bool, meeting: Meeting, lost: Callable[[str, int], None]) -> ProcessGroup:
+def start(starter: Starter, stdin: bool, meeting: DistributedPart, lost: Callable[[str, int], None]) -> ProcessGroup:
     """Start all processes of a training run; ``stdin`` gives the first a standard input."""
     for left in starter.cwd.glob(".meeting-*"):  # left by an aborted attempt
         left.unlink()

@@ -13,6 +13,7 @@ from zoo.execution import launchers, process_group
 from zoo.execution.stopping import Hangup, Stopper, stopping
 from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
 from zoo.protocol import events
+from zoo.protocol.request import DistributedPart
 from zoo.runs import event_log
 
 NO_LIMITS = ProcessLimits()
@@ -93,7 +94,7 @@ def run(
     limits: ProcessLimits = NO_LIMITS,
     started: Callable[[], None] | None = None,
     launcher: str = "local",
-    meeting: process_group.Meeting | None = None,
+    meeting: DistributedPart | None = None,
     others: launchers.Executor | None = None,
 ) -> Outcome:
     """Run one request in the worker until it ends.
@@ -137,7 +138,7 @@ def _following(
     feed: Feed | None,
     limits: ProcessLimits,
     outcome: Outcome,
-    group: tuple[process_group.Meeting | None, launchers.Executor | None],
+    group: tuple[DistributedPart | None, launchers.Executor | None],
 ) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
     """Start the process and yield it with its lines, also written to ``events.jsonl``; end it afterwards."""
 

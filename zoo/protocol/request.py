@@ -41,9 +41,15 @@ class DevicePart(Part):
 
 
 class DistributedPart(Part):
-    """How the processes of a training run connect; see :class:`zoo.execution.process_group.Meeting`.
+    """How the processes of a training run connect.
 
-    ``id`` identifies this attempt.
+    Attributes:
+        threads: number of threads of each process.
+        host: address of the machine of the first process; None means its host name.
+        port: port of the first process; None means any free port.
+        join_s: time to wait for all processes to connect.
+        nodes: number of machines.
+        id: identifies this attempt.
     """
 
     processes: int

@@ -150,13 +150,14 @@ def _limit_threads(request):
 
 def _join(request, rank, events, stop):
     """Join the process group of a training run; return None for a single process."""
-    from zoo.worker import distributed
+    if not request.distributed:
+        return None
+    from zoo.worker.distributed.group import join
 
-    group = distributed.join(request, rank, stop)
-    if group:
-        group.report = lambda message, kind: events.emit("error", message=message, type=kind)
-        # Schedulers send this signal some seconds before they reclaim the machine.
-        signal.signal(signal.SIGTERM, stop)
+    group = join(request, rank, stop)
+    group.report = lambda message, kind: events.emit("error", message=message, type=kind)
+    # Schedulers send this signal some seconds before they reclaim the machine.
+    signal.signal(signal.SIGTERM, stop)
     return group
 
 
@@ -170,7 +171,7 @@ def _open(request, events, phases, group=None):
         device = importlib.import_module("zoo.worker.devices." + request.device.framework)
         device.start(request.device)
         if group:
-            group.start(request.device, request.run_dir)
+            group.start(request.run_dir)
         has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
     proof = device.proof(request.device)

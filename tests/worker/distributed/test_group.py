@@ -27,14 +27,11 @@ class Engine:
         self.shared, self.meet, self.size = shared, meet, size
         self.leave = lambda: None
 
-    def start(self, device: Any) -> None:
+    def start(self) -> None:
         """Nothing is connected."""
 
     def enter(self) -> None:
         """Nothing is counted."""
-
-    def watch(self, model: Any) -> None:
-        """Nothing is noted."""
 
     def put(self, key: str, text: str) -> None:
         assert key not in self.shared, "no store lets a value be put twice"
@@ -141,7 +138,7 @@ def steps(group: Any, act: Callable[[Any, int], bool]) -> tuple[list[int], int]:
 
     saved = []
     for step in range(1, 10):
-        group.enter(distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2))
+        group.enter(distributed.ShareOfBatch((np.zeros(1), np.zeros(1)), 0, 2))
         if group.after_step(act(group, step)):
             saved.append(step)
         if group.stop.asked:
@@ -216,7 +213,7 @@ def test_one_that_begins_no_step_is_named_unless_it_is_busy(
 
     monkeypatch.setattr(group, "LATE_S", 0.3)
     three = groups(3)
-    batch = distributed.share_of_batch((np.zeros(1), np.zeros(1)), 0, 2)
+    batch = distributed.ShareOfBatch((np.zeros(1), np.zeros(1)), 0, 2)
     for each in three[:2]:
         each.enter(batch)
     three[0].enter(batch)  # the second one has begun a step less, the third none, but it is busy

@@ -20,7 +20,7 @@ def share_with(group):
 
     Args:
         group: has ``present``, (begin, total) of this process's share. ``mean`` averages metrics over the batch, and
-            ``engine.mean_gradients`` averages gradients. ``outputs`` predicts with models that need several
+            ``engine.mean_gradients`` averages gradients. ``engine.outputs`` predicts with models that need several
             processes, or is None.
     """
     _sharing["group"] = group
@@ -197,8 +197,8 @@ def predict(model, x):
 def outputs(model, x):
     """Run the compiled predict function on one batch, an input or a list of inputs; return NumPy arrays."""
     group = _sharing["group"]
-    if group is not None and group.outputs is not None:
-        return group.outputs(model, x)
+    if group is not None and group.engine.outputs is not None:
+        return group.engine.outputs(model, x)
     if MAJOR >= 3 and not model.compiled and model.predict_function is None:
         # By default Keras 3 uses XLA on TensorFlow with any GPU, Radeons on Metal included.
         model.jit_compile = uses_jit(False)

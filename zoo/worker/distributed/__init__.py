@@ -5,24 +5,18 @@ their key-value store and sums over them. ``group`` lets processes agree, and de
 ``keras_parts`` adapts Keras. The host detects processes that end.
 """
 
-import contextlib
+import functools
 
 from zoo.worker.errors import UserError
-
-ENGINES = ("torch", "jax", "tensorflow")
 
 
 class ShareOfBatch(tuple):
     """This process's share of the arrays of a batch: items from index ``begin``, of ``total`` in the batch."""
 
-    begin, total = 0, 0
-
-
-def share_of_batch(arrays, begin, total):
-    """Return arrays as the share that starts at item ``begin`` of a batch of ``total`` items."""
-    share = ShareOfBatch(arrays)
-    share.begin, share.total = begin, total
-    return share
+    def __new__(cls, arrays, begin, total):
+        share = super().__new__(cls, arrays)
+        share.begin, share.total = begin, total
+        return share
 
 
 def require_divisible(batch_size, group):
@@ -47,56 +41,86 @@ def together(group, count, work):
 
 
 class BaseEngine:
-    """Base class of the engines, which compute sums over all processes of a group."""
+    """Base class of the engines, which connect the processes of a group and compute sums over all of them.
+
+    An engine has ``put`` and ``delete`` of its store, and ``sum_figures`` of a list of numbers. Engines that
+    :mod:`keras_parts` adapts have ``sum`` and ``split`` of tensors, and ``ones_like_batch``.
+    """
 
     needs_equal_shares = False
+    # Predicts with a model, if the engine cannot do it in a single process.
+    outputs = None
 
-    def leave(self):
-        """Close the connections before the process ends."""
+    def start(self):
+        """Open the connections of the framework, after its import and before it computes."""
 
-    def watch(self, model):
-        """Record the model that is trained."""
+    def get(self, key, patience_s):
+        """Wait for a text in the store and return it."""
+        return self._get(key, int(1000 * patience_s))
+
+    def prepare_keras(self):
+        """Make Keras compute over all items of a batch."""
+
+    def _patch_keras(self):
+        from zoo.worker.distributed import keras_parts
+
+        self.mean_gradients = functools.partial(keras_parts.mean_gradients, self._group, self)
+        keras_parts.install(self._group, self)
+
+    @staticmethod
+    def dense(gradient):
+        return gradient
 
     def enter(self):
         """Begin a step."""
 
+    def leave(self):
+        """Close the connections before the process ends."""
+
 
 class Alone:
-    """A group of one process, as an alternative to :class:`zoo.worker.distributed.group.Group`."""
+    """A group of one process, and the base of :class:`zoo.worker.distributed.group.Group`."""
 
     rank, size, multiple = 0, 1, 1
-    bytes_per_step = 0
 
     def enter(self, batch):
+        """Begin a step; return the number of items in the whole batch."""
         return len(batch[-1])
 
     def after_step(self, wants_save):
+        """End a step; stop all processes if one is asked to, and return whether to write a checkpoint now."""
         return wants_save
 
     def ask_to_stop(self, stop, reason):
+        """Request the end of training after the current step."""
         stop.asked, stop.reason = True, reason
 
-    def bounds(self, count):
-        return 0, count
+    def settle_stop(self):
+        """Stop all processes, between steps, if one of them is asked to stop."""
+
+    def busy(self):
+        """Begin work that may take long, so that this process does not count as hanging."""
+
+    def bounds(self, count, rank=None):
+        """Return the begin and end of a process's share (by default this one's) among ``count`` items in order.
+
+        Shares differ by at most one item.
+        """
+        rank = self.rank if rank is None else rank
+        return rank * count // self.size, (rank + 1) * count // self.size
 
     def gather(self, arrays):
+        """Return the rows of all processes, in order: name -> array."""
         return arrays
 
     def gather_values(self, value):
         return [value]
 
     def agree(self, value):
-        return value
-
-    def settle_stop(self):
-        """Stop all processes if one of them is asked to stop."""
+        return self.gather_values(value)[0]
 
     def unite(self, model):
-        """Give all processes the same weights."""
-
-    @contextlib.contextmanager
-    def busy(self):
-        yield
+        """Give all processes the weights of the first."""
 
 
 _current = {"group": Alone()}
@@ -106,24 +130,5 @@ def current():
     return _current["group"]
 
 
-def join(request, rank, stop):
-    """Wait for the other processes of a request; return the group, or None for a single process.
-
-    ``stop`` is the flag that signals set.
-    """
-    settings = request.distributed
-    if not settings:
-        return None
-    framework, keras = request.device.framework, request.stack.keras
-    # Keras inside TensorFlow is Keras 2.
-    if framework not in ENGINES or keras == "tf.keras":
-        raise UserError(
-            "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this stack"
-            " uses %s and %s" % (settings.processes, framework, keras)
-        )
-    from zoo.worker.distributed import meeting
-    from zoo.worker.distributed.group import Group
-
-    rows = meeting.meet(settings, request.run_dir, rank)
-    _current["group"] = Group(rank, settings, rows, stop, framework)
-    return _current["group"]
+def make_current(group):
+    _current["group"] = group

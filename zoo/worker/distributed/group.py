@@ -21,7 +21,7 @@ import time
 import numpy as np
 
 from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN
-from zoo.worker.distributed import meeting
+from zoo.worker.distributed import Alone, make_current, meeting
 from zoo.worker.errors import UserError, describe
 
 BEAT_S = 2.0
@@ -40,6 +40,23 @@ PIECE = 1_000_000
 _OF_ANOTHER = re.compile("gloo|nccl|connection|peer|collective|coordination|unavailable|socket|store", re.IGNORECASE)
 
 
+ENGINES = ("torch", "jax", "tensorflow")
+
+
+def join(request, rank, stop):
+    """Wait for the other processes of a request and return their group; ``stop`` is the flag that signals set."""
+    settings, framework, keras = request.distributed, request.device.framework, request.stack.keras
+    # Keras inside TensorFlow is Keras 2.
+    if framework not in ENGINES or keras == "tf.keras":
+        raise UserError(
+            "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this stack"
+            " uses %s and %s" % (settings.processes, framework, keras)
+        )
+    group = Group(rank, settings, meeting.meet(settings, request.run_dir, rank), stop, framework)
+    make_current(group)
+    return group
+
+
 class AgreedStop:
     """A stop flag that is set in all processes after the same step."""
 
@@ -47,7 +64,7 @@ class AgreedStop:
         self.asked, self.reason = False, "interrupted"
 
 
-class Group:
+class Group(Alone):
     """The group of processes of a training run, as this process uses it.
 
     Args:
@@ -65,7 +82,7 @@ class Group:
     def __init__(self, rank, settings, rows, asked, engine):
         self.rank, self.size, self.rows, self.settings = rank, settings.processes, rows, settings
         self.hosts = [row["host"] for row in rows]
-        self.stop, self.present, self.outputs = AgreedStop(), (0, 1), None
+        self.stop, self.present = AgreedStop(), (0, 1)
         self.engine = importlib.import_module("zoo.worker.distributed." + engine).Engine(self)
         self.multiple = self.size if self.engine.needs_equal_shares else 1
         self._asked, self._values, self._kept = asked, itertools.count(), {}
@@ -73,10 +90,10 @@ class Group:
         self._failing, self._over = threading.Lock(), False
         self.report = lambda message, _kind: sys.stderr.write(message + "\n")
 
-    def start(self, device, folder):
+    def start(self, folder):
         """Connect the processes, after the framework is imported and before it computes."""
         try:
-            self.engine.start(device)
+            self.engine.start()
         except Exception as error:
             first = "%s:%d" % (self.hosts[0], self.rows[0]["port"])
             raise UserError(
@@ -95,18 +112,15 @@ class Group:
         return self.engine.bytes_per_step
 
     @property
+    def weights(self):
+        """The share of each process of the items of the current batch."""
+        total = self.present[1]
+        shares = [self.bounds(total, rank) for rank in range(self.size)]
+        return [(end - begin) / float(total) for begin, end in shares]
+
+    @property
     def weight(self):
-        """This process's share of the items of the current batch."""
-        begin, end = self.bounds(self.present[1])
-        return (end - begin) / float(self.present[1])
-
-    def bounds(self, count, rank=None):
-        """Return the begin and end of a process's share (by default this one's) among ``count`` items in order.
-
-        Shares differ by at most one item.
-        """
-        rank = self.rank if rank is None else rank
-        return rank * count // self.size, (rank + 1) * count // self.size
+        return self.weights[self.rank]
 
     def clocks(self):
         """Return a warning for every process whose clock differs from the first one's."""
@@ -127,13 +141,11 @@ class Group:
                 % (self.size, compat.version())
             )
         self.engine.prepare_keras()
-        self.outputs = getattr(self.engine, "outputs", None)
         compat.share_with(self)
 
     # -- steps
 
     def enter(self, batch):
-        """Begin a step; return the number of items in the whole batch."""
         self.present = (batch.begin, batch.total)
         self._steps += 1
         self._busy, self._began = False, time.monotonic()
@@ -141,7 +153,6 @@ class Group:
         return batch.total
 
     def after_step(self, wants_save):
-        """End a step; stop all processes if one is asked to, and return whether to write a checkpoint now."""
         self._longest = max(self._longest, time.monotonic() - self._began)
         asked, reason = self._asked.asked, self._asked.reason
         flags = [asked and reason == "interrupted", asked and reason != "interrupted", wants_save]
@@ -151,12 +162,10 @@ class Group:
         return bool(save)
 
     def ask_to_stop(self, _stop, reason):
-        """Request the end of training after the current step."""
         if not self._asked.asked:
             self._asked.asked, self._asked.reason = True, reason
 
     def settle_stop(self):
-        """Stop all processes, between steps, if one of them is asked to stop."""
         for asked, reason in self.gather_values([self._asked.asked, self._asked.reason]):
             if asked:
                 self.stop.asked, self.stop.reason = True, reason
@@ -168,29 +177,21 @@ class Group:
         weighted = np.array(values, np.float64) * self.weight
         return [float(value) for value in self.engine.sum_figures(weighted)]
 
-    @contextlib.contextmanager
     def busy(self):
-        """Mark code that may take long, so that this process does not count as hanging."""
         self._busy = True
-        yield
 
     # -- exchange of values
 
     def gather(self, arrays):
-        """Return the rows of all processes, in order: name -> array."""
         parts = [_unpack(value) for value in self.gather_values(_pack(arrays))]
         return {name: np.concatenate([part[name] for part in parts]) for name in arrays}
 
     def gather_values(self, value):
-        self._busy = True
+        self.busy()
         return self._exchange("value", next(self._values), value, PATIENCE_S)
 
-    def agree(self, value):
-        return self.gather_values(value)[0]
-
     def unite(self, model):
-        """Give all processes the weights of the first."""
-        self.engine.watch(model)
+        self.model = model
         present = [np.asarray(each) for each in model.get_weights()]
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in present)).hexdigest()
         if len(set(self.gather_values(digest))) == 1:
@@ -207,18 +208,19 @@ class Group:
         """
         text, key = json.dumps(value), "%s/%s/%d/%%d/%%d" % (self.settings.id, topic, number)
         pieces, values = [text[begin : begin + PIECE] for begin in range(0, len(text), PIECE)], []
-        with _silence_of(0):  # the first process hosts the store
+        rank = 0  # the first process hosts the store
+        try:
             for index, piece in enumerate([str(len(pieces)), *pieces]):
                 self.engine.put(key % (self.rank, index), piece)
-        for rank in range(self.size):
-            with _silence_of(rank):
+            for rank in range(self.size):
                 count = int(self.engine.get(key % (rank, 0), patience_s))
                 text = "".join(self.engine.get(key % (rank, index), patience_s) for index in range(1, count + 1))
                 values.append(json.loads(text))
-        # All have put this value, so they have read all earlier ones.
-        for before in self._kept.pop(topic, ()):
-            with _silence_of(0):
+            rank = 0
+            for before in self._kept.pop(topic, ()):  # all have put this value, so they have read all earlier ones
                 self.engine.delete(before)
+        except Exception as error:  # its type depends on the engine
+            raise SilentError(rank, error) from error
         self._kept[topic] = [key % (self.rank, index) for index in range(len(pieces) + 1)]
         return values
 
@@ -299,15 +301,6 @@ class SilentError(Exception):
     def __init__(self, rank, error):
         super().__init__("process %d provided no value: %s" % (rank, describe(error)))
         self.rank = rank
-
-
-@contextlib.contextmanager
-def _silence_of(rank):
-    """Raise errors of the store, whose types depend on the engine, as SilentError."""
-    try:
-        yield
-    except Exception as error:
-        raise SilentError(rank, error) from error
 
 
 def _pack(arrays):

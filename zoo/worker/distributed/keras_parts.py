@@ -4,16 +4,31 @@ Gradients are averaged before the optimizer applies them. Batch normalization us
 Dropout draws a mask for the whole batch and uses its part. JAX does not need this: all processes run one program.
 """
 
+import numpy as np
+
 from zoo.models import compat
 from zoo.worker.errors import UserError
 
 
 def install(group, engine):
     """Patch Keras in this process; must be called only once."""
-    keras = compat.keras
-    _reduce_gradients(keras.optimizers.Optimizer, engine)
-    _synchronize_normalization(keras.layers.BatchNormalization, group, engine)
-    _share_dropout(keras, group, engine)
+    _reduce_gradients(compat.keras.optimizers.Optimizer, engine)
+    _synchronize_normalization(compat.keras.layers.BatchNormalization, group, engine)
+    _share_dropout(group, engine)
+
+
+def mean_gradients(group, engine, gradients):
+    """Average gradients over the items of the whole batch; None stays None."""
+    ops = compat.keras.ops
+    dense = [None if each is None else engine.dense(each) for each in gradients]
+    present = [each for each in dense if each is not None]
+    if not present:
+        return gradients
+    kinds = [compat.keras.backend.standardize_dtype(each.dtype) for each in present]
+    wide = "float64" if "float64" in kinds else "float32"
+    flat = ops.concatenate([ops.reshape(ops.cast(each, wide), (-1,)) for each in present]) * group.weight
+    pieces = iter(engine.split(engine.sum(flat), [int(np.prod(each.shape)) for each in present]))
+    return [None if each is None else ops.cast(ops.reshape(next(pieces), each.shape), each.dtype) for each in dense]
 
 
 def _reduce_gradients(kind, engine):
@@ -26,17 +41,33 @@ def _reduce_gradients(kind, engine):
 
 
 def _synchronize_normalization(kind, group, engine):
-    original = kind._moments
+    original, ops = kind._moments, compat.keras.ops
+
+    @ops.custom_gradient
+    def sum_through(x):
+        """Sum over all processes; the gradient is for the loss over all items."""
+
+        def gradient(*args, upstream=None):  # PyTorch names the gradient, TensorFlow passes it alone
+            return engine.sum((args[0] if upstream is None else upstream) * group.weight) / group.weight
+
+        return engine.sum(ops.copy(x)), gradient
 
     def _moments(self, inputs, mask):
-        if engine.is_symbolic(inputs):
+        if _is_symbolic(inputs):
             return original(self, inputs, mask)
         if mask is not None:
             raise UserError("batch normalization of masked inputs cannot be shared by processes")
         mean, variance = original(self, inputs, mask)
-        return moments_of_all(group, engine.sum_through, mean, variance)
+        return moments_of_all(group, sum_through, mean, variance)
 
     kind._moments = _moments
+
+
+def _is_symbolic(x):
+    """Return whether Keras only infers shapes now."""
+    from keras.src.backend.common import stateless_scope
+
+    return stateless_scope.in_stateless_scope() or not compat.keras.ops.is_tensor(x)
 
 
 def moments_of_all(group, add_up, mean, variance):
@@ -47,26 +78,20 @@ def moments_of_all(group, add_up, mean, variance):
     ops = compat.keras.ops
     before, after = group.rank, group.size - 1 - group.rank
     rows = add_up(ops.pad(ops.stack([mean, variance])[None], [[before, after], [0, 0], [0, 0]]))
-    shares = ops.reshape(ops.convert_to_tensor(_weights(group), dtype=rows.dtype), (-1, 1))
+    shares = ops.reshape(ops.convert_to_tensor(group.weights, dtype=rows.dtype), (-1, 1))
     whole = ops.sum(shares * rows[:, 0], axis=0)
     return whole, ops.sum(shares * (rows[:, 1] + ops.square(rows[:, 0] - whole)), axis=0)
 
 
-def _weights(group):
-    total = group.present[1]
-    shares = [group.bounds(total, rank) for rank in range(group.size)]
-    return [(end - begin) / float(total) for begin, end in shares]
-
-
-def _share_dropout(keras, group, engine):
+def _share_dropout(group, engine):
     from keras.src import backend
 
-    original, ops = backend.random.dropout, keras.ops
+    original, ops = backend.random.dropout, compat.keras.ops
 
     def dropout(inputs, rate, noise_shape=None, seed=None):
         total = group.present[1]
         first, last = group.bounds(total)
-        if engine.is_symbolic(inputs) or inputs.shape[0] != last - first or noise_shape is not None:
+        if _is_symbolic(inputs) or inputs.shape[0] != last - first or noise_shape is not None:
             return original(inputs, rate, noise_shape, seed)
         kept = original(engine.ones_like_batch(inputs, total), rate, None, seed)[first:last]
         return ops.where(kept > 0, inputs / (1.0 - rate), ops.zeros_like(inputs))

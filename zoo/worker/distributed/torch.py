@@ -1,7 +1,6 @@
 """PyTorch: torch.distributed, with gloo between CPUs and NCCL between CUDA devices."""
 
 import datetime
-import functools
 import os
 import sys
 import threading
@@ -20,13 +19,11 @@ class Engine(BaseEngine):
     def __init__(self, group):
         self._group, self.bytes_per_step = group, 0
 
-    def start(self, device):
-        """Open the connections of the framework, after its import and before it computes."""
+    def start(self):
         import torch
         from torch import distributed
 
         group = self._group
-        torch.set_num_threads(group.settings.threads)
         on_cuda = os.environ.get("KERAS_TORCH_DEVICE", "cpu").startswith("cuda")
         if group.settings.host == "127.0.0.1":
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
@@ -54,7 +51,6 @@ class Engine(BaseEngine):
         self._store.set(key, text)
 
     def get(self, key, patience_s):
-        """Wait for a text in the store and return it."""
         self._store.wait([key], datetime.timedelta(seconds=patience_s))
         return self._store.get(key).decode("utf-8")
 
@@ -62,31 +58,17 @@ class Engine(BaseEngine):
         self._store.delete_key(key)
 
     def prepare_keras(self):
-        """Make Keras compute over all items of a batch."""
         from zoo.models.compat import torch_maps
-        from zoo.worker.distributed import keras_parts, torch_normalization
+        from zoo.worker.distributed import torch_normalization
 
-        torch, reduce, group = self._torch, self._sum, self._group
-
-        class SumThrough(torch.autograd.Function):
-            """The sum over all processes; its gradient is for the loss over all items."""
-
-            @staticmethod
-            def forward(ctx, x):
-                return reduce(x.clone())
-
-            @staticmethod
-            def backward(ctx, gradient):
-                return reduce(gradient * group.weight) / group.weight
-
-        self.sum_through = SumThrough.apply
-        keras_parts.install(group, self)
-        torch_maps.normalize_by(torch_normalization.of_all(group, reduce))
+        self.split = self._torch.split
+        self._patch_keras()
+        torch_maps.normalize_by(torch_normalization.of_all(self._group, self.sum))
 
     def enter(self):
         self.bytes_per_step = 0
 
-    def _sum(self, tensor):
+    def sum(self, tensor):
         """Sum a tensor over all processes, in place if it is on the device where the processes communicate."""
         self.bytes_per_step += tensor.numel() * tensor.element_size()
         if tensor.device.type == "mps":  # gloo supports only CPU memory
@@ -97,30 +79,12 @@ class Engine(BaseEngine):
         self._distributed.all_reduce(tensor)
         return tensor
 
-    def mean_gradients(self, gradients):
-        """Average gradients over the items of the whole batch; None stays None."""
-        torch = self._torch
-        present = [each for each in gradients if each is not None]
-        if not present:
-            return gradients
-        wide = functools.reduce(torch.promote_types, (each.dtype for each in present), torch.float32)
-        with torch.no_grad():
-            flat = torch.cat([each.reshape(-1).to(wide) for each in present]) * self._group.weight
-            pieces = iter(self._sum(flat).split([each.numel() for each in present]))
-            return [None if each is None else next(pieces).reshape(each.shape).to(each.dtype) for each in gradients]
-
     def sum_figures(self, values):
         tensor = self._torch.from_numpy(np.array(values, np.float64))
-        tensor = self._sum(tensor.cuda() if self._on_cuda else tensor)
-        return tensor.cpu().numpy()
-
-    @staticmethod
-    def is_symbolic(x):
-        return not hasattr(x, "device") or x.device.type == "meta"
+        return self.sum(tensor.cuda() if self._on_cuda else tensor).cpu().numpy()
 
     def ones_like_batch(self, x, total):
         """Return ones in the whole batch's shape and the share's memory layout, which determines random draws."""
-        shape = (total, *x.shape[1:])
         order = sorted(range(x.dim()), key=lambda axis: (-x.stride(axis), axis))
-        ones = self._torch.ones([shape[axis] for axis in order], dtype=x.dtype, device=x.device)
-        return ones.permute([order.index(axis) for axis in range(x.dim())])
+        shape = (total, *x.shape[1:])
+        return self._torch.empty_permuted(shape, order, dtype=x.dtype, device=x.device).fill_(1.0)

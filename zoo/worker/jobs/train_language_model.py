@@ -81,7 +81,7 @@ class WindowBatches:
             first, last = self._group.bounds(len(begins))
             windows = text[begins[first:last, None] + places]
             labels = self._rows[windows[:, 1:]]
-            yield distributed.share_of_batch((windows[:, :-1].astype(np.int32), labels), first, len(begins))
+            yield distributed.ShareOfBatch((windows[:, :-1].astype(np.int32), labels), first, len(begins))
 
     def evaluate(self, model):
         if not len(self._parts["validation"]):

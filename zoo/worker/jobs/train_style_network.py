@@ -153,7 +153,7 @@ class _Training:
     def _share(self, path):
         batch = np.load(path, mmap_mode="r", allow_pickle=False)
         begin, end = self._group.bounds(len(batch))
-        return distributed.share_of_batch([np.array(batch[begin:end], np.float32)], begin, len(batch))
+        return distributed.ShareOfBatch([np.array(batch[begin:end], np.float32)], begin, len(batch))
 
     def _step(self, share, rate, step):
         (batch,) = share

@@ -116,8 +116,8 @@ class Checkpointer:
             FloatingPointError: the weights are not finite; no checkpoint is written.
         """
         began = time.monotonic()
-        with self._run.group.busy():
-            self._save(state)
+        self._run.group.busy()
+        self._save(state)
         self._saved = time.monotonic()
         self._cost = self._saved - began
         self._run.add("checkpoint_s", self._cost)

@@ -142,11 +142,11 @@ class ImageBatches:
         begin, end = self._group.bounds(len(chosen))
         own = np.arange(begin, end)
         if not self._mixup:
-            return distributed.share_of_batch(self._items(chosen, own, seeds), begin, len(chosen))
+            return distributed.ShareOfBatch(self._items(chosen, own, seeds), begin, len(chosen))
         shares, others = draw_partners(len(chosen), self._mixup, mixing)
         both = self._items(chosen, np.concatenate([own, others[own]]), seeds)
         mixed = [blend(rows[: len(own)], rows[len(own) :], shares[own]) for rows in both]
-        return distributed.share_of_batch(mixed, begin, len(chosen))
+        return distributed.ShareOfBatch(mixed, begin, len(chosen))
 
     def evaluate(self, model):
         if not len(self._validation):

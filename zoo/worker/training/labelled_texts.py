@@ -39,7 +39,7 @@ class TextBatches:
             batch = self._texts.batch(chosen, slice(begin, end))
             batch = word_dropout(batch, self._settings.word_dropout, random, (len(chosen), slice(begin, end)))
             labels = smooth_labels(self._rows[self._labels[chosen[begin:end]]], self._settings.label_smoothing)
-            yield distributed.share_of_batch((batch, labels), begin, len(chosen))
+            yield distributed.ShareOfBatch((batch, labels), begin, len(chosen))
 
     def evaluate(self, model):
         chosen = self._split["validation"]
