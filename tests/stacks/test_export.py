@@ -155,6 +155,23 @@ def test_images_of_any_size_are_resized_inside_of_the_file(place: Path, model: s
         assert "takes the uint8 pixels of one image of any size" in (folder / name / "README.md").read_text()
 
 
+@pytest.mark.parametrize("model", ["mobilenet_v2", "transformer/classifier", "transformer/lm", "style_transfer/fast"])
+def test_files_of_one_item_at_a_time(place: Path, model: str, tmp_path: Path) -> None:
+    folder = _exported(place, model, f"format={','.join(RUN)}", "batch=one")
+    for name, row in _rows(folder).items():
+        assert (row["ran"], row["changed"], row["files"]["changed"]) == (True, 0, 0)
+        facts = json.loads((folder / name / "model.json").read_text())
+        assert {each["shape"][0] for each in facts["inputs"]} == {1}
+        assert _said_by_program(folder / name, tmp_path / name)
+
+
+def test_the_program_agrees_with_files_in_8_bits_of_scaled_images(place: Path) -> None:
+    """The last bit of a scaled pixel decides how 8 bits round it."""
+    limits = ["max_difference=1", "max_changed=1000"]
+    folder = _exported(place, "mobilenet_v2", "format=onnx,litert", "quantize=dynamic,int8", *limits)
+    assert len(json.loads((folder / "export.json").read_text())["formats"]) == 4
+
+
 @pytest.mark.parametrize("resize", ["stretch", "crop"])
 def test_pixels_are_resized_inside_as_by_pillow(place: Path, resize: str, tmp_path: Path) -> None:
     """By a network whose probabilities are its pixels; images are enlarged, reduced, and averaged in groups."""

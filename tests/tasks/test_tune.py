@@ -1,5 +1,6 @@
 """The search for settings that reach a target sooner."""
 
+import dataclasses
 import json
 import sys
 from collections import Counter
@@ -188,6 +189,42 @@ def test_the_winner_is_confirmed_in_turns_and_kept(tmp_path: Path, monkeypatch: 
     kept.write_text("{}")
     with pytest.raises(ZooError, match="does not contain a list of winners"):
         tune.keep(kept, row)
+
+
+def test_the_best_accuracy_in_a_given_time_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = dataclasses.replace(search(tmp_path, trials=12, confirm=2), target=None, limit_s=5.0)
+    recipe = {"trainer.batch_size": "40", "trainer.learning_rate": "0"}
+    result, engine = executed(monkeypatch, wanted, lambda values: by_batch(recipe | values))
+    states = Counter(trial["state"] for trial in result["trials"])
+    assert states["complete"] > 0 < states["pruned"]
+    row, best = result["winner"], max(trial["result"] or 0 for trial in result["trials"])
+    assert row["values"]["trainer.batch_size"] == 16
+    assert row["search_result"] == best == pytest.approx(0.96 - row["values"]["trainer.learning_rate"] / 100)
+    assert row["confirmed"] == {"recipe": [pytest.approx(0.9)] * 2, "winner": [best] * 2}
+    assert row["gain"] == pytest.approx(best - 0.9, abs=1e-5)
+    assert len(engine.asked) == 16
+    assert any(line.startswith("From new seeds, best val_accuracy in 5 seconds: ")
+               for line in search_settings.summary(wanted, result))  # fmt: skip
+    assert main(["report", str(tmp_path)]) == 0
+    assert "gain over the recipe" in (tmp_path / "report.html").read_text()
+
+
+def test_what_is_no_better_than_the_recipe_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = dataclasses.replace(search(tmp_path, trials=2, confirm=1), target=None, limit_s=5.0)
+    result, _ = executed(monkeypatch, wanted, lambda values: 9.0 if "trainer.batch_size" in values else 6.0)
+    assert result["winner"] is None
+    assert "is better than the recipe" in "\n".join(search_settings.summary(wanted, result))
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [("goal=best", "goal must be time or accuracy"), ("seconds=9", "seconds=9 has no effect with goal=time"),
+     ("goal=accuracy target=0.9", "target=0.9 has no effect"), ("goal=accuracy keep=a", "keep=a has no effect"),
+     ("goal=accuracy seconds=0.5", "seconds must be a whole number")],
+)  # fmt: skip
+def test_goals_that_do_not_fit_are_refused(more: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "model=mnist_dense", "data=digits", *more.split()]) == 1
+    assert words in capsys.readouterr().err
 
 
 def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

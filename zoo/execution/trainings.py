@@ -20,9 +20,10 @@ class Training:
 
     Attributes:
         metric: a metric of every epoch.
-        target: value of the metric to reach.
+        target: value of the metric to reach; infinity for none.
         reached_s: seconds from the worker's start, with libraries loaded, to the end of the epoch with the target.
         is_stopped: whether a stop was requested.
+        epochs: epoch, metric and seconds of each epoch so far.
     """
 
     folder: Path
@@ -31,10 +32,10 @@ class Training:
     target: float
     reached_s: float | None = None
     is_stopped: bool = False
+    epochs: list[tuple[int, float, float]] = field(default_factory=list)
     _read: int = 0
     _began: float | None = None
     _seen_at: float = 0.0
-    _epochs: list[tuple[int, float, float]] = field(default_factory=list)
 
     def follow(self, goes_on: GoesOn) -> bool:
         """Read new epochs, and stop the run if its outcome is clear; return True until it has ended.
@@ -42,7 +43,7 @@ class Training:
         ``goes_on`` is called for every new epoch, and with epoch 0 and minus infinity without a new epoch.
         """
         is_running = self.job.is_running()  # checked first: the last line is written before the end
-        fresh = self._new_epochs()
+        self.epochs += (fresh := self._new_epochs())
         if not self.is_stopped:
             elapsed = 0.0 if self._began is None else time.monotonic() - self._seen_at
             for epoch, value, seconds in fresh or [(0, float("-inf"), elapsed)]:

@@ -131,20 +131,24 @@ def losses(history: Path, title: str, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float], title: str, path: Path) -> None:
-    """Plot a search: seconds of every trial, the best so far, and the importance of each setting, as PNG.
+def trials(
+    points: list[tuple[int, float | None, str]], shares: dict[str, float], title: str, path: Path, maximize: bool
+) -> None:
+    """Plot a search: result of every trial, the best so far, and the importance of each setting, as PNG.
 
     Args:
-        points: number, seconds and state of each trial; trials without seconds are marks at the lower edge.
+        points: number, result and state of each trial; trials without a result are marks at the lower edge.
         shares: importance by setting; if empty, its panel is omitted.
+        maximize: whether results are values of a metric, and the largest is the best; seconds if not.
     """
     figure = _figure(11 if shares else 7, 4)
     panels = figure.subplots(1, 2 if shares else 1, squeeze=False, width_ratios=[3, 2] if shares else None)[0]
-    reached = [(number, seconds) for number, seconds, _ in points if seconds is not None]
+    reached = [(number, result) for number, result, _ in points if result is not None]
     axes = panels[0]
     if reached:
-        axes.plot(*zip(*reached, strict=True), "o", ms=5, color="tab:blue", label="reached the target")
-        best = [(number, min(other for at, other in reached if at <= number)) for number, _ in sorted(reached)]
+        axes.plot(*zip(*reached, strict=True), "o", ms=5, color="tab:blue", label="complete")
+        best_of = max if maximize else min
+        best = [(number, best_of(other for at, other in reached if at <= number)) for number, _ in sorted(reached)]
         axes.step(*zip(*best, strict=True), where="post", color="tab:orange", label="best so far")
     edge = axes.get_ylim()[0] if reached else 0.0
     for state, marker, words in (
@@ -155,7 +159,7 @@ def trials(points: list[tuple[int, float | None, str]], shares: dict[str, float]
         numbers = [number for number, _, each in points if each == state]
         if numbers:
             axes.plot(numbers, [edge] * len(numbers), marker, ms=9, color="grey", clip_on=False, label=words)
-    axes.set(xlabel="trial", ylabel="seconds to the target")
+    axes.set(xlabel="trial", ylabel="best metric in time" if maximize else "seconds to the target")
     axes.grid(alpha=0.3)
     if points:
         axes.legend()

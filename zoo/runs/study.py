@@ -31,13 +31,13 @@ class Trial:
     Attributes:
         number: counted from 0.
         state: ``running``, ``complete``, ``pruned`` or ``failed``.
-        seconds: seconds to the target; None if it was not reached.
+        result: seconds to the target, or best value of the metric in the given time; None if there is none.
     """
 
     number: int
     state: str
     values: dict[str, Any]
-    seconds: float | None
+    result: float | None
     epochs: int
 
 
@@ -58,13 +58,13 @@ class Open:
         value = self._trial.user_attrs.get(key)
         return None if value is None else str(value)
 
-    def is_hopeless(self, epoch: int, distance: float) -> bool:
-        """Report the distance to the target after an epoch; return True if the trial should be pruned."""
+    def is_hopeless(self, epoch: int, value: float) -> bool:
+        """Report the metric, or its distance to the target, after an epoch; return True to prune the trial."""
         if epoch in self._seen:
             return False
         self._seen.add(epoch)
         with warnings.catch_warnings(action="ignore"):  # a failed attempt may have reported this epoch
-            self._trial.report(distance, epoch)
+            self._trial.report(value, epoch)
         return bool(self._trial.should_prune())
 
 
@@ -75,16 +75,19 @@ class Study:
         question: the settings that all trials share; a journal with other settings is rejected.
         seed: seed of the sampler.
         jobs: number of simultaneous trials.
+        direction: ``minimize`` or ``maximize`` the results.
     """
 
-    def __init__(self, folder: Path, question: dict[str, Any], seed: int, jobs: int) -> None:
+    def __init__(
+        self, folder: Path, question: dict[str, Any], seed: int, jobs: int, direction: str = "minimize"
+    ) -> None:
         self._optuna = optuna = load_optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
         with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
             storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
             self._study = optuna.create_study(
-                study_name=NAME, storage=storage, load_if_exists=True, direction="minimize",
+                study_name=NAME, storage=storage, load_if_exists=True, direction=direction,
                 pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_RUNG, reduction_factor=REDUCTION),
             )  # fmt: skip
             before = self._study.user_attrs.get("question")
@@ -104,9 +107,10 @@ class Study:
 
     @property
     def finished(self) -> list[Trial]:
-        """Return the trials that reached the target, fastest first."""
-        reached = [trial for trial in self.trials if trial.seconds is not None]
-        return sorted(reached, key=lambda trial: trial.seconds or 0.0)
+        """Return the trials with a result, the best first."""
+        reached = [trial for trial in self.trials if trial.result is not None]
+        maximize = self._study.direction.name == "MAXIMIZE"
+        return sorted(reached, key=lambda trial: trial.result or 0.0, reverse=maximize)
 
     def ask(self, space: Space) -> Open:
         return _opened(self._study.ask(), space)
@@ -119,18 +123,18 @@ class Study:
         # A process killed during sampling may not have recorded all values; recorded ones are returned unchanged.
         return [_opened(each, space) for each in trials]
 
-    def tell(self, trial: Open, seconds: float | None, failed: bool = False) -> None:
-        """Record the end of a trial: seconds to the target, or None if it was pruned or failed."""
+    def tell(self, trial: Open, result: float | None, failed: bool = False) -> None:
+        """Record the result of a trial, or None if it was pruned or failed."""
         state = self._optuna.trial.TrialState
-        if seconds is not None:
-            self._study.tell(trial.number, seconds)
+        if result is not None:
+            self._study.tell(trial.number, result)
         else:
             self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
 
     def importances(self) -> dict[str, float]:
-        """Return the importance of each setting for the distance to the target at the first rung.
+        """Return the importance of each setting for the metric at the first rung.
 
-        Unlike seconds, the distance is known for nearly every trial, including pruned trials. The method is fANOVA
+        Unlike seconds, the metric is known for nearly every trial, including pruned trials. The method is fANOVA
         (Hutter et al. 2014). The result is empty with fewer than eight trials, or without differences.
         """
         rows = [each for each in self._study.get_trials(deepcopy=False) if FIRST_RUNG in each.intermediate_values]
@@ -138,8 +142,8 @@ class Study:
             return {}
         apart = self._optuna.create_study()
         for row in rows:
-            distance = row.intermediate_values[FIRST_RUNG]
-            kept = {"params": row.params, "distributions": row.distributions, "value": distance}
+            value = row.intermediate_values[FIRST_RUNG]
+            kept = {"params": row.params, "distributions": row.distributions, "value": value}
             apart.add_trial(self._optuna.trial.create_trial(**kept))
         with warnings.catch_warnings(action="ignore"), contextlib.suppress(ValueError, RuntimeError):
             evaluator = self._optuna.importance.FanovaImportanceEvaluator(seed=1)
@@ -158,8 +162,8 @@ def load_optuna() -> Any:
 def _trial(row: Any) -> Trial:
     state = _STATES[row.state.name]
     # Optuna reports the last value of a pruned trial as its result.
-    seconds = float(row.value) if state == "complete" else None
-    return Trial(row.number, state, row.params, seconds, max(row.intermediate_values, default=0))
+    result = float(row.value) if state == "complete" else None
+    return Trial(row.number, state, row.params, result, max(row.intermediate_values, default=0))
 
 
 def _opened(trial: Any, space: Space) -> Open:

@@ -16,7 +16,7 @@ from zoo.execution.sweeps import record
 from zoo.tasks import registry
 from zoo.tasks.tune import Search
 
-OWN = ("trials", "target", "confirm", "seed", "space", "study", "keep")
+OWN = ("goal", "seconds", "trials", "target", "confirm", "seed", "space", "study", "keep")
 # Handled by the sweep and the search.
 REFUSED = ("output.root", "output.name", "resume")
 
@@ -36,10 +36,12 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     fixed = rest.with_("machine", {"backend": backend} | ({"stack": stack} if stack else {}))
     space = search_space.load(model, str(backend), own.get("space"))
     _refuse_unknown(fixed, space)
+    limit = _limit(own)
+    target = None if limit else _target(own, space, model, data)
     search = Search(
-        model, str(backend), data, space, _target(own, space, model, data), fixed, probed,
-        _folder(own, model, str(backend), data),
+        model, str(backend), data, space, target, fixed, probed, _folder(own, model, str(backend), data),
         trials=_whole(own, "trials", 50, 1), confirm=_whole(own, "confirm", 3, 0), seed=_whole(own, "seed", 1, 0),
+        limit_s=limit,
     )  # fmt: skip
     return search, user_path(own["keep"]) if "keep" in own else None
 
@@ -64,6 +66,23 @@ def _named(key: str, rest: Overrides) -> str:
 def _folder(own: dict[str, str], model: str, backend: str, data: str) -> Path:
     usual = Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
     return (user_path(own["study"]) if "study" in own else usual).absolute()
+
+
+def _limit(own: dict[str, str]) -> float | None:
+    """Return the seconds of a trial in a search for the best metric, or None."""
+    goal = own.get("goal", "time")
+    if goal not in ("time", "accuracy"):
+        raise ZooError(
+            f"goal must be time or accuracy, got {goal!r}", "time: the target soonest. accuracy: the best."
+        )
+    if goal == "time":
+        if "seconds" in own:
+            raise ZooError(f"seconds={own['seconds']} has no effect with goal=time", "Add goal=accuracy.")
+        return None
+    if "target" in own or "keep" in own:
+        key = "target" if "target" in own else "keep"
+        raise ZooError(f"{key}={own[key]} has no effect with goal=accuracy", f"Remove {key}=.")
+    return float(_whole(own, "seconds", 60, 1))
 
 
 def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
@@ -105,14 +124,19 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
     lines += [f"Importance of the settings: {', '.join(shares)}"] if shares else []
     winner = result["winner"]
     if winner is None:
-        aim = f"{search.space.metric} {search.target:g}"
-        if "complete" in states:
-            lines.append(f"No winner: none of the fastest trials reaches {aim} with every new seed")
+        if search.limit_s and "complete" in states:
+            lines.append("No winner: none of the best trials is better than the recipe with the new seeds")
+        elif "complete" in states:
+            target = f"{search.space.metric} {search.target:g}"
+            lines.append(f"No winner: none of the fastest trials reaches {target} with every new seed")
         else:
-            lines.append(f"No trial reached {aim}")
+            lines.append(f"No trial has a result ({search.aim})")
     else:
         lines.append(f"Winner, trial {winner['trial']}: {search_space.words(winner['values'])}")
-        lines.append(f"Seconds to the target from new seeds: {confirmed_words(winner['confirmed_s'])}")
-        if winner["times_as_fast"]:
+        if search.limit_s:
+            lines.append(f"From new seeds, {search.aim}: {confirmed_words(winner['confirmed'])}")
+        else:
+            lines.append(f"Seconds to the target from new seeds: {confirmed_words(winner['confirmed_s'])}")
+        if winner.get("times_as_fast"):
             lines.append(f"Times as fast as the recipe, median over seeds: {winner['times_as_fast']}")
     return [*lines, f"To see it: python -m zoo report {search.folder}"]

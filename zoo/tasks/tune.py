@@ -1,9 +1,9 @@
-"""Search for the settings of a recipe that reach a target fastest.
+"""Search for the settings of a recipe that reach a target fastest, or the best metric in a given time.
 
 Each trial is a separate training run, executed by a launcher. It ends when its validation metric reaches the target,
 or early if it takes longer than the best trial or other trials are far ahead. The search minimizes the seconds from
-the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target. The test part
-is never used.
+the worker's start (libraries loaded, device checked) to the end of the epoch that reached the target. With a limit
+of seconds, it maximizes the metric of the best epoch that ended before. The test part is never used.
 """
 
 import collections
@@ -45,7 +45,8 @@ class Search:
     """The settings of a search.
 
     Attributes:
-        target: value that the metric has to reach.
+        target: value that the metric has to reach; None with ``limit_s``.
+        limit_s: seconds in which a trial has to reach the best metric; None to search for the fastest.
         fixed: settings of every trial.
         confirm: number of new seeds that the winner is trained from.
     """
@@ -54,13 +55,20 @@ class Search:
     backend: str
     data: str
     space: Space
-    target: float
+    target: float | None
     fixed: Overrides
     launcher: LauncherSettings
     folder: Path
     trials: int = 50
     confirm: int = 3
     seed: int = 1
+    limit_s: float | None = None
+
+    @property
+    def aim(self) -> str:
+        if self.target is None:
+            return f"best {self.space.metric} in {self.limit_s:g} seconds"
+        return f"seconds to {self.space.metric} {self.target:g}"
 
     @property
     def jobs(self) -> int:
@@ -71,16 +79,24 @@ class Search:
     def question(self) -> dict[str, Any]:
         """Return the settings of all trials for the journal."""
         space = self.space.as_json()
-        return {"fixed": self.fixed.words, "target": self.target, "space": space, "seed": self.seed}
+        limit = {"seconds": self.limit_s} if self.limit_s else {}
+        return {"fixed": self.fixed.words, "target": self.target, "space": space, "seed": self.seed, **limit}
+
+    def result(self, training: trainings.Training) -> float | None:
+        """Return the seconds to the target, or the best metric in time; None if there is none."""
+        if self.limit_s is None:
+            return None if training.reached_s is None else round(training.reached_s, 3)
+        return max((round(value, 5) for _, value, at in training.epochs if at <= self.limit_s), default=None)
 
 
 @dataclass
 class _Attempt:
-    """A running trial: Optuna's trial, its training, and the number of its failures."""
+    """A running trial: Optuna's trial, its training, the number of its failures, and whether it is pruned."""
 
     trial: Open
     training: trainings.Training
     failures: int
+    is_pruned: bool = False
 
 
 @dataclass
@@ -101,7 +117,8 @@ def run(search: Search) -> dict[str, Any]:
     search.folder.mkdir(parents=True, exist_ok=True)
     handle = lock.take(search.folder, ["python", "-m", "zoo", "tune", f"study={search.folder}"])
     try:
-        journal = Study(search.folder, search.question, search.seed, search.jobs)
+        direction = "minimize" if search.limit_s is None else "maximize"
+        journal = Study(search.folder, search.question, search.seed, search.jobs, direction)
         with launchers.executor(search.launcher, search.folder / ".engine") as executor:
             _search(search, journal, executor)
             _write(search, journal, None)
@@ -125,7 +142,7 @@ def _search(search: Search, journal: Study, executor: Executor) -> None:
             running.clear()
             running.update({str(each.trial.number): each.training.job for each in state.running})
             for attempt in list(state.running):
-                if not attempt.training.follow(_judge(search, journal, attempt.trial)):
+                if not attempt.training.follow(_judge(search, journal, attempt)):
                     state.running.remove(attempt)
                     _end(search, journal, attempt, state)
             time.sleep(POLL_S)
@@ -149,17 +166,19 @@ def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -
     names = (name if number == 1 else f"{name}_{number}" for number in range(1, 10_000))
     folder = next(runs / each for each in names if not (runs / each).exists())
     log = search.folder / "logs" / f"{folder.name}.log"
-    return trainings.begin(executor, settings.words, folder.absolute(), log, search.space.metric, search.target)
+    target = float("inf") if search.target is None else search.target
+    return trainings.begin(executor, settings.words, folder.absolute(), log, search.space.metric, target)
 
 
-def _judge(search: Search, journal: Study, trial: Open) -> trainings.GoesOn:
-    best = journal.finished[:1]
-    limit = best[0].seconds if best and best[0].seconds is not None else float("inf")
+def _judge(search: Search, journal: Study, attempt: _Attempt) -> trainings.GoesOn:
+    best = [trial.result for trial in journal.finished[:1] if search.limit_s is None]
+    limit = search.limit_s or (best[0] if best and best[0] is not None else float("inf"))
 
     def goes_on(epoch: int, value: float, seconds: float) -> bool:
-        # The journal minimizes, so the distance to the target is reported.
-        hopeless = epoch > 0 and trial.is_hopeless(epoch, search.target - value)
-        return not hopeless and seconds < limit
+        # For seconds the journal minimizes, so the distance to the target is reported.
+        reported = value if search.target is None else search.target - value
+        attempt.is_pruned = epoch > 0 and attempt.trial.is_hopeless(epoch, reported)
+        return not attempt.is_pruned and seconds < limit
 
     return goes_on
 
@@ -181,8 +200,10 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
         journal.tell(trial, None, failed=True)
         _refuse_hopeless(journal, words)
         return
-    journal.tell(trial, training.reached_s)
-    outcome = "ended early" if training.reached_s is None else f"{training.reached_s:.2f} s"
+    result = None if attempt.is_pruned else search.result(training)
+    journal.tell(trial, result)
+    unit = " s" if search.limit_s is None else f" ({search.space.metric})"
+    outcome = "ended early" if result is None else f"{result:.4g}{unit}"
     count = sum(each.state != "running" for each in journal.trials)
     console.say(f"[{count}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
 
@@ -195,9 +216,10 @@ def _refuse_hopeless(journal: Study, words: str) -> None:
 
 
 def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any] | None:
-    """Return the fastest trial that also reaches the target from every new seed, with its evidence, or None.
+    """Return the best trial that is also good from every new seed, with its evidence, or None.
 
-    Recipe and candidate are trained alternately, one at a time, so that both have the same conditions.
+    Good means: it reaches the target, or its mean metric is better than the recipe's. Recipe and candidate are
+    trained alternately, one at a time, so that both have the same conditions.
     """
     for trial in journal.finished[:CANDIDATES]:
         times: Times = {"recipe": [], "winner": []}
@@ -207,7 +229,7 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
                 label = f"{name}-{trial.number:04}-seed-{search.seed + number}"
                 times[name].append(_timed(search, executor, settings, label))
         console.say(f"trial {trial.number}, from new seeds: {times}")
-        if None not in times["winner"]:
+        if None not in times["winner"] and (search.limit_s is None or _gain(times) > 0):
             return _evidence(search, journal, trial, times)
     return None
 
@@ -220,23 +242,38 @@ def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -
     if training.job.wait() and not training.is_stopped:
         log = search.folder / "logs" / f"{training.folder.name}.log"
         raise ZooError(f"A training run failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
-    return None if training.reached_s is None else round(training.reached_s, 3)
+    return search.result(training)
+
+
+def _gain(times: Times) -> float:
+    """Return by how much the winner's mean metric exceeds the recipe's; infinity without new seeds."""
+    winner, recipe = ([each or 0.0 for each in times[name]] for name in ("winner", "recipe"))
+    return statistics.mean(winner) - statistics.mean(recipe) if winner else float("inf")
 
 
 def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) -> dict[str, Any]:
     states = collections.Counter(each.state for each in journal.trials)
     pairs = zip(times["recipe"], times["winner"], strict=True)
     ratios = [one / other for one, other in pairs if one and other]
+    if search.limit_s is None:
+        figures = {
+            "target": {search.space.metric: search.target}, "search_s": trial.result, "confirmed_s": times,
+            "times_as_fast": round(statistics.median(ratios), 3) if ratios else None,
+            "note": "seconds from the worker's start to the end of the epoch that reached the target",
+        }  # fmt: skip
+    else:
+        figures = {
+            "metric": search.space.metric, "seconds": search.limit_s, "search_result": trial.result,
+            "confirmed": times, "gain": round(_gain(times), 5) if times["winner"] else None,
+            "note": "best metric of an epoch that ended in the given seconds from the worker's start",
+        }  # fmt: skip
     return {
         "model": search.model, "backend": search.backend, "stack": search.fixed.get("stack"), "data": search.data,
-        "target": {search.space.metric: search.target}, "fixed": search.fixed.words, "values": trial.values,
-        "trial": trial.number, "search_s": round(trial.seconds or 0.0, 3), "confirmed_s": times,
-        "times_as_fast": round(statistics.median(ratios), 3) if ratios else None,
+        "fixed": search.fixed.words, "values": trial.values, "trial": trial.number, **figures,
         "trials": len(journal.trials), "pruned": states["pruned"], "failed": states["failed"], "jobs": search.jobs,
         "launcher": search.launcher.name, "importances": journal.importances(), "seed": search.seed,
         "machine": machine.describe(machine.probe()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": records.git_commit(), "grade": "measured",
-        "note": "seconds from the worker's start to the end of the epoch that reached the target",
     }  # fmt: skip
 
 
@@ -245,9 +282,9 @@ def _write(search: Search, journal: Study, row: dict[str, Any] | None) -> dict[s
     result = {"format": 1, **search.question, "metric": search.space.metric, "trials": trials,
               "importances": journal.importances(), "winner": row}  # fmt: skip
     write_json(search.folder / RESULT, result)
-    points = [(each.number, each.seconds, each.state) for each in journal.trials]
-    title = f"{search.model} on {search.data}: seconds to {search.space.metric} {search.target:g}"
-    plots.trials(points, result["importances"], title, search.folder / PICTURE)
+    points = [(each.number, each.result, each.state) for each in journal.trials]
+    title = f"{search.model} on {search.data}: {search.aim}"
+    plots.trials(points, result["importances"], title, search.folder / PICTURE, search.limit_s is not None)
     return result
 
 

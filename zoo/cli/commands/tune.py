@@ -26,8 +26,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.dry_run:
         from zoo.cli import dry_run
 
-        aim = f"{search.space.metric} {search.target:g}"
-        console.output(f"{search.trials} trials in {search.folder}, to reach {aim} soonest, vary:")
+        aim = "the fewest " * (search.limit_s is None) + search.aim
+        console.output(f"{search.trials} trials in {search.folder}, for {aim}, vary:")
         ranges = {name: row.choices or f"{row.low} to {row.high}" for name, row in search.space.values.items()}
         console.output(*(f"  {name:<26} {text}" for name, text in ranges.items()))
         console.output("A trial with the recipe's own values:", *dry_run.lines("train", search.fixed))
