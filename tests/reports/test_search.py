@@ -13,7 +13,7 @@ WINNER = {
     "values": {"trainer.batch_size": 64}, "confirmed_s": {"winner": [3.5, None], "recipe": [4.5]},
 }  # fmt: skip
 TRIALS = [
-    {"number": 0, "state": "complete", "seconds": 3.456789, "epochs": 2, "values": {"a": 1}},
+    {"number": 0, "state": "complete", "result": 3.456789, "epochs": 2, "values": {"a": 1}},
     {"number": 1, "state": "pruned", "seconds": None, "epochs": 1, "values": {"a": 2, "b": 0.5}},
 ]
 
@@ -42,7 +42,7 @@ def test_the_winner_and_its_evidence(tmp_path: Path) -> None:
         ["trainer.batch_size", "64"], ["winner", "3.5, not reached"], ["recipe", "4.5"], ["trial", "7"],
         ["seconds in the search", "61.5"], ["times as fast as the recipe, median over seeds", "1.25"],
         ["machine", "<b>M1</b>"], ["trials at a time", "2"], ["trainer.batch_size", "0.1235"],
-        ["Trial", "State", "Seconds", "Epochs", "a", "b"], ["0", "complete", "3.457", "2", "1", ""],
+        ["Trial", "State", "Result", "Epochs", "a", "b"], ["0", "complete", "3.457", "2", "1", ""],
         ["1", "pruned", "", "1", "2", "0.5"],
     ):  # fmt: skip
         assert row in rows

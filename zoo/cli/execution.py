@@ -12,6 +12,7 @@ from zoo.core.errors import INTERRUPTED, ZooError, counted
 
 if TYPE_CHECKING:
     from zoo.config.overrides import Overrides
+    from zoo.config.tasks import Table
     from zoo.runs.result import Run
 
 # The summary of each verb, and the groups of settings that its help lists.
@@ -101,12 +102,23 @@ def _print_plan(verb: str, overrides: "Overrides", machine: str | None, multirun
 
 
 def _print_result(result: "Run", as_json: bool) -> int:
-    from zoo.cli import summary
-
     if as_json:
         console.output_json(result.record)
     else:
-        for title, headings, rows in summary.tables(result):
+        for title, headings, rows in tables(result):
             console.table(title, headings, rows)
-        console.output(*summary.lines(result))
+        console.output(*summary(result))
     return INTERRUPTED if result.exit == "interrupted" else 0
+
+
+def summary(run: "Run") -> list[str]:
+    from zoo.tasks import registry, summaries
+
+    return [*(registry.command_of_run(run).summary or summaries.recorded)(run), f"Run folder: {run.folder}"]
+
+
+def tables(run: "Run") -> "list[Table]":
+    from zoo.tasks import registry
+
+    declared = registry.command_of_run(run).tables
+    return declared(run) if declared else []

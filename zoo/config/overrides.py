@@ -20,6 +20,8 @@ RESUME, REFERENCE = "resume", "reference"
 USER = "user"
 # Words that the command-line parser does not read as text.
 NOT_TEXT = ("null", "true", "false", "nan", "inf")
+# Texts that need no quotes.
+_BARE = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -210,14 +212,10 @@ def _text(value: Any) -> str:
         return "null" if value is None else str(value).lower()
     if isinstance(value, list):
         return f"[{','.join(map(_text, value))}]"
-    if not isinstance(value, str) or _is_bare(value):
+    if not isinstance(value, str) or (_BARE.fullmatch(value) and value.lower() not in NOT_TEXT):
         return str(value)
     # Only backslashes before a quote must be doubled.
     return "'" + re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\'", value)) + "'"
-
-
-def _is_bare(text: str) -> bool:
-    return bool(re.fullmatch(r"[A-Za-z][\w./-]*", text, re.ASCII)) and text.lower() not in NOT_TEXT
 
 
 def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

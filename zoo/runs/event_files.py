@@ -42,7 +42,8 @@ class EventFile:
             self._write(_message(7, _number(1, 1)))  # TensorBoard drops later steps of earlier files
         elif isinstance(event, EpochEvent):
             self._step = event.epoch
-            self._summary(*(_text(1, name) + _float(2, value) for name, value in figures_of(event).items()))
+            rows = figures_of(event).items()
+            self._summary(*(_text(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) for name, value in rows))
         elif isinstance(event, HistogramEvent):
             self._step = event.epoch
             self._summary(_text(1, event.weight) + _message(5, _histogram(event)))
@@ -97,10 +98,6 @@ def _message(field: int, content: bytes) -> bytes:
 
 def _text(field: int, value: str) -> bytes:
     return _message(field, value.encode())
-
-
-def _float(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 5) + struct.pack("<f", value)
 
 
 def _strings(value: str) -> bytes:

@@ -139,14 +139,17 @@ def _untrained(model: str, backend: backends.Backend) -> Status:
         if not row.stand_in_for and ("any" in devices or devices & set(row.devices))
     ]
     statuses = [
-        Status(model, backend.name, _grade(stack, platform), stack.name, _pins(stack, platform), stack.exclude_newer)
+        Status(
+            model,
+            backend.name,
+            _grade(stack, platform),
+            stack.name,
+            stacks.pins(stacks.lock_file(stack, platform)),
+            stack.exclude_newer,
+        )
         for stack, platform in places
     ]
     return min(statuses, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
-
-
-def _pins(stack: stacks.Stack, platform: str) -> dict[str, str]:
-    return stacks.pins(stacks.lock_file(stack, platform))
 
 
 def _grade(stack: stacks.Stack, platform: str) -> str:

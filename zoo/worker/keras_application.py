@@ -20,11 +20,8 @@ def catalogue():
     applications = compat.keras.applications
     members = {name: getattr(applications, name) for name in dir(applications)}
     functions = {name: value for name, value in members.items() if inspect.isfunction(value)}
-    return {name: _size(function) for name, function in sorted(functions.items()) if _has_top(function)}
-
-
-def _has_top(function):
-    return "include_top" in inspect.signature(function).parameters
+    with_top = [name for name in sorted(functions) if "include_top" in inspect.signature(functions[name]).parameters]
+    return {name: _size(functions[name]) for name in with_top}
 
 
 def _module(function):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zoo import api
-from zoo.cli import summary
+from zoo.cli import execution
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.core.errors import ZooError
@@ -159,7 +159,7 @@ def test_stacks_take_turns_and_one_that_fails_is_a_row(pretending: Path, monkeyp
     ]
     assert (rows[2]["stack"], rows[2]["error"]) == ("jax", "it fell over")
     assert run.exit == "completed"
-    assert len(summary.tables(run)[0][2]) == 3
+    assert len(execution.tables(run)[0][2]) == 3
 
 
 def test_what_was_timed_before_ctrl_c_is_kept(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_what_was_timed_before_ctrl_c_is_kept(pretending: Path, monkeypatch: pyt
     assert workers.asked == ["torch", "jax"]
     assert [row["median_s"] for row in results.read(run.folder)] == [1.0, None]
     assert run.exit == "interrupted"
-    assert "stopped before it was timed" in summary.tables(run)[0][2][1]
+    assert "stopped before it was timed" in execution.tables(run)[0][2][1]
 
 
 def test_nothing_at_all_is_an_error(pretending: Path, monkeypatch: pytest.MonkeyPatch) -> None:

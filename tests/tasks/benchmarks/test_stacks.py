@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from zoo.cli import summary
+from zoo.cli import execution
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.core import paths
@@ -94,10 +94,10 @@ def test_stacks_take_turns_forwards_and_backwards(timed: Timed) -> None:
     assert rows[3]["gflop_per_s"] == pytest.approx(3 * 32_000)
     assert "cannot train" in rows[5]["error"]
     assert all(row["machine"] and row["backend"] and row["network"] == "mnist" for row in rows)
-    said = " ".join(summary.lines(run))
+    said = " ".join(execution.summary(run))
     assert "inference: torch in float32 is the fastest" in said
     assert "2.00 (2.00 to 2.00) times as fast as tf-2.21" in said
-    (_, headings, cells), = summary.tables(run)  # fmt: skip
+    (_, headings, cells), = execution.tables(run)  # fmt: skip
     assert {len(row) for row in cells} == {len(headings)}
     assert "failed: UserError" in cells[5][4]
 
@@ -125,7 +125,7 @@ def test_ctrl_c_keeps_what_was_timed(timed: Timed, monkeypatch: pytest.MonkeyPat
     _, run = timed({"tf-2.21": 0.002, "torch": 0.001})
     assert run.exit == "interrupted"
     assert [bool(row["median_ms"]) for row in rows_of(run)] == [True, False, True, False]
-    assert "stopped before it was timed" in summary.tables(run)[0][2][1]
+    assert "stopped before it was timed" in execution.tables(run)[0][2][1]
 
 
 def test_nothing_at_all_is_an_error(timed: Timed) -> None:

@@ -58,10 +58,11 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
     """Raise an error if all texts are file names, perhaps without .txt; ``rows`` is Python for names and labels."""
     images = all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in cells)
     named = images or all("://" not in cell and formats.find(cell) for cell in cells)
-    kind, end = formats.find(cells[0], use="texts"), "" if named else ".txt"
     likely = named or all(re.fullmatch(r"[\w./-]+", cell, re.ASCII) for cell in cells)
+    near = likely and (table.parent / cells[0]).is_file()
+    kind, end = formats.find(cells[0], use="texts"), "" if named or near else ".txt"
     files = itertools.islice(files_below(table.parent, lambda *_: None), 20_000 * likely)
-    name = next((name for name in files if f"/{name}".endswith(f"/{cells[0]}{end}")), "")
+    name = cells[0] if near else next((name for name in files if f"/{name}".endswith(f"/{cells[0]}{end}")), "")
     begin = str(table.parent / name).removesuffix(cells[0] + end)
     if not named and not (name and Path(begin + cells[-1] + end).is_file()):
         return

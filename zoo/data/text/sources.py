@@ -19,6 +19,8 @@ from zoo.data.text import foreign_formats, labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 
 SUFFIX = ".txt"
+# Number of leading lines of a class that show what its file holds.
+LOOKED_AT = 10_000
 # Names of files about a data set, also after its name: rt-polaritydata.README.1.0.txt.
 _ABOUT = re.compile(rf"(.*[^a-z])?({set_parts.PROSE.pattern})", re.IGNORECASE)
 
@@ -262,6 +264,7 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     while not row.class_files and len(inner := set_parts.subfolders(root)) == 1 and not _likely_class_files(root)[1:]:
         root = root / inner[0]
     if not row.class_files and (parts := _parts_of_class_files(root)):
+        _refuse_other_lines(row, parts[0])
         return parts
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
@@ -273,9 +276,45 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
+    _refuse_other_lines(row, files)
     notes = [f"{label}: one text a line of {path}" for _, label, path in files]
     left = [path.name for path in sorted(root.glob(f"*{SUFFIX}")) if path.name not in names and not row.class_files]
     return files, notes + ([f"Not read: {listed(left)}"] if left else [])
+
+
+def _refuse_other_lines(row: LabelledData, files: list[File]) -> None:
+    """Raise an error for files of marked-up texts, of texts of several lines, or of labels of another file."""
+    first = [path for part, _, path in files if part == files[0][0]]
+    rows = {path: text_files.lines(text_files.read(path, row.encoding)[0]) for path in first}
+    for path, every in rows.items():
+        lines = every[:LOOKED_AT]
+        tags = [line for line in lines if re.fullmatch(r"\s*</?[A-Za-z_][^<>]*>\s*", line)]
+        if len(tags) * 10 > len(lines):
+            raise ZooError(
+                f"{path} holds marks such as {tags[0].strip()[:40]!r}, not one text a line",
+                "Write each text into a line without marks, or into a file in a folder of its class.",
+            )
+        heads = [line for line in lines if re.match(r"[A-Z][A-Za-z-]+: \S", line)]
+        if not row.class_files and len(heads) * 20 > len(lines) and lines.count("") * 10 > len(lines):
+            raise ZooError(
+                f"{path} holds texts of several lines, with headers such as {heads[0][:40]!r} and blank lines",
+                "Write each text into a file in a folder of its class. If each line is a text, name the files: "
+                f"'data.class_files=[{','.join(path.name for path in rows)}]'",
+            )
+    few = [path for path, lines in rows.items() if 9 < len(lines[:LOOKED_AT]) > 3 * len({*lines[:LOOKED_AT]})]
+    whole = [path for path, lines in rows.items() if len({*lines[:LOOKED_AT]}) * 2 > len(lines[:LOOKED_AT])]
+    if few and whole and len({len(lines) for lines in rows.values()}) == 1:
+        parts = {part: shlex.quote(str(path.parent.absolute())) for part, _, path in files}
+        names = [shlex.quote(path.name) for path in (whole[0], few[0])]
+        joined = [
+            f"paste {place}/{names[0]} {place}/{names[1]} > {part or 'all'}.tsv" for part, place in parts.items()
+        ]
+        raise ZooError(
+            f"Each file of {few[0].parent} has {len(rows[few[0]]):,} lines: {few[0].name} may hold the labels of "
+            f"{whole[0].name}",
+            f"Join them in a new folder: `mkdir joined && (cd joined && {' && '.join(joined)})`. Then give "
+            "data=text_table data.root=joined data.text_column=0 data.label_column=1.",
+        )
 
 
 def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:

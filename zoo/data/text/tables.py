@@ -13,6 +13,7 @@ from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import TableReading
 from zoo.config.schemas.text import DELIMITERS, LabelledData
 from zoo.core.errors import ZooError, listed, nearest
+from zoo.data.images import set_parts
 from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 
@@ -106,8 +107,9 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     whole = len(some[0]) if header and len(some[0]) > width else 0
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)
     words += "; columns without a title are not used" * bool(whole) + _other_texts(columns, places, some, header)
-    titles = [cell.strip() for place, cell in enumerate(some[0]) if header and place not in places]
-    if parts := [title for title in titles if title.lower() in _PARTS]:
+    columns_of = itertools.zip_longest(*some, fillvalue="")
+    unused = [column for place, column in enumerate(columns_of) if header and place not in places]
+    if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
         words += f"; column {parts[0]} is not used: give a folder with train.csv and test.csv to keep its parts"
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
@@ -239,6 +241,12 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
     other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def _is_of_parts(title: str, *cells: str) -> bool:
+    """Return whether a column holds the part of each row, by its title or by its cells."""
+    values = {cell.strip().lower() for cell in cells}
+    return title.strip().lower() in _PARTS or (len(values) > 1 and values <= {*set_parts.WORDS})
 
 
 def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[int]:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -59,21 +60,34 @@ class LocalJob(Child):
 
 
 def start(command: Command) -> LocalJob:
+    remedy = "Check that the machine has the same folders and interpreter, or set launcher.python=PATH."
+    return LocalJob(*child(command, {**os.environ, **command.variables}, remedy))
+
+
+def child(
+    command: Command,
+    env: dict[str, str],
+    remedy: str,
+    handles: Iterable[int] = (),
+    stdin: int = subprocess.DEVNULL,
+    stdout: int | None = None,
+) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start a child process with its log; return it, and the pipe whose end tells it of this process's end.
+
+    In its new session, Ctrl-C reaches only this process. Without ``stdout``, the log has the standard output too.
+    """
     with processes.death_pipe() as (theirs, ours):
-        variables = {**os.environ, **command.variables, WATCH_HOST: str(theirs)}
-        inherited = [theirs, *uses.handles()]
         try:
             with open_log(command.log) as log:
                 process = subprocess.Popen(
-                    command.words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables,
-                    cwd=command.folder, start_new_session=True, pass_fds=inherited,
+                    command.words, stdin=stdin, stdout=log if stdout is None else stdout, stderr=log,
+                    env={**env, WATCH_HOST: str(theirs)}, cwd=command.folder, start_new_session=True,
+                    pass_fds=[theirs, *uses.handles(), *handles],
                 )  # fmt: skip
         except OSError as error:
-            raise ZooError(
-                f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
-                "Check that the machine has the same folders and interpreter, or set launcher.python=PATH.",
-            ) from error
-    return LocalJob(process, ours)
+            text = f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}"
+            raise ZooError(text, remedy) from error
+    return process, ours
 
 
 def open_log(path: Path) -> IO[bytes]:

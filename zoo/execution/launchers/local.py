@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from zoo.config.schemas.launching import LauncherSettings
-from zoo.core import processes, uses
-from zoo.core.errors import ZooError
-from zoo.execution.launchers import Command, Job, commands
-from zoo.protocol.variables import WATCH_HOST
+from zoo.execution.launchers import Command, Executor, Job, commands
 
 NAME = "here"
 
@@ -30,23 +27,13 @@ class LocalProcess(commands.Child):
 
 def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
     """Start a child process; see :class:`zoo.execution.launchers.Launcher`."""
-    with processes.death_pipe() as (theirs, ours):
-        inherited = [theirs, *uses.handles(), *([] if lock is None else [lock])]
-        with (cwd / "worker.log").open("ab") as log:
-            try:
-                # In a new session, Ctrl-C reaches only the host, which then stops the worker cleanly.
-                process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE,
-                    stderr=log, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
-                    pass_fds=inherited,
-                )  # fmt: skip
-            except OSError as error:
-                message = f"Cannot start {command[0]}: {error.strerror or error}"
-                raise ZooError(message, "`python -m zoo env list` shows its state.") from error
-    return LocalProcess(process, ours)
+    worker = Command("worker", command, cwd, cwd / "worker.log")
+    remedy, handles = "`python -m zoo env list` shows its state.", [] if lock is None else [lock]
+    given = subprocess.PIPE if stdin else subprocess.DEVNULL
+    return LocalProcess(*commands.child(worker, env, remedy, handles, given, subprocess.PIPE))
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Executes commands on this machine, ``jobs`` at a time."""
 
     def __init__(self, jobs: int) -> None:
@@ -55,10 +42,6 @@ class LocalExecutor:
 
     def submit(self, command: Command, place: str | None = None) -> Job:
         return commands.start(command)
-
-    def find(self, ticket: str) -> Job | None:
-        """Return None: no command outlives the process that started it."""
-        return None
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Compare several runs, and list what makes them incomparable."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,11 +92,8 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
     """Select the columns: test metrics, times and memory, then other metrics by frequency."""
-    count: dict[tuple[str, str], int] = {}
-    for _, record in runs:
-        for name, row in record.items("metrics"):
-            if row.number() is not None:
-                count[("metrics", name)] = count.get(("metrics", name), 0) + 1
+    metrics = [each for _, record in runs for each in record.items("metrics")]
+    count = Counter(("metrics", name) for name, row in metrics if row.number() is not None)
     order = sorted(count, key=lambda pair: (pair[1] in ("loss", "accuracy"), -count[pair]))
     tested = [pair for pair in order if pair[1].startswith("test")]
     times = [("phases", name) for name in ("train_s", "infer_s") if any(t.number("phases", name) for _, t in runs)]

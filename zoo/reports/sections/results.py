@@ -263,11 +263,9 @@ def _share(value: float, total: float, right: bool) -> Html:
 def pictures(folder: Path) -> Html | None:
     files = [name for name in untrusted.names(folder, *images.SUFFIXES) if name not in DRAWN][:24]
     files.sort(key=lambda name: name == "losses.png")  # the result first
-    return join(images.shown(folder, name, _words(name)) for name in files) if files else None
-
-
-def _words(name: str) -> str:
-    return next((words for part, words in PICTURES.items() if part in name.lower()), "Image of this run:")
+    captions = [next((caption for part, caption in PICTURES.items() if part in name.lower()), "Image of this run:")
+                for name in files]  # fmt: skip
+    return join(images.shown(folder, *each) for each in zip(files, captions, strict=True)) if files else None
 
 
 def texts(folder: Path) -> Html | None:

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import statistics
 from collections.abc import Iterator
-from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import StacksConfig
@@ -200,11 +199,8 @@ def sentences(rows: list[Row]) -> Iterator[str]:
         ratio = "the first" if best is start else f"{_times(best)} times as fast as {names[1]}"
         rate = networks.short(best["items_per_s"])
         yield f"{mode}: {names[0]} is the fastest, {rate} items/s: {ratio}"
-    yield from (f"{_called(row)}: {row['error']}" for row in rows if row.get("error"))
-
-
-def _called(row: dict[str, Any]) -> str:
-    return ", ".join(part for part in (row["stack"], row["precision"], row["mode"]) if part)
+    for row in [row for row in rows if row.get("error")]:
+        yield f"{', '.join(filter(None, (row['stack'], row['precision'], row['mode'])))}: {row['error']}"
 
 
 def tables(run: Run) -> list[Table]:

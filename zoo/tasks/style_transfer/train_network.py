@@ -60,7 +60,9 @@ def train(overrides: Overrides) -> Run:
     start_run(context, [MODEL, context.choice.backend.name])
     with record_outcome(context):
         data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        data |= {"style": str(painting.path), "sha256": _checksum([painting.path, *files])}
+        # A resumed run needs the same painting and photos.
+        sums = "".join(file_sha256(path) for path in [painting.path, *files])
+        data |= {"style": str(painting.path), "sha256": hashlib.sha256(sums.encode()).hexdigest()}
         set_data(context, data | {"starts_from": settings.weights})
         if chosen.arrays is not None:
             features.weights = str(context.folder / "features.npz")
@@ -89,11 +91,6 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
 def network_path(named: str) -> Path:
     """Return the path of the network that ``weights=`` names, which may be one of the zoo's own."""
     return zoo_networks.find(MODEL, named).weights if zoo_networks.is_named(named) else user_path(named)
-
-
-def _checksum(files: list[Path]) -> str:
-    """Return a checksum of the painting and the photos, which must be the same for a resumed run."""
-    return hashlib.sha256("".join(file_sha256(path) for path in files).encode()).hexdigest()
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:

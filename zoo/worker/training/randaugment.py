@@ -22,32 +22,12 @@ def rand_augment(pixels, random, count, magnitude, of=None):
         chosen = random.randint(len(OPERATIONS), size=total)[places]
         amounts = np.where(random.uniform(size=total)[places] < 0.5, -share, share).astype(np.float32)
         altered = pixels.copy()
-        for number, operation in enumerate(OPERATIONS):
+        for number, operation in enumerate(OPERATIONS.values()):
             rows = np.flatnonzero(chosen == number)
             if len(rows):
                 altered[rows] = operation(pixels[rows], amounts[rows])
         pixels = altered
     return pixels
-
-
-def _identity(pixels, _amounts):
-    return pixels
-
-
-def _shear_x(pixels, amounts):
-    return _warp(pixels, x_by_y=0.3 * amounts)
-
-
-def _shear_y(pixels, amounts):
-    return _warp(pixels, y_by_x=0.3 * amounts)
-
-
-def _shift_x(pixels, amounts):
-    return _warp(pixels, x=np.rint(150 / 331 * pixels.shape[2] * amounts))
-
-
-def _shift_y(pixels, amounts):
-    return _warp(pixels, y=np.rint(150 / 331 * pixels.shape[1] * amounts))
 
 
 def _rotate(pixels, amounts):
@@ -84,18 +64,6 @@ def _interpolated(pixels, rows, columns):
 def _mirrored(places, edge):
     inside = edge - 1 - np.abs(edge - 1 - np.abs(places))
     return np.clip(inside, 0, edge - 1).astype(np.intp)
-
-
-def _brightness(pixels, amounts):
-    return _away_from(np.float32(0), pixels, amounts)
-
-
-def _color(pixels, amounts):
-    return _away_from(_gray(pixels), pixels, amounts)
-
-
-def _contrast(pixels, amounts):
-    return _away_from(np.rint(_gray(pixels).mean(axis=(1, 2, 3), keepdims=True)), pixels, amounts)
 
 
 def _sharpness(pixels, amounts):
@@ -157,7 +125,18 @@ def _bytes(values):
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
-OPERATIONS = (
-    _identity, _shear_x, _shear_y, _shift_x, _shift_y, _rotate, _brightness, _color, _contrast, _sharpness,
-    _posterize, _solarize, _autocontrast, _equalize,
-)  # fmt: skip
+OPERATIONS = {
+    "identity": lambda pixels, _amounts: pixels,
+    "shear_x": lambda pixels, amounts: _warp(pixels, x_by_y=0.3 * amounts),
+    "shear_y": lambda pixels, amounts: _warp(pixels, y_by_x=0.3 * amounts),
+    "shift_x": lambda pixels, amounts: _warp(pixels, x=np.rint(150 / 331 * pixels.shape[2] * amounts)),
+    "shift_y": lambda pixels, amounts: _warp(pixels, y=np.rint(150 / 331 * pixels.shape[1] * amounts)),
+    "rotate": _rotate,
+    "brightness": lambda pixels, amounts: _away_from(np.float32(0), pixels, amounts),
+    "color": lambda pixels, amounts: _away_from(_gray(pixels), pixels, amounts),
+    "contrast": lambda pixels, amounts: _away_from(
+        np.rint(_gray(pixels).mean(axis=(1, 2, 3), keepdims=True)), pixels, amounts
+    ),
+    "sharpness": _sharpness, "posterize": _posterize, "solarize": _solarize, "autocontrast": _autocontrast,
+    "equalize": _equalize,
+}  # fmt: skip
