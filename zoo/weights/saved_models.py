@@ -200,7 +200,9 @@ def _input_shape(path: Path, rows: list[KerasConfig]) -> tuple[int | None, int |
         shape = tuple(shapes[0][1:]) if shapes else "of unknown shape"
         raise ZooError(
             f"{path}: its input, {shape}, is not an image",
-            "Images have the shape (rows, columns, channels), with 1 or 3 channels, channels last.",
+            "Images have the shape (rows, columns, channels), with 1 or 3 channels, channels last."
+            + " This model takes numbers of tokens, and its vocabulary is not in the file. For texts, train "
+            "model=transformer/classifier." * any(row.get("class_name") == "Embedding" for row in rows),
         )
     return image[1], image[2], (*image, 1)[3]
 

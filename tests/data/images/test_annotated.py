@@ -249,3 +249,16 @@ def test_masks_of_each_part_in_a_folder_next_to_it_are_no_classes(tmp_path: Path
     patterns = [each for part in ("train", "val") for each in (f"{part}/{{}}.png", f"mask:{part}_labels/{{}}_L.png")]
     with pytest.raises(ZooError, match="_labels contains masks of the images in"):
         folder_scan.scan(lay(tmp_path, *patterns))
+
+
+def test_reports_next_to_images_are_no_label_files(tmp_path: Path) -> None:
+    lay(tmp_path, "scans/patient{}_0.png", "scans/patient1{}_1.png")
+    (tmp_path / "reports").mkdir()
+    for image in (tmp_path / "scans").iterdir():
+        (tmp_path / "reports" / f"{image.stem}.txt").write_text("male 41yrs\nnormal\n")
+    with pytest.raises(ZooError, match="only one class, .scans.") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "The names of the images may end with their classes, such as 0, 1. To sort" in caught.value.remedy
+    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    subprocess.run(["sh", "-c", command], check=True)
+    assert folder_scan.scan(str(tmp_path / "sorted")).class_names == ["0", "1"]

@@ -522,3 +522,24 @@ def test_images_without_classes_next_to_the_classes_are_a_question(tmp_path: Pat
     patterns = ["yes/{}.png", "no/{}.png", *names]
     with pytest.raises(ZooError, match="next to the class folders no, yes: a class of that name"):
         folder_scan.scan(str(lay(tmp_path, *(each.format(n) for each in patterns for n in range(3)))))
+
+
+def test_parts_in_class_folders_are_sorted_by_the_command(tmp_path: Path) -> None:
+    root = tmp_path / "my set"
+    places = [f"{name}/{part}" for name in ("bolt", "nut") for part in ("Train", "Test")]
+    lay(root, *(f"{place}/{number}.png" for place in places for number in "12"),
+        "bolt/Train/Label/1_label.png", "nut/Train/Label/1_label.png")  # fmt: skip
+    with pytest.raises(ZooError, match="all contain the folders Test, Train") as caught:
+        folder_scan.scan(str(root))
+    command = caught.value.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(["sh", "-c", command], check=True)
+    listing = folder_scan.scan(str(root / "FOLDER"))
+    assert (listing.class_names, sorted(listing.parts)) == (["bolt", "nut"], ["test"] * 4 + ["train"] * 4)
+
+
+def test_parts_with_classes_further_down_are_named_next_to_unsorted_images(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"images/{part}/{name}/{n}.png" for part in ("train", "val") for name in "ab" for n in "12"),
+        "images/test/1.png", "images/test/2.png")  # fmt: skip
+    with pytest.raises(ZooError, match="has only one folder of images") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.endswith(f"data.root={tmp_path}/images")

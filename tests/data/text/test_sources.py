@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -438,3 +439,38 @@ def test_classes_may_be_the_outer_folders_of_texts(tmp_path: Path) -> None:
     command = caught.value.remedy.partition("`")[2].partition("`")[0]
     subprocess.run(command, shell=True, check=True)  # noqa: S602
     assert sources.source_of(row("text_folder", tmp_path / "outer")).read().class_names == ["course", "student"]
+
+
+def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path) -> None:
+    for part, count in (("train", 40), ("dev", 12), ("test", 12)):
+        texts = "".join(f"text {part} {number}\n" for number in range(count))
+        folder(tmp_path / "set", {f"{part}/sents.txt": texts, f"{part}/moods.txt": "0\n1\n" * (count // 2)})
+    with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of sents\.txt") as caught:
+        sources.source_of(row("text_lines", tmp_path / "set"))
+    command = caught.value.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    table = LabelledData(name="text_table", root=str(tmp_path / "joined"), text_column="0", label_column="1")
+    texts = sources.source_of(table).read()
+    assert texts.class_names == ["0", "1"]
+    assert Counter(texts.parts or []) == {"train": 40, "validation": 12, "test": 12}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("<review>\n<title>\nGood {}\n</title>\n</review>\n", "holds marks such as '<review>'"),
+     ("Newsgroup: sci.{}\n\nI think so.\n\nSubject: a\n", "holds texts of several lines")],
+)  # fmt: skip
+def test_files_of_longer_texts_are_not_read_by_line(tmp_path: Path, content: str, message: str) -> None:
+    files = {f"{name}.txt": "".join(content.format(f"{name}{n}") for n in range(9)) for name in "ab"}
+    with pytest.raises(ZooError, match=message):
+        sources.source_of(row("text_lines", folder(tmp_path, files)))
+
+
+def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path) -> None:
+    rows = "".join(f"text {n},{'ab'[n % 2]},{('train', 'dev', 'test')[n % 3]}\n" for n in range(24))
+    path = tmp_path / "all.csv"
+    path.write_text(f"text,label,Fold name\n{rows}")
+    table = LabelledData(name="text_table", root=str(path))
+    assert any(
+        "column Fold name is not used: give a folder" in note for note in sources.source_of(table).read().notes
+    )

@@ -444,7 +444,8 @@ def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_pat
 @pytest.mark.parametrize(
     ("cell", "place"),
     [("{}.txt", "{}.txt"), ("docs/{}.txt", "docs/{}.txt"), ("a file {}.txt", "all files/a file {}.txt"),
-     ("{}_1.html", "all_files/{}_1.html"), ("{}_1", "all_files/{}_1.txt"), ("00{}", "00{}.txt")],
+     ("{}_1.html", "all_files/{}_1.html"), ("{}_1", "all_files/{}_1.txt"), ("00{}", "00{}.txt"),
+     ("../mails/inmail.{}", "../mails/inmail.{}")],
 )  # fmt: skip
 def test_the_command_for_a_column_of_file_names_reads_the_files(tmp_path: Path, cell: str, place: str) -> None:
     for number in range(12):

@@ -60,7 +60,8 @@ def check(path: Path) -> list[str]:
                 "segmentation",
                 f"The class folders are further down: {set_parts.as_root(inner)}"
                 if further
-                else f"{_CLASSIFY}: DIR/cat/1.jpg, ..." + _way(path, folder / annotations, images),
+                else f"{_CLASSIFY}: DIR/cat/1.jpg, ... "
+                + (_way(path, folder / annotations, images) or set_parts.names_note(folder / images)),
             )
         for name in full[:_FEW]:
             if mask := _mask_next_to_image(folder / name):
@@ -98,8 +99,11 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
     """Yield pairs of folders with annotations and their images, and the kind of the annotations."""
     for name in names if full else ():
         if name not in full:
-            files = files_below(folder / name, lambda *_: None)
-            stems = [Path(file).stem for file in files if file.lower().endswith(_LABEL_FILES)][:_SAMPLES]
+            every = files_below(folder / name, lambda *_: None)
+            files = [file for file in every if file.lower().endswith(_LABEL_FILES)][:_SAMPLES]
+            if all(_is_prose(folder / name / file) for file in files):
+                continue
+            stems = [Path(file).stem for file in files]
             stems = [Path(stem).stem if Path(stem).suffix.lower() in decode.SUFFIXES else stem for stem in stems]
             labeled = [images for images in full if _same(stems, folder / images)]
             yield from ((name, images, "label files") for images in labeled if len(labeled) == 1)
@@ -111,6 +115,14 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             paired = images != name and ((named and by_name) or _same(stems, folder / images))
             if paired and (by_name or _are_masks(folder, name, images, named)):
                 yield name, images, "masks"
+
+
+def _is_prose(path: Path) -> bool:
+    """Return whether a file of text, such as a report or caption, has far more letters than digits."""
+    with path.open("rb") as stream:
+        start = stream.read(200)
+    letters, digits = (len(re.findall(kind, start)) for kind in (rb"[A-Za-z]", rb"\d"))
+    return path.suffix.lower() == ".txt" and letters > 2 * digits
 
 
 def _file_of_boxes(folder: Path) -> Path | None:

@@ -230,7 +230,11 @@ def _without_classes(
     inner, labels = set_parts.wrapped(path), set_parts.labels_note(path, "Labels", ". ")
     loose, full = next(decode.iter_images(path), None), set_parts.folders_of_images(inner) if inner else []
     # Parts of unsorted images do not count.
-    if inner and inner != path and (not all(map(set_parts.part_of, full)) or set_parts.wrapped(inner / full[0])):
+    if (
+        inner
+        and inner != path
+        and (not all(map(set_parts.part_of, full)) or any(set_parts.wrapped(inner / name) for name in full))
+    ):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         return ZooError(
             f"{path} {message}{reasons}", f"{labels}The class folders are further down: {set_parts.as_root(inner)}"

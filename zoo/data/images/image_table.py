@@ -30,6 +30,8 @@ _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
 # Approximate number of rows that decide what the columns are.
 _SAMPLE = 2000
 _IMAGES = "Give the folder of the images with data.images=DIR."
+# Folders of tables next to the folders of the files that they name.
+_BESIDE = ("metadata", "meta", "labels", "annotations", "csv")
 
 
 class _Row(NamedTuple):
@@ -50,8 +52,9 @@ class _Reader:
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:
             foreign_formats.refuse_content(unknown_kinds.head_of(table), str(table), "a table that names images")
-            what, remedy = (unknown_kinds.instead(self.root) if self.root.is_dir() else None) or ("", "")
-            raise ZooError(f"{self.root} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
+            place = self.root.parent if self.root == table.parent and self.root.name.lower() in _BESIDE else self.root
+            what, remedy = (unknown_kinds.instead(place) if self.root.is_dir() else None) or ("", "")
+            raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.count = self.twice = self.unclear = 0
         self.folders = Counter[str]()

@@ -179,8 +179,10 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
             "They are either parts of one data set, or classes.",
-            f"Give the folder with the images to classify, such as {as_root(path / folders[-1])}. Classes: add "
-            "data.layout=classes."
+            f"If {folders[0]} is a class, copy the images of each class into a folder of its part: `cd "
+            f'{shlex.quote(str(path))} && for d in */*/; do c=FOLDER/$(basename "$d")/$(dirname "$d"); mkdir -p '
+            '"$c"; cp "$d"*.* "$c"; done`, and give it: data.root=FOLDER. If the parts have the classes, give one '
+            f"folder, such as {as_root(path / folders[-1])}. Without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
             f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
@@ -267,15 +269,16 @@ def names_note(path: Path) -> str:
     begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
     if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
         begins, end = r"(\d{1,3})_", "_.*"
-    words = Counter(match[1] for stem in stems if (match := re.match(begins, stem)))
-    if len(words) < 2 or min(words.values()) < 2 or len(words) > len(stems) / 4:
-        return ""
-    return (
-        f"The names of the images may begin with their classes, such as {listed(sorted(words), most=3)}. To sort "
-        f"copies of them into {path.parent / 'sorted'}: cd {shlex.quote(str(path))} && for f in *; do "
-        f"c=$(echo \"$f\" | sed 's/{end}//'); "
-        'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
-    )
+    for where, pattern, rest in (("begin", begins, end), ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_")):
+        words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
+        if len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4:
+            return (
+                f"The names of the images may {where} with their classes, such as {listed(sorted(words), most=3)}. "
+                f"To sort copies of them into {path.parent / 'sorted'}: cd {shlex.quote(str(path))} && for f in *; "
+                f"do c=$(echo \"$f\" | sed 's/{rest}//'); "
+                'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
+            )
+    return ""
 
 
 def says_nothing(name: str, parent: str) -> bool:

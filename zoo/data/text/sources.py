@@ -215,7 +215,8 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         raise ZooError(
             f"{root} does not hold one train and one test table (or validation table), but {names}",
             "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels. "
-            "Join tables of one class each into one, with a column of the class.",
+            "Join tables of one class each into one, with a column of the class. If the labels of the "
+            "texts are in another table, join both by the column that they share.",
         )
     read = [path for *_, path in parts]
     left = [path.name for path in files if tables.suffix(path) in datasets.TABLES and path not in read]
