@@ -179,9 +179,9 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
             "They are either parts of one data set, or classes.",
-            f"If {folders[0]} is a class, copy the images of each class into a folder of its part: `cd "
+            f"If {folders[0]} is a class, copy its images into folders of the parts, and give data.root=FOLDER:\ncd "
             f'{shlex.quote(str(path))} && for d in */*/; do c=FOLDER/$(basename "$d")/$(dirname "$d"); mkdir -p '
-            '"$c"; cp "$d"*.* "$c"; done`, and give it: data.root=FOLDER. If the parts have the classes, give one '
+            '"$c"; cp "$d"*.* "$c"; done\nIf the parts have the classes, give one '
             f"folder, such as {as_root(path / folders[-1])}. Without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "

@@ -72,7 +72,7 @@ def child(
     stdin: int = subprocess.DEVNULL,
     stdout: int | None = None,
 ) -> tuple["subprocess.Popen[bytes]", int]:
-    """Start a child process with its log; return it, and the pipe whose end tells it of this process's end.
+    """Start a child process with its log; return it, and the pipe that ends with this process.
 
     In its new session, Ctrl-C reaches only this process. Without ``stdout``, the log has the standard output too.
     """
