@@ -174,15 +174,15 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     _refuse_shares(path, folders, inside)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
-    inner = copy_command(f"{shlex.quote(str(path))}/*/*/*")
+    inner, place = copy_command(f"{shlex.quote(str(path))}/*/*/*"), 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
+    sort = f'cd {shlex.quote(str(path))} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
             "They are either parts of one data set, or classes.",
-            f"If {folders[0]} is a class, copy its images into folders of the parts, and give data.root=FOLDER:\ncd "
-            f'{shlex.quote(str(path))} && for d in */*/; do c=FOLDER/$(basename "$d")/$(dirname "$d"); mkdir -p '
-            '"$c"; cp "$d"*.* "$c"; done\nIf the parts have the classes, give one '
-            f"folder, such as {as_root(path / folders[-1])}. Without parts: add data.layout=classes."
+            f"If {folders[0]} is a class, copy its images into folders of the parts, and give data.root=FOLDER:\n{sort}\n"
+            f"If the parts have the classes, give one folder, such as {as_root(path / folders[-1])}. Without parts: add "
+            "data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
             f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
