@@ -180,9 +180,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
             "They are either parts of one data set, or classes.",
-            f"If {folders[0]} is a class, copy its images into folders of the parts, and give data.root=FOLDER:\n{sort}\n"
-            f"If the parts have the classes, give one folder, such as {as_root(path / folders[-1])}. Without parts: add "
-            "data.layout=classes."
+            f"{folders[0]} is a class: {sort}\nThen give data.root=FOLDER. {folders[-1]} has classes in its parts: "
+            f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
             f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
