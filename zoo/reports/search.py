@@ -10,6 +10,12 @@ from zoo.runs.untrusted import Untrusted, read_json
 
 RESULT = "search.json"
 PICTURE = "trials.png"
+FACTS = (
+    ("trial", "trial"), ("search_s", "seconds in the search"), ("search_result", "result in the search"),
+    ("gain", "gain over the recipe, mean"), ("times_as_fast", "times as fast as the recipe, median over seeds"),
+    ("stack", "stack"), ("launcher", "launcher"), ("jobs", "trials at a time"), ("machine", "machine"),
+    ("date", "date"), ("note", "note"),
+)  # fmt: skip
 
 
 def is_search(folder: Path) -> bool:
@@ -21,14 +27,14 @@ def page(folder: Path) -> str:
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")
-    parts: list[tuple[str, str, Html | None]] = [
+    parts = [
         ("trials", "Trials", images.shown(folder, PICTURE, "Result of each trial, and importance of each setting:")),
         ("winner", "Winner", _winner(winner)),
         ("importance", "Importance of the settings", _importances(result)),
         ("all", "All trials", _trials(trials)),
     ]
-    title = f"Search: {winner.text('model') or folder.name}"
-    return report_page.simple(title, f"{len(trials)} trials · {folder.name}", [part for part in parts if part[2]])
+    subtitle = tag("p", f"{len(trials)} trials · {folder.name}", class_="subtitle")
+    return report_page.framed(f"Search: {winner.text('model') or folder.name}", subtitle, parts)
 
 
 def _winner(winner: Untrusted) -> Html:
@@ -39,14 +45,7 @@ def _winner(winner: Untrusted) -> Html:
         [name, ", ".join(each.text() or "not reached" for each in row.rows())]
         for name, row in [*winner.items("confirmed_s"), *winner.items("confirmed")]
     ]
-    facts: list[list[Child]] = [
-        [words, winner.text(key)]
-        for key, words in (("trial", "trial"), ("search_s", "seconds in the search"),
-                           ("search_result", "result in the search"), ("gain", "gain over the recipe, mean"),
-                           ("times_as_fast", "times as fast as the recipe, median over seeds"), ("stack", "stack"),
-                           ("launcher", "launcher"), ("jobs", "trials at a time"), ("machine", "machine"),
-                           ("date", "date"), ("note", "note"))
-    ]  # fmt: skip
+    facts: list[list[Child]] = [[words, winner.text(key)] for key, words in FACTS]
     return join([
         table("Settings of the winner", ["Setting", "Value"], values),
         table("Results with new seeds", ["Who", winner.text("metric") or "Seconds to the target"], times),
