@@ -24,7 +24,6 @@ PICTURES = {
     "losses": "Losses by step", "content": "Content image", "style": "Style image", "result": "Result",
     "progress": "Progress of the optimization",
 }  # fmt: skip
-TEXTS = (".txt",)
 TITLES = {"train_s": "training time", "infer_s": "inference time", "total_s": "total time", "seconds": "total time"}
 Row = dict[str, str]
 
@@ -77,7 +76,7 @@ def of_training(record: Untrusted) -> bool:
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
-    metrics = [(name, value) for name, row in record.items("metrics") if (value := row.number()) is not None]
+    metrics = record.numbers("metrics")
     tested = [pair for pair in metrics if pair[0].startswith("test")]
     spent = [*((name, record.number("phases", name)) for name in ("train_s", "infer_s")),
              ("total_s", record.number("seconds")),
@@ -269,7 +268,7 @@ def pictures(folder: Path) -> Html | None:
 
 
 def texts(folder: Path) -> Html | None:
-    files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, *TEXTS)[:8]]
+    files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, ".txt")[:8]]
     drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
              for name, text in files if text.strip()]  # fmt: skip
     return join(drawn) if drawn else None
@@ -278,8 +277,7 @@ def texts(folder: Path) -> Html | None:
 def phases(record: Untrusted) -> list[tuple[str, float]]:
     """Return the seconds of each phase in order of execution; unknown phases come last."""
     order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
-    named_seconds = [(name.removesuffix("_s"), value) for name, row in record.items("phases")
-             if (value := row.number()) is not None and value >= 0]  # fmt: skip
+    named_seconds = [(name.removesuffix("_s"), value) for name, value in record.numbers("phases") if value >= 0]
     return sorted(named_seconds, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
 
 
@@ -292,8 +290,7 @@ def time(record: Untrusted) -> Html | None:
         [name, data(value, seconds(value)), f"{100 * value / total:.0f} %" if total else ""] for name, value in rows
     ]
     if whole is not None and whole > total:
-        rest = whole - total
-        cells.append(["other", data(rest, seconds(rest)), ""])
+        cells.append(["other", data(whole - total, seconds(whole - total)), ""])
     drawn = shares([("", rows)], "Phases in order of execution", "s")
     return tag("div", table("Time of each phase", ["Phase", "Time", "Share"], cells, (1, 2)), drawn,
                class_="pair")  # fmt: skip
