@@ -13,6 +13,7 @@ from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store, surroundings
 from zoo.environments.interpreters import Broken, Interpreter
 from zoo.environments.machine import Machine
+from zoo.environments.package_index import Reachability
 from zoo.environments.platforms import version_numbers
 from zoo.environments.selection import Candidate
 from zoo.environments.stacks import Stack
@@ -39,17 +40,9 @@ class BackendRow:
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
-    """Result of contacting the package registry; ``checked`` is False if no registry is configured."""
-
-    checked: bool
-    host: str = ""
-    ok: bool = False
-    why: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
 class Report:
+    """This machine and what works on it. ``network`` is None if no package registry is configured."""
+
     machine: Machine
     python: Interpreter
     interpreters: list[Interpreter]
@@ -59,12 +52,11 @@ class Report:
     data: dict[str, int]
     cache: Path
     free_bytes: int
-    network: Network
+    network: Reachability | None
     checks: list[surroundings.Check]
     advice: str
 
     def to_json(self) -> dict[str, object]:
-        network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
         return {
             "machine": _machine(self.machine),
             "python": _fields(self.python),
@@ -75,7 +67,7 @@ class Report:
                               "created": row.created, "last_used": row.last_used} for row in self.environments],
             "data": [{"name": name, "bytes": size} for name, size in self.data.items()],
             "cache": {"folder": str(self.cache), "free_bytes": self.free_bytes},
-            "network": network,
+            "network": {"checked": True, **dataclasses.asdict(self.network)} if self.network else {"checked": False},
             "checks": [dataclasses.asdict(row) for row in self.checks],
             "advice": self.advice,
         }  # fmt: skip
@@ -107,6 +99,7 @@ def examine() -> Report:
     here = machine.probe()
     available = {stack.name: stack for stack in stacks.load_all()}
     usable, rows = _backends(here, available)
+    registry = package_index.address()
     working, broken = interpreters.survey()
     free = paths.free_bytes()
     return Report(
@@ -119,7 +112,7 @@ def examine() -> Report:
         data=_data(),
         cache=paths.cache_dir(),
         free_bytes=free,
-        network=_network(),
+        network=package_index.reachable(registry) if registry else None,
         checks=surroundings.examine(surroundings.collect(), here),
         advice=_advice(here, available, usable, working, free),
     )
@@ -142,21 +135,18 @@ def render(report: Report | Elsewhere) -> str:
         ("Backends", [_backend_line(row) for row in report.backends]),
     ]
     if isinstance(report, Elsewhere):
-        return _joined([*sections, ("Choice", report.choice)])
-    data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
-    sections[1:1] = [("Python", _python_lines(report))]
-    sections += [
-        ("Environments", _environment_lines(report.environments) or ["none built yet"]),
-        ("Data", data or ["nothing downloaded yet"]),
-        ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
-        ("Surroundings", _check_lines(report.checks)),
-        ("Network", [_network_line(report.network)]),
-        ("Advice", report.advice.splitlines()),
-    ]
-    return _joined(sections)
-
-
-def _joined(sections: list[tuple[str, list[str]]]) -> str:
+        sections.append(("Choice", report.choice))
+    else:
+        data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
+        sections.insert(1, ("Python", _python_lines(report)))
+        sections += [
+            ("Environments", _environment_lines(report.environments) or ["none built yet"]),
+            ("Data", data or ["nothing downloaded yet"]),
+            ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
+            ("Surroundings", _check_lines(report.checks)),
+            ("Network", [_network_line(report.network)]),
+            ("Advice", report.advice.splitlines()),
+        ]
     return "\n".join(line for title, body in sections for line in (title, *(f"  {row}" for row in body)))
 
 
@@ -165,7 +155,7 @@ def _joined(sections: list[tuple[str, list[str]]]) -> str:
 
 def _backends(here: Machine, available: Mapping[str, Stack]) -> tuple[list[Candidate], list[BackendRow]]:
     """Return the usable candidates, best first, and the rows of all backends."""
-    candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
+    candidates = selection.survey(here)
     usable = selection.works_here(candidates)
     unusable = [candidate for candidate in candidates.values() if not candidate.stack]
     return usable, [_backend(candidate, here, available) for candidate in (*usable, *unusable)]
@@ -194,11 +184,6 @@ def _data() -> dict[str, int]:
         for folder in sorted((paths.cache_dir() / group).glob("[!.]*/")):
             sizes[f"{folder.name.rpartition('-')[0] if kind else folder.name}{kind}"] += folder_size(folder)
     return dict(sizes)
-
-
-def _network() -> Network:
-    url = package_index.address()
-    return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
 
 
 def _advice(
@@ -265,7 +250,7 @@ def _check_lines(checks: list[surroundings.Check]) -> list[str]:
     return [*lines, f"OK: {well}"] if well else lines
 
 
-def _network_line(network: Network) -> str:
-    if not network.checked:
+def _network_line(network: Reachability | None) -> str:
+    if network is None:
         return "not checked: no package registry is configured, and none is needed"
     return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"
