@@ -48,13 +48,11 @@ def places(backend: str | None, stack: str) -> list[Place]:
 
 
 def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
-    if wanted == BEST:
+    rows = {each.name: each for each in selection.load_all()}
+    if wanted == BEST or backend not in rows:  # selecting an unknown backend raises an error with the valid names
         return [None]
-    available = {row.name: row for row in stacks.load_all()}
-    row = next((each for each in selection.load_all() if each.name == backend), None)
-    if row is None:
-        selection.select(backend, here)  # raises an error with the valid names
-        return []
+    available = {each.name: each for each in stacks.load_all()}
+    row = rows[backend]
     names = row.stacks if wanted == ALL else [wanted]
     return [name for name in names if selection.evaluate(row, here, available, name).stack]
 
