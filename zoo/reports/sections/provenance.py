@@ -63,13 +63,12 @@ def stack(record: Untrusted) -> Html:
     key = [f"{name} {value.text()}" for wanted in KEY_VERSIONS for name, value in versions if name == wanted]
     listed = table("All packages of the environment", ["Package", "Version"],
                    [[name, value.text()] for name, value in versions])  # fmt: skip
-    differences = row.words("differences")
     return join([
         pairs([
             ("Stack", row.text("name")), ("Main packages", ", ".join(key)), ("Platform", row.text("platform")),
             ("Stand-in for", row.text("stand_in_for")), ("SHA-256 of the lock", _code(row.text("lock_sha256"))),
             ("User's own Python", row.text("own_python")),
-            ("Differences from the lock", "; ".join(differences)),
+            ("Differences from the lock", "; ".join(row.words("differences"))),
         ]),
         folded(f"All {len(versions)} packages", listed) if versions else None,
     ])  # fmt: skip

@@ -37,7 +37,7 @@ def headline(record: Untrusted) -> Html:
     words = [tag("li", text) for text in record.words("summary")]
     return join([
         _right(record), tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
-        _linear_baseline(record), *_promises(record), *_failure(record),
+        _linear_baseline(record), *_promises(record), _failure(record),
     ])  # fmt: skip
 
 
@@ -100,14 +100,12 @@ def _promises(record: Untrusted) -> list[Html]:
     return [*said, *compared]
 
 
-def _failure(record: Untrusted) -> list[Html]:
-    error = record.part("error")
-    if not error.text("message"):
-        return []
-    return [
-        tag("div", tag("p", tag("strong", "Error")), tag("pre", error.text("message")),
-            tag("pre", error.text("remedy")) if error.text("remedy") else None, class_="failure")
-    ]  # fmt: skip
+def _failure(record: Untrusted) -> Html | None:
+    message, remedy = record.text("error", "message"), record.text("error", "remedy")
+    if not message:
+        return None
+    told = [tag("pre", text) for text in (message, remedy) if text]
+    return tag("div", tag("p", tag("strong", "Error")), told, class_="failure")
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
@@ -218,8 +216,7 @@ def confusion(folder: Path) -> Html | None:
     if not rows:
         return None
     if len(rows) > MOST_CLASSES:
-        drawn = images.shown(folder, "confusion.png", "Confusion matrix")
-        return join([drawn, _mistakes(folder)])
+        return join([images.shown(folder, "confusion.png", "Confusion matrix"), _mistakes(folder)])
     first, *classes = list(rows[0])
     counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
     taken = [sum(column) for column in zip(*counts, strict=True)]
