@@ -4,7 +4,7 @@ from pathlib import Path
 
 from zoo.reports import images
 from zoo.reports import page as report_page
-from zoo.reports.html import Child, Html, join, table, tag
+from zoo.reports.html import Html, join, table, tag
 from zoo.reports.units import short
 from zoo.runs.untrusted import Untrusted, read_json
 
@@ -40,12 +40,12 @@ def page(folder: Path) -> str:
 def _winner(winner: Untrusted) -> Html:
     if not isinstance(winner.value, dict):
         return tag("p", "There is no winner yet: no trial is confirmed by every new seed.")
-    values: list[list[Child]] = [[name, value.text()] for name, value in winner.items("values")]
-    times: list[list[Child]] = [
+    values = [[name, value.text()] for name, value in winner.items("values")]
+    times = [
         [name, ", ".join(each.text() or "not reached" for each in row.rows())]
         for name, row in [*winner.items("confirmed_s"), *winner.items("confirmed")]
     ]
-    facts: list[list[Child]] = [[words, winner.text(key)] for key, words in FACTS]
+    facts = [[words, winner.text(key)] for key, words in FACTS]
     return join([
         table("Settings of the winner", ["Setting", "Value"], values),
         table("Results with new seeds", ["Who", winner.text("metric") or "Seconds to the target"], times),
@@ -54,14 +54,14 @@ def _winner(winner: Untrusted) -> Html:
 
 
 def _importances(result: Untrusted) -> Html | None:
-    rows: list[list[Child]] = [[name, short(share.number())] for name, share in result.items("importances")]
+    rows = [[name, short(share.number())] for name, share in result.items("importances")]
     words = "Importance of each setting for the metric after epoch 2 (fANOVA)"
     return table(words, ["Setting", "Share"], rows, [1]) if rows else None
 
 
 def _trials(trials: list[Untrusted]) -> Html | None:
     names = list(dict.fromkeys(name for trial in trials for name, _ in trial.items("values")))
-    rows: list[list[Child]] = [
+    rows = [
         [trial.text("number"), trial.text("state"), short(trial.number("result")), trial.text("epochs"),
          *(trial.text("values", name) for name in names)]
         for trial in trials

@@ -45,7 +45,7 @@ def _table(results: list[Row]) -> Html:
     shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
     same = [[", " if at else "", label(name), " ", _cell(results[0], name)] for at, name in enumerate(constant)]
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in results)]
-    cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in results]
+    cells = [[_cell(row, name) for name in shown] for row in results]
     drawn = table("All results", [heading(name) for name in shown], cells, figures)
     return join([drawn, tag("p", "The same in every row: ", same, ".") if same else None])
 

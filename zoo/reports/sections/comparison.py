@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Series, lines
-from zoo.reports.html import Child, Html, folded, join, table, tag
+from zoo.reports.html import Html, folded, join, table, tag
 from zoo.reports.sections import provenance, results
 from zoo.reports.units import capitalized, label, named, short
 from zoo.runs.result import HEADLINES
@@ -69,7 +69,7 @@ def figures(runs: Runs) -> Html:
     facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
     same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
     apart = [what for what, values in facts.items() if len(set(values)) > 1]
-    cells: list[list[Child]] = [
+    cells = [
         [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
@@ -155,5 +155,5 @@ def _is_idle(key: str) -> bool:
 
 
 def _settings(words: str, keys: list[str], runs: Runs, flat: list[dict[str, str]]) -> Html:
-    rows: list[list[Child]] = [[key, *(each.get(key, "") for each in flat)] for key in keys]
+    rows = [[key, *(each.get(key, "") for each in flat)] for key in keys]
     return table(words, ["Setting", *(name for name, _ in runs)], rows)

@@ -99,7 +99,7 @@ def _probes(rows: list[Untrusted]) -> Html | None:
     if not rows:
         return tag("p", "No numeric probes were run.")
     passed = sum(row.part("ok").value is True for row in rows)
-    cells: list[list[Child]] = [
+    cells = [
         [row.text("name"), _outcome(row), data(row.number("largest_error")), data(row.number("tolerance")),
          data(row.number("seconds"), seconds(row.number("seconds")))]
         for row in rows
@@ -222,8 +222,7 @@ def again(record: Untrusted) -> Html:
 
 
 def _settings(record: Untrusted) -> Html | None:
-    flat = settings(record)
-    rows: list[list[Child]] = [[key, tag("code", value)] for key, value in flat.items()]
+    rows = [[key, tag("code", value)] for key, value in settings(record).items()]
     return folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None
 
 

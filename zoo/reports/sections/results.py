@@ -178,7 +178,7 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
 def _numbers(rows: list[Row]) -> Html:
     headings = list(rows[0])[:12]
     shown = rows if len(rows) <= untrusted.MOST_ROWS else rows[-untrusted.MOST_ROWS :]
-    cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
+    cells = [[_cell(row, name) for name in headings] for row in shown]
     words = "Table of all epochs" if len(shown) == len(rows) else f"Table of the last {len(shown)} epochs"
     drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
     return folded(words, drawn)
@@ -283,7 +283,7 @@ def time(record: Untrusted) -> Html | None:
     if not rows:
         return None
     total, whole = sum(value for _, value in rows), record.number("seconds")
-    cells: list[list[Child]] = [
+    cells = [
         [name, data(value, seconds(value)), f"{100 * value / total:.0f} %" if total else ""] for name, value in rows
     ]
     if whole is not None and whole > total:
