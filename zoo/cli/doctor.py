@@ -4,7 +4,6 @@ import dataclasses
 import platform
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.core import paths
@@ -97,8 +96,7 @@ def _fields(row: Interpreter | Broken) -> dict[str, str]:
 def examine() -> Report:
     """Examine everything that a run depends on, without building, downloading or changing anything."""
     here = machine.probe()
-    available = {stack.name: stack for stack in stacks.load_all()}
-    usable, rows = _backends(here, available)
+    usable, rows = _backends(here)
     registry = package_index.address()
     working, broken = interpreters.survey()
     free = paths.free_bytes()
@@ -114,7 +112,7 @@ def examine() -> Report:
         free_bytes=free,
         network=package_index.reachable(registry) if registry else None,
         checks=surroundings.examine(surroundings.collect(), here),
-        advice=_advice(here, available, usable, working, free),
+        advice=_advice(here, usable, working, free),
     )
 
 
@@ -126,7 +124,7 @@ def examine_capture(path: Path) -> Elsewhere:
         choice = [f"backend={selected.backend.name} stack={selected.stack.name}", *selected.reasons]
     except ZooError as error:
         choice = str(error).splitlines()
-    return Elsewhere(here, _backends(here, {stack.name: stack for stack in stacks.load_all()})[1], choice)
+    return Elsewhere(here, _backends(here)[1], choice)
 
 
 def render(report: Report | Elsewhere) -> str:
@@ -153,15 +151,16 @@ def render(report: Report | Elsewhere) -> str:
 # -- examining
 
 
-def _backends(here: Machine, available: Mapping[str, Stack]) -> tuple[list[Candidate], list[BackendRow]]:
+def _backends(here: Machine) -> tuple[list[Candidate], list[BackendRow]]:
     """Return the usable candidates, best first, and the rows of all backends."""
     candidates = selection.survey(here)
     usable = selection.works_here(candidates)
     unusable = [candidate for candidate in candidates.values() if not candidate.stack]
+    available = _available()
     return usable, [_backend(candidate, here, available) for candidate in (*usable, *unusable)]
 
 
-def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]) -> BackendRow:
+def _backend(candidate: Candidate, here: Machine, available: dict[str, Stack]) -> BackendRow:
     stack = candidate.stack
     updated = None if stack else selection.after_update(candidate.backend, here, available)
     return BackendRow(
@@ -186,29 +185,26 @@ def _data() -> dict[str, int]:
     return dict(sizes)
 
 
-def _advice(
-    here: Machine, available: Mapping[str, Stack], usable: list[Candidate], working: list[Interpreter], free: int
-) -> str:
+def _available() -> dict[str, Stack]:
+    return {stack.name: stack for stack in stacks.load_all()}
+
+
+def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         nothing = "no backend works here yet: use zoo on Linux or on a Mac"
-        return str(selection.best_update(here, available) or nothing)
+        return str(selection.best_update(here, _available()) or nothing)
     stack = training[0].stack
     assert stack is not None  # noqa: S101  (a usable backend has a stack)
     if free < ROOM * stack.size_mb * MB:
         need = _mb(ROOM * stack.size_mb * MB)
         return f"free some space: stack {stack.name} needs up to {need}; or use another disk: export ZOO_CACHE=FOLDER"
-    if not _has_python(stack.python, here.arch, working):
+    number = version_numbers(stack.python)[:2]
+    installed = any(version_numbers(row.version)[:2] == number and row.arch == here.arch for row in working)
+    if not installed and not interpreters.is_downloadable(stack.python):
         ways = interpreters.how_to_get(stack.python, here.arch)
         return f"stack {stack.name} runs on Python {stack.python}. {ways}"
     return f"python -m zoo train model=mnist backend={training[0].backend.name}"
-
-
-def _has_python(version: str, arch: str, working: list[Interpreter]) -> bool:
-    number = version_numbers(version)
-    if number[:2] >= interpreters.UV_OLDEST:  # downloaded when needed
-        return True
-    return any(version_numbers(row.version)[:2] == number[:2] and row.arch == arch for row in working)
 
 
 # -- formatting
