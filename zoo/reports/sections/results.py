@@ -104,8 +104,8 @@ def _failure(record: Untrusted) -> Html | None:
     message, remedy = record.text("error", "message"), record.text("error", "remedy")
     if not message:
         return None
-    told = [tag("pre", text) for text in (message, remedy) if text]
-    return tag("div", tag("p", tag("strong", "Error")), told, class_="failure")
+    blocks = [tag("pre", text) for text in (message, remedy) if text]
+    return tag("div", tag("p", tag("strong", "Error")), blocks, class_="failure")
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
