@@ -39,26 +39,20 @@ def places(backend: str | None, stack: str) -> list[Place]:
         stack: ``best``, ``all`` (every stack that works), or the name of a stack.
     """
     here = machine.probe()
-    if backend is not None:
-        chosen = [selection.select(backend, here, name) for name in _stacks(backend, stack, here)]
-    else:
-        available = {row.name: row for row in stacks.load_all()}
-        candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
-        names = [candidate.backend.name for candidate in selection.works_here(candidates)]
-        chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
+    working = [] if backend else [each.backend.name for each in selection.works_here(selection.survey(here))]
+    names = [backend] if backend else working
+    chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
     if not chosen:
         raise ZooError(f"No backend works on this machine with stack {stack!r}", "See `python -m zoo doctor`.")
     return [place(row) for row in chosen]
 
 
 def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
-    if wanted == BEST:
+    rows = {each.name: each for each in selection.load_all()}
+    if wanted == BEST or backend not in rows:  # selecting an unknown backend raises an error with the valid names
         return [None]
-    available = {row.name: row for row in stacks.load_all()}
-    row = next((each for each in selection.load_all() if each.name == backend), None)
-    if row is None:
-        selection.select(backend, here)  # raises an error with the valid names
-        return []
+    available = {each.name: each for each in stacks.load_all()}
+    row = rows[backend]
     names = row.stacks if wanted == ALL else [wanted]
     return [name for name in names if selection.evaluate(row, here, available, name).stack]
 

@@ -4,7 +4,6 @@ import dataclasses
 import platform
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from zoo.core import paths
@@ -13,6 +12,7 @@ from zoo.core.files import folder_size
 from zoo.environments import interpreters, machine, package_index, selection, stacks, store, surroundings
 from zoo.environments.interpreters import Broken, Interpreter
 from zoo.environments.machine import Machine
+from zoo.environments.package_index import Reachability
 from zoo.environments.platforms import version_numbers
 from zoo.environments.selection import Candidate
 from zoo.environments.stacks import Stack
@@ -39,17 +39,9 @@ class BackendRow:
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
-    """Result of contacting the package registry; ``checked`` is False if no registry is configured."""
-
-    checked: bool
-    host: str = ""
-    ok: bool = False
-    why: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
 class Report:
+    """This machine and what works on it. ``network`` is None if no package registry is configured."""
+
     machine: Machine
     python: Interpreter
     interpreters: list[Interpreter]
@@ -59,12 +51,11 @@ class Report:
     data: dict[str, int]
     cache: Path
     free_bytes: int
-    network: Network
+    network: Reachability | None
     checks: list[surroundings.Check]
     advice: str
 
     def to_json(self) -> dict[str, object]:
-        network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
         return {
             "machine": _machine(self.machine),
             "python": _fields(self.python),
@@ -75,7 +66,7 @@ class Report:
                               "created": row.created, "last_used": row.last_used} for row in self.environments],
             "data": [{"name": name, "bytes": size} for name, size in self.data.items()],
             "cache": {"folder": str(self.cache), "free_bytes": self.free_bytes},
-            "network": network,
+            "network": {"checked": True, **dataclasses.asdict(self.network)} if self.network else {"checked": False},
             "checks": [dataclasses.asdict(row) for row in self.checks],
             "advice": self.advice,
         }  # fmt: skip
@@ -105,8 +96,8 @@ def _fields(row: Interpreter | Broken) -> dict[str, str]:
 def examine() -> Report:
     """Examine everything that a run depends on, without building, downloading or changing anything."""
     here = machine.probe()
-    available = {stack.name: stack for stack in stacks.load_all()}
-    usable, rows = _backends(here, available)
+    usable, rows = _backends(here)
+    registry = package_index.address()
     working, broken = interpreters.survey()
     free = paths.free_bytes()
     return Report(
@@ -119,9 +110,9 @@ def examine() -> Report:
         data=_data(),
         cache=paths.cache_dir(),
         free_bytes=free,
-        network=_network(),
+        network=package_index.reachable(registry) if registry else None,
         checks=surroundings.examine(surroundings.collect(), here),
-        advice=_advice(here, available, usable, working, free),
+        advice=_advice(here, usable, working, free),
     )
 
 
@@ -133,7 +124,7 @@ def examine_capture(path: Path) -> Elsewhere:
         choice = [f"backend={selected.backend.name} stack={selected.stack.name}", *selected.reasons]
     except ZooError as error:
         choice = str(error).splitlines()
-    return Elsewhere(here, _backends(here, {stack.name: stack for stack in stacks.load_all()})[1], choice)
+    return Elsewhere(here, _backends(here)[1], choice)
 
 
 def render(report: Report | Elsewhere) -> str:
@@ -142,36 +133,34 @@ def render(report: Report | Elsewhere) -> str:
         ("Backends", [_backend_line(row) for row in report.backends]),
     ]
     if isinstance(report, Elsewhere):
-        return _joined([*sections, ("Choice", report.choice)])
-    data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
-    sections[1:1] = [("Python", _python_lines(report))]
-    sections += [
-        ("Environments", _environment_lines(report.environments) or ["none built yet"]),
-        ("Data", data or ["nothing downloaded yet"]),
-        ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
-        ("Surroundings", _check_lines(report.checks)),
-        ("Network", [_network_line(report.network)]),
-        ("Advice", report.advice.splitlines()),
-    ]
-    return _joined(sections)
-
-
-def _joined(sections: list[tuple[str, list[str]]]) -> str:
+        sections.append(("Choice", report.choice))
+    else:
+        data = [f"{name}: {_mb(size)}" for name, size in report.data.items() if size]
+        sections.insert(1, ("Python", _python_lines(report)))
+        sections += [
+            ("Environments", _environment_lines(report.environments) or ["none built yet"]),
+            ("Data", data or ["nothing downloaded yet"]),
+            ("Disk", [f"{_mb(report.free_bytes)} free for {report.cache}"]),
+            ("Surroundings", _check_lines(report.checks)),
+            ("Network", [_network_line(report.network)]),
+            ("Advice", report.advice.splitlines()),
+        ]
     return "\n".join(line for title, body in sections for line in (title, *(f"  {row}" for row in body)))
 
 
 # -- examining
 
 
-def _backends(here: Machine, available: Mapping[str, Stack]) -> tuple[list[Candidate], list[BackendRow]]:
+def _backends(here: Machine) -> tuple[list[Candidate], list[BackendRow]]:
     """Return the usable candidates, best first, and the rows of all backends."""
-    candidates = {row.name: selection.evaluate(row, here, available) for row in selection.load_all()}
+    candidates = selection.survey(here)
     usable = selection.works_here(candidates)
     unusable = [candidate for candidate in candidates.values() if not candidate.stack]
+    available = _available()
     return usable, [_backend(candidate, here, available) for candidate in (*usable, *unusable)]
 
 
-def _backend(candidate: Candidate, here: Machine, available: Mapping[str, Stack]) -> BackendRow:
+def _backend(candidate: Candidate, here: Machine, available: dict[str, Stack]) -> BackendRow:
     stack = candidate.stack
     updated = None if stack else selection.after_update(candidate.backend, here, available)
     return BackendRow(
@@ -196,34 +185,26 @@ def _data() -> dict[str, int]:
     return dict(sizes)
 
 
-def _network() -> Network:
-    url = package_index.address()
-    return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
+def _available() -> dict[str, Stack]:
+    return {stack.name: stack for stack in stacks.load_all()}
 
 
-def _advice(
-    here: Machine, available: Mapping[str, Stack], usable: list[Candidate], working: list[Interpreter], free: int
-) -> str:
+def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         nothing = "no backend works here yet: use zoo on Linux or on a Mac"
-        return str(selection.best_update(here, available) or nothing)
+        return str(selection.best_update(here, _available()) or nothing)
     stack = training[0].stack
     assert stack is not None  # noqa: S101  (a usable backend has a stack)
     if free < ROOM * stack.size_mb * MB:
         need = _mb(ROOM * stack.size_mb * MB)
         return f"free some space: stack {stack.name} needs up to {need}; or use another disk: export ZOO_CACHE=FOLDER"
-    if not _has_python(stack.python, here.arch, working):
+    number = version_numbers(stack.python)[:2]
+    installed = any(version_numbers(row.version)[:2] == number and row.arch == here.arch for row in working)
+    if not installed and not interpreters.is_downloadable(stack.python):
         ways = interpreters.how_to_get(stack.python, here.arch)
         return f"stack {stack.name} runs on Python {stack.python}. {ways}"
     return f"python -m zoo train model=mnist backend={training[0].backend.name}"
-
-
-def _has_python(version: str, arch: str, working: list[Interpreter]) -> bool:
-    number = version_numbers(version)
-    if number[:2] >= interpreters.UV_OLDEST:  # downloaded when needed
-        return True
-    return any(version_numbers(row.version)[:2] == number[:2] and row.arch == arch for row in working)
 
 
 # -- formatting
@@ -265,7 +246,7 @@ def _check_lines(checks: list[surroundings.Check]) -> list[str]:
     return [*lines, f"OK: {well}"] if well else lines
 
 
-def _network_line(network: Network) -> str:
-    if not network.checked:
+def _network_line(network: Reachability | None) -> str:
+    if network is None:
         return "not checked: no package registry is configured, and none is needed"
     return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"

@@ -22,10 +22,12 @@ MORE = [
 ]
 
 
+Command = tuple[str, str]  # verb and task
+
+
 @dataclass(frozen=True)
 class _Use:
-    verb: str
-    task: str
+    command: Command
     default: str
     declared: Setting
 
@@ -74,23 +76,22 @@ def of_command(verb: str, words: list[str]) -> list[str]:
         if declared.meaning:
             origin = f"set by {composed.set_by[key]}" if key in composed.set_by else ""
             changed = f"default {_default(default) or 'none'}" if value != default else ""
-            described = "; ".join(filter(None, [declared.meaning, _valid(declared), origin, changed]))
-            line = f"  {key:<24} {_default(value):<10} {described}"
-            groups.setdefault(key.partition(".")[0] if "." in key else "general", []).append(line)
+            group = key.partition(".")[0] if "." in key else "general"
+            groups.setdefault(group, []).append(_line(key, _default(value), declared, origin, changed))
     return [line for name, section in groups.items() if section for line in [f"{name}:", *section, ""]] + MORE[1:]
 
 
 def _settings() -> dict[str, dict[str, list[_Use]]]:
     """Return every use of every setting by group and key; keys without a group are under the defaults file."""
     groups: dict[str, dict[str, list[_Use]]] = {}
-    schemas: list[tuple[str, str, str, type]] = [
-        (each.verb, each.task, each.file, each.schema) for each in discovery.commands()
+    schemas: list[tuple[Command, str, type]] = [
+        ((each.verb, each.task), each.file, each.schema) for each in discovery.commands()
     ]
-    for verb, task, file, schema in [*schemas, ("serve", "", "serve", ServeConfig)]:
+    for command, file, schema in [*schemas, (("serve", ""), "serve", ServeConfig)]:
         for key, value, declared in setting.walk(schema()):
             if declared.meaning:
                 group = key.split(".")[0] if "." in key else file
-                use = _Use(verb, task, _default(value), declared)
+                use = _Use(command, _default(value), declared)
                 groups.setdefault(group, {}).setdefault(key, []).append(use)
     return groups
 
@@ -102,32 +103,33 @@ def _default(value: Any) -> str:
 
 
 def _lines(keys: dict[str, list[_Use]]) -> list[str]:
-    having = {(use.verb, use.task) for uses in keys.values() for use in uses}
+    having = {use.command for uses in keys.values() for use in uses}
     described = []
     for key, uses in keys.items():
         defaults = [use.default for use in uses]
-        usual, declared = max(defaults, key=defaults.count), uses[0].declared
-        words = "; ".join(filter(None, [declared.meaning, _valid(declared), *_where(uses, usual, having)]))
-        described.append(f"  {key:<24} {usual:<10} {words}")
+        usual = max(defaults, key=defaults.count)
+        described.append(_line(key, usual, uses[0].declared, *_where(uses, usual, having)))
     return described
 
 
-def _valid(declared: Setting) -> str:
-    return f"one of {', '.join(declared.valid)}" if declared.valid else declared.range()
+def _line(key: str, value: str, declared: Setting, *more: str) -> str:
+    valid = f"one of {', '.join(declared.valid)}" if declared.valid else declared.range()
+    words = "; ".join(filter(None, [declared.meaning, valid, *more]))
+    return f"  {key:<24} {value:<10} {words}"
 
 
-def _where(uses: list[_Use], usual: str, having: set[tuple[str, str]]) -> Iterator[str]:
+def _where(uses: list[_Use], usual: str, having: set[Command]) -> Iterator[str]:
     """Yield the tasks of a group that lack a setting, and the tasks that have a different default."""
-    pairs = {(use.verb, use.task) for use in uses}
+    pairs = {use.command for use in uses}
     lacking = having - pairs
     if lacking:
         is_usual = len(lacking) < len(pairs)
         yield f"not for {_names(lacking, having)}" if is_usual else f"only for {_names(pairs, having)}"
     for default in sorted({use.default for use in uses} - {usual}):
-        yield f"{default} for {_names({(use.verb, use.task) for use in uses if use.default == default}, having)}"
+        yield f"{default} for {_names({use.command for use in uses if use.default == default}, having)}"
 
 
-def _names(pairs: set[tuple[str, str]], having: set[tuple[str, str]]) -> str:
+def _names(pairs: set[Command], having: set[Command]) -> str:
     """Return short names of commands: the task if there is only one verb, the verb if it has all of its tasks."""
     if len({verb for verb, _ in having}) == 1:
         return ", ".join(sorted(task for _, task in pairs))
@@ -148,9 +150,8 @@ def _model(name: str) -> list[str]:
     if name not in config_files.options("model"):
         raise unknown("model", name, config_files.options("model"))
     row = arguments.row_of(name)
-    declared = arguments.declared(row)
-    described = [f"  {f'model.{key}':<24} {_default(each.default):<10} {each.meaning}; {_valid(each)}".rstrip("; ")
-                 for key, each in declared.items()]  # fmt: skip
+    declared = arguments.declared(row).items()
+    described = [_line(f"model.{key}", _default(each.default), each).rstrip() for key, each in declared]
     return [f"{name}: {row['about']}", *(described or ["  no settings"]), "", *MORE[:1]]
 
 

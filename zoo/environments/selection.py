@@ -16,7 +16,7 @@ from zoo.protocol.request import DevicePart
 
 __all__ = [
     "Backend", "Candidate", "Selection", "Support", "after_update", "best_update", "caveats", "evaluate", "load_all",
-    "names", "select", "works_here",
+    "names", "select", "survey", "works_here",
 ]  # fmt: skip
 
 COMMAND = "python -m zoo train model=mnist backend="
@@ -133,6 +133,12 @@ def evaluate(
     return Candidate(backend, "; ".join(_grouped(problems)), support, None, gpu)
 
 
+def survey(machine: Machine) -> dict[str, Candidate]:
+    """Evaluate every backend on a machine, with its best stack."""
+    available = {row.name: row for row in stacks.load_all()}
+    return {row.name: evaluate(row, machine, available) for row in load_all()}
+
+
 def caveats(candidate: Candidate, machine: Machine) -> list[str]:
     if not candidate.support or not candidate.gpu:
         return []
@@ -213,7 +219,6 @@ def _selection(candidate: Candidate, machine: Machine, passed: list[str]) -> Sel
 def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Stack], stack: str | None) -> ZooError:
     name = candidate.backend.name
     what = f"Backend {name!r} with stack {stack!r}" if stack else f"Backend {name!r}"
-    others = {row.name: evaluate(row, machine, available) for row in load_all()}
     updated = after_update(candidate.backend, machine, available)
     needs = candidate.backend.needs
     is_clear = candidate.support or needs in candidate.why or not candidate.backend.runnable
@@ -229,7 +234,7 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     elif candidate.support:
         lines += _by_hand(candidate.support, candidate.backend.stacks)
     lines += [f"{updated}."] if updated else []
-    return _error(what, candidate, machine, [*lines, _elsewhere(others, machine)])
+    return _error(what, candidate, machine, [*lines, _elsewhere(survey(machine), machine)])
 
 
 def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[str, Stack]) -> ZooError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zoo.reports.charts import COLOURS
+from zoo.reports.charts import COLOURS, legend
 from zoo.reports.html import Html, tag
 
 WIDTH, ROW, BAR = 440, 46, 18
@@ -25,9 +25,18 @@ def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) 
     drawn = [_row(index, name, parts, order, (WIDTH - 2) / longest, unit) for index, (name, parts) in enumerate(kept)]
     description = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
                      for name, parts in kept)  # fmt: skip
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
+    squares = [tag("rect", x=0, y=0, width=12, height=12, class_=_colour(number)) for number in range(len(order))]
+    return _figure(drawn, len(kept), caption, description, legend(zip(order, squares, strict=True), 12))
+
+
+def _figure(drawn: Sequence[Html], rows: int, caption: str, description: str, names: Html | None = None) -> Html:
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * rows}", role="img", class_="chart bars",
                   aria_label=f"{caption}. {description}")  # fmt: skip
-    return tag("figure", picture, _legend(order), tag("figcaption", caption))
+    return tag("figure", picture, names, tag("figcaption", caption))
+
+
+def _colour(number: int) -> str:
+    return f"bar c{number % COLOURS}"
 
 
 def _row(index: int, name: str, parts: Sequence[Part], order: list[str], scale: float, unit: str) -> Html:
@@ -37,18 +46,10 @@ def _row(index: int, name: str, parts: Sequence[Part], order: list[str], scale: 
         width = value * scale
         words = tag("title", f"{name}, {part}: {value:.3g} {unit} ({100 * value / total:.0f} %)")
         drawn.append(tag("rect", words, x=round(x, 1), y=top + 20, width=round(max(width, 0.5), 1), height=BAR,
-                         class_=f"bar c{order.index(part) % COLOURS}"))  # fmt: skip
+                         class_=_colour(order.index(part))))  # fmt: skip
         x += width
     said = f"{name}: {total:.3g} {unit}" if name else f"{total:.3g} {unit}"
     return tag("g", tag("text", said, x=1, y=top + 14), drawn)
-
-
-def _legend(parts: Sequence[str]) -> Html:
-    rows = []
-    for number, part in enumerate(parts):
-        square = tag("rect", x=0, y=0, width=12, height=12, class_=f"bar c{number % COLOURS}")
-        rows.append(tag("li", tag("svg", square, viewBox="0 0 12 12", class_="key", aria_hidden="true"), " ", part))
-    return tag("ul", rows, class_="legend")
 
 
 def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: str) -> Html:
@@ -67,7 +68,4 @@ def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: st
                 class_="bar c0" + (" apart" if apart else "")),
         ]  # fmt: skip
     spoken = [f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept]
-    description = "; ".join(spoken)
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {description}")  # fmt: skip
-    return tag("figure", picture, tag("figcaption", caption))
+    return _figure(drawn, len(kept), caption, "; ".join(spoken))

@@ -1,10 +1,10 @@
 """Draw line charts as inline SVG, in the colors of the page; series also differ in dashes and markers."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from zoo.reports.html import Html, tag
+from zoo.reports.html import Child, Html, tag
 from zoo.reports.units import short
 
 WIDTH, HEIGHT = 440, 280
@@ -47,7 +47,7 @@ class _Scale:
     high: float
     start: float
     length: float
-    ticks: list[float] = field(default_factory=list)
+    ticks: list[float]
 
     def __call__(self, value: float) -> float:
         low, high, value = (math.log10(v) if self.axis.log else v for v in (self.low, self.high, value))
@@ -67,34 +67,34 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         return Html("")
     points = [point for each in kept.values() for point in each.points]
     up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
-    left = _left(up)
+    longest = max((len(tick(value, y)) for value in up.ticks), default=0)
+    left = min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
     across = _scale(x, [point[0] for point in points], left, WIDTH - left - RIGHT)
     drawn = [
         *_grid(across, up),
         *(_line(number, each, across, up) for number, each in kept.items()),
         *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
     ]
-    spoken = _spoken(list(kept.values()))
+    spoken = " ".join(
+        f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in kept.values()
+    )
     description = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {spoken}"
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=description, class_="chart")
-    names = legend({number: (each.name, each.apart) for number, each in kept.items()})
-    return tag("figure", picture, names, tag("figcaption", caption))
+    keys = [(each.name, _key(number, _style(number, each.apart))) for number, each in kept.items()]
+    return tag("figure", picture, legend(keys, 28), tag("figcaption", caption))
 
 
-def legend(names: Mapping[int, tuple[str, bool]]) -> Html:
-    """Draw the legend; keys are the numbers of the series."""
-    rows = []
-    for number, (name, apart) in names.items():
-        style = _style(number, apart)
-        key = [tag("line", x1=0, y1=6, x2=28, y2=6, class_=f"line {style}"), _marker(number, 14, 6, style)]
-        rows.append(tag("li", tag("svg", key, viewBox="0 0 28 12", class_="key", aria_hidden="true"), " ", name))
+def legend(keys: Iterable[tuple[str, Child]], width: int) -> Html:
+    """Draw the legend: each name after its key, which is ``width`` wide."""
+    rows = [
+        tag("li", tag("svg", key, viewBox=f"0 0 {width} 12", class_="key", aria_hidden="true"), " ", name)
+        for name, key in keys
+    ]
     return tag("ul", rows, class_="legend")
 
 
-def _spoken(series: Sequence[Series]) -> str:
-    return " ".join(
-        f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in series
-    )
+def _key(number: int, style: str) -> list[Html]:
+    return [tag("line", x1=0, y1=6, x2=28, y2=6, class_=f"line {style}"), _marker(number, 14, 6, style)]
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:
@@ -110,15 +110,11 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
         ticks = _decades(low, high)
         if len(ticks) < 3 and high - low > 1e-300:  # for a smaller range, the ticks would not be distinct
             ticks = _steps(low, high, axis.whole, parts=7)
-        return _Scale(axis, low, high, start, length, ticks)
-    room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
-    low, high = low - room, high + room
-    return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
-
-
-def _left(up: _Scale) -> float:
-    longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
-    return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
+    else:
+        room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+        low, high = low - room, high + room
+        ticks = _steps(low, high, axis.whole)
+    return _Scale(axis, low, high, start, length, ticks)
 
 
 def _steps(low: float, high: float, whole: bool, parts: int = 5) -> list[float]:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Control characters, surrogates, and marks that change the text direction.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
@@ -55,7 +55,7 @@ def _rendered(child: Child) -> str:
     return escape(str(child)) if isinstance(child, str | int | float) else join(child)
 
 
-def table(caption: str, headings: list[str], rows: Iterable[list[Child]], figures: Iterable[int] = ()) -> Html:
+def table(caption: str, headings: list[str], rows: Sequence[Sequence[Child]], figures: Iterable[int] = ()) -> Html:
     """Return a table; the first cell of a row is its heading, ``figures`` are indices of numeric columns."""
     right = dict.fromkeys(figures, "figure")
     head = [tag("th", text, scope="col", class_=right.get(index)) for index, text in enumerate(headings)]

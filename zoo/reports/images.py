@@ -45,14 +45,10 @@ def read(path: Path) -> EmbeddedImage:
     small = path.stat().st_size <= KEPT_BYTES and max(width, height) <= KEPT_SIDE
     if small or frames > 1:
         return EmbeddedImage(_address(KINDS[kind], path.read_bytes()), width, height)
-    return _reduced(path, width, height)
-
-
-def _reduced(path: Path, width: int, height: int) -> EmbeddedImage:
-    image = decode.to_rgb(decode.open_upright(path))
-    image.thumbnail((KEPT_SIDE, KEPT_SIDE))
+    reduced = decode.to_rgb(decode.open_upright(path))
+    reduced.thumbnail((KEPT_SIDE, KEPT_SIDE))
     note = f"reduced for this page; the file has {width:,} x {height:,} pixels"
-    return EmbeddedImage(_encoded(image, "JPEG"), image.width, image.height, note)
+    return EmbeddedImage(_encoded(reduced, "JPEG"), reduced.width, reduced.height, note)
 
 
 def _encoded(image: "Image.Image", kind: str) -> str:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from zoo.runs.untrusted import Untrusted, read_record
 STYLE = Path(__file__).with_name("page.css")
 GENERATOR = "zoo report"
 FOLDED = ("device", "machine", "stack", "evidence", "files")
+Part = tuple[str, str, Html | None]  # anchor, title, body
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,34 @@ class ReportedRun:
 def page(folders: list[Path]) -> str:
     names = _names(folders)
     runs = [ReportedRun(folder, read_record(folder), names[folder]) for folder in folders]
-    if len(runs) == 1:
-        title, body = _title(runs[0]), _single(runs[0])
-    else:
+    if len(runs) > 1:
         labels = comparison.labels([(run.name, run.record) for run in runs])
-        runs = [replace(run, name=label) for run, label in zip(runs, labels, strict=True)]
-        title, body = f"{len(runs)} runs compared", _several(runs)
-    return document(title, body)
+        return _several([replace(run, name=label) for run, label in zip(runs, labels, strict=True)])
+    [run] = runs
+    kicker = f"zoo {run.record.text('verb')} · {run.name}"
+    return framed(_title(run), _subtitle(run), _parts(run, ""), kicker)
 
 
-def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
-    kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
-    head = tag("header", kicker, tag("h1", title), words, _contents(parts))
-    sections = [section(2, *part) for part in parts]
-    return document(title, _framed(head, sections))
+def framed(
+    title: str,
+    subtitle: Html | None,
+    parts: Iterable[Part],
+    kicker: str = GENERATOR,
+    runs: Sequence[ReportedRun] = (),
+) -> str:
+    """Return a page with a section for each part that has a body, followed by all sections of several ``runs``."""
+    shown = [part for part in parts if part[2]]
+    listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
+    rows = [tag("li", tag("a", name, href=f"#{anchor}")) for anchor, name, _ in [*shown, *listed]]
+    contents = tag("nav", tag("ul", rows), aria_label="On this page")
+    header = tag("header", tag("p", kicker, class_="kicker"), tag("h1", title), subtitle, contents)
+    sections = [section(2, *part) for part in shown]
+    sections += [_whole_run(anchor, run) for (anchor, _, _), run in zip(listed, runs, strict=True)]
+    # The page begins with a link to the sections.
+    skip = tag("a", "Skip to the results", href="#main", class_="skip")
+    about = ". This page is a single file without scripts and external resources."
+    footer = tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"), about))
+    return document(title, join([skip, header, tag("main", sections, id="main"), footer]))
 
 
 def _names(folders: list[Path]) -> dict[Path, str]:
@@ -79,30 +94,18 @@ def _title(run: ReportedRun) -> str:
     return f"{model} on {backend}" if backend else model or run.name
 
 
-def _single(run: ReportedRun) -> Html:
-    parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
-    kicker = tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
-    header = tag("header", kicker, tag("h1", _title(run)), _subtitle(run), _contents(parts))
-    return _framed(header, [section(2, *part) for part in parts])
-
-
-def _several(runs: list[ReportedRun]) -> Html:
+def _several(runs: list[ReportedRun]) -> str:
     pairs = [(run.name, run.record) for run in runs]
-    listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
-    own = [
+    folders = [(run.name, run.folder) for run in runs]
+    parts = [
         ("figures", "Metrics", comparison.figures(pairs)),
         ("remarks", "Comparability", comparison.remarks(pairs)),
-        ("bench", "Benchmarks", benchmarks.compared([(run.name, run.folder) for run in runs])),
-        ("curves", "Learning curves", comparison.curves([(run.name, run.folder) for run in runs])),
+        ("bench", "Benchmarks", benchmarks.compared(folders)),
+        ("curves", "Learning curves", comparison.curves(folders)),
         ("time", "Phase timings", comparison.time(pairs)),
         ("differences", "Different settings", comparison.differences(pairs)),
     ]
-    parts = [(name, title, body) for name, title, body in own if body]
-    header = tag("header", tag("p", "zoo report", class_="kicker"), tag("h1", f"{len(runs)} runs compared"),
-                 _contents([*parts, *listed]))  # fmt: skip
-    sections = [section(2, *part) for part in parts]
-    each = [_whole_run(f"run-{number}", run) for number, run in enumerate(runs, 1)]
-    return _framed(header, [*sections, *each])
+    return framed(f"{len(runs)} runs compared", None, parts, runs=runs)
 
 
 def _whole_run(anchor: str, run: ReportedRun) -> Html:
@@ -111,7 +114,7 @@ def _whole_run(anchor: str, run: ReportedRun) -> Html:
     return tag("section", head, _subtitle(run), parts, id=anchor, aria_labelledby=f"{anchor}-title", class_="run")
 
 
-def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
+def _parts(run: ReportedRun, prefix: str) -> Iterator[Part]:
     record, folder = run.record, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
         ("result", "Results", lambda: join([results.headline(record), results.log_end(record, folder)])),
@@ -140,11 +143,6 @@ def section(level: int, anchor: str, title: str, body: Html | None) -> Html:
     return tag("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
 
 
-def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
-    rows = [tag("li", tag("a", title, href=f"#{anchor}")) for anchor, title, _ in parts]
-    return tag("nav", tag("ul", rows), aria_label="On this page")
-
-
 def _subtitle(run: ReportedRun) -> Html:
     record = run.record
     said = [
@@ -154,11 +152,3 @@ def _subtitle(run: ReportedRun) -> Html:
     words = " · ".join(word for word in said if word)
     outcome, grade = provenance.badge(record.text("exit")), provenance.badge(provenance.grade(record))
     return tag("p", outcome, " ", grade, " ", words, class_="subtitle")
-
-
-def _framed(header: Html, sections: list[Html]) -> Html:
-    """Return the body of a page, which begins with a link to the sections."""
-    skip = tag("a", "Skip to the results", href="#main", class_="skip")
-    about = ". This page is a single file without scripts and external resources."
-    footer = tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"), about))
-    return join([skip, header, tag("main", sections, id="main"), footer])

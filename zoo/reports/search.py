@@ -4,12 +4,18 @@ from pathlib import Path
 
 from zoo.reports import images
 from zoo.reports import page as report_page
-from zoo.reports.html import Child, Html, join, table, tag
+from zoo.reports.html import Html, join, table, tag
 from zoo.reports.units import short
 from zoo.runs.untrusted import Untrusted, read_json
 
 RESULT = "search.json"
 PICTURE = "trials.png"
+FACTS = (
+    ("trial", "trial"), ("search_s", "seconds in the search"), ("search_result", "result in the search"),
+    ("gain", "gain over the recipe, mean"), ("times_as_fast", "times as fast as the recipe, median over seeds"),
+    ("stack", "stack"), ("launcher", "launcher"), ("jobs", "trials at a time"), ("machine", "machine"),
+    ("date", "date"), ("note", "note"),
+)  # fmt: skip
 
 
 def is_search(folder: Path) -> bool:
@@ -21,32 +27,25 @@ def page(folder: Path) -> str:
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")
-    parts: list[tuple[str, str, Html | None]] = [
+    parts = [
         ("trials", "Trials", images.shown(folder, PICTURE, "Result of each trial, and importance of each setting:")),
         ("winner", "Winner", _winner(winner)),
         ("importance", "Importance of the settings", _importances(result)),
         ("all", "All trials", _trials(trials)),
     ]
-    title = f"Search: {winner.text('model') or folder.name}"
-    return report_page.simple(title, f"{len(trials)} trials · {folder.name}", [part for part in parts if part[2]])
+    subtitle = tag("p", f"{len(trials)} trials · {folder.name}", class_="subtitle")
+    return report_page.framed(f"Search: {winner.text('model') or folder.name}", subtitle, parts)
 
 
 def _winner(winner: Untrusted) -> Html:
     if not isinstance(winner.value, dict):
         return tag("p", "There is no winner yet: no trial is confirmed by every new seed.")
-    values: list[list[Child]] = [[name, value.text()] for name, value in winner.items("values")]
-    times: list[list[Child]] = [
+    values = [[name, value.text()] for name, value in winner.items("values")]
+    times = [
         [name, ", ".join(each.text() or "not reached" for each in row.rows())]
         for name, row in [*winner.items("confirmed_s"), *winner.items("confirmed")]
     ]
-    facts: list[list[Child]] = [
-        [words, winner.text(key)]
-        for key, words in (("trial", "trial"), ("search_s", "seconds in the search"),
-                           ("search_result", "result in the search"), ("gain", "gain over the recipe, mean"),
-                           ("times_as_fast", "times as fast as the recipe, median over seeds"), ("stack", "stack"),
-                           ("launcher", "launcher"), ("jobs", "trials at a time"), ("machine", "machine"),
-                           ("date", "date"), ("note", "note"))
-    ]  # fmt: skip
+    facts = [[words, winner.text(key)] for key, words in FACTS]
     return join([
         table("Settings of the winner", ["Setting", "Value"], values),
         table("Results with new seeds", ["Who", winner.text("metric") or "Seconds to the target"], times),
@@ -55,14 +54,14 @@ def _winner(winner: Untrusted) -> Html:
 
 
 def _importances(result: Untrusted) -> Html | None:
-    rows: list[list[Child]] = [[name, short(share.number())] for name, share in result.items("importances")]
+    rows = [[name, short(share.number())] for name, share in result.items("importances")]
     words = "Importance of each setting for the metric after epoch 2 (fANOVA)"
     return table(words, ["Setting", "Share"], rows, [1]) if rows else None
 
 
 def _trials(trials: list[Untrusted]) -> Html | None:
     names = list(dict.fromkeys(name for trial in trials for name, _ in trial.items("values")))
-    rows: list[list[Child]] = [
+    rows = [
         [trial.text("number"), trial.text("state"), short(trial.number("result")), trial.text("epochs"),
          *(trial.text("values", name) for name in names)]
         for trial in trials

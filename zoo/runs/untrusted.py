@@ -48,6 +48,10 @@ class Untrusted:
         pairs = value.items() if isinstance(value, dict) else ()
         return [(cut(str(key)), Untrusted(item)) for key, item in itertools.islice(pairs, MOST_ROWS)]
 
+    def numbers(self, *keys: str) -> list[tuple[str, float]]:
+        """Return the items that are numbers."""
+        return [(name, value) for name, row in self.items(*keys) if (value := row.number()) is not None]
+
     def rows(self, *keys: str) -> list["Untrusted"]:
         value = self.part(*keys).value
         return [Untrusted(item) for item in value[:MOST_ROWS]] if isinstance(value, list) else []

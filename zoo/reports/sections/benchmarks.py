@@ -30,9 +30,8 @@ def section(record: Untrusted, folder: Path) -> Html | None:
     results = rows(folder)
     if not results:
         return None
-    charts = _charts(results)
     return join([
-        tag("div", charts, class_="pair") if charts else None,
+        _charts(results),
         _table(results),
         provenance.reported(record.text("bench"), []) if record.text("bench") else None,
     ])  # fmt: skip
@@ -46,7 +45,7 @@ def _table(results: list[Row]) -> Html:
     shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
     same = [[", " if at else "", label(name), " ", _cell(results[0], name)] for at, name in enumerate(constant)]
     figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in results)]
-    cells: list[list[Child]] = [[_cell(row, name) for name in shown] for row in results]
+    cells = [[_cell(row, name) for name in shown] for row in results]
     drawn = table("All results", [heading(name) for name in shown], cells, figures)
     return join([drawn, tag("p", "The same in every row: ", same, ".") if same else None])
 
@@ -67,13 +66,12 @@ def _cell(row: Row, name: str) -> Child:
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
     """Draw the charts of several benchmarks; the same kind of work shares a chart."""
-    results = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
-    charts = _charts(results)
+    return _charts([row | {RUN: name} for name, folder in runs for row in rows(folder)])
+
+
+def _charts(results: list[Row]) -> Html | None:
+    charts = [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(results))]
     return tag("div", charts, class_="pair") if charts else None
-
-
-def _charts(results: list[Row]) -> list[Html]:
-    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(results))]
 
 
 def _operations(results: list[Row]) -> Html | None:
@@ -114,14 +112,13 @@ def _marks(curves: dict[Place, dict[float, float]]) -> list[Mark]:
 def _networks(results: list[Row]) -> Html | None:
     if not any(row.get("times_the_first") for row in results):
         return _bars(results, "items_per_s", ("network", "mode", "batch_size"), "Items per second (higher is better)")
-    modes = dict.fromkeys(row["mode"] for row in results if row.get("mode"))
-    return join([_turns([row for row in results if row.get("mode") == mode], mode) for mode in modes])
-
-
-def _turns(results: list[Row], mode: str) -> Html | None:
-    names = [name for name in ("network", "batch_size") if len({row.get(name) for row in results}) > 1]
-    caption = f"{mode}, items per second (higher is better)"
-    return _bars(results, "items_per_s", ("stack", "precision", *names), caption)
+    drawn = []
+    for mode in dict.fromkeys(row["mode"] for row in results if row.get("mode")):
+        turns = [row for row in results if row.get("mode") == mode]
+        names = [name for name in ("network", "batch_size") if len({row.get(name) for row in turns}) > 1]
+        caption = f"{mode}, items per second (higher is better)"
+        drawn.append(_bars(turns, "items_per_s", ("stack", "precision", *names), caption))
+    return join(drawn)
 
 
 def _startup(results: list[Row]) -> Html | None:

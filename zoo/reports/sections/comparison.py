@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Series, lines
-from zoo.reports.html import Child, Html, folded, join, table, tag
+from zoo.reports.html import Html, folded, join, table, tag
 from zoo.reports.sections import provenance, results
 from zoo.reports.units import capitalized, label, named, short
 from zoo.runs.result import HEADLINES
@@ -15,14 +15,16 @@ from zoo.runs.untrusted import Untrusted
 
 Runs = list[tuple[str, Untrusted]]
 MOST_FIGURES, MOST_NAMED = 8, 3
+
+
+def _data(record: Untrusted) -> str:
+    return record.text("data", "sha256") or record.text("data", "name")
+
+
 # Properties that must be equal for a fair comparison.
 SAME: tuple[tuple[str, Callable[[Untrusted], str], str], ...] = (
     ("machine", provenance.machine_line, "their times are not comparable"),
-    (
-        "data",
-        lambda record: record.text("data", "sha256") or record.text("data", "name"),
-        "their results are not comparable",
-    ),
+    ("data", _data, "their results are not comparable"),
     ("preset", lambda record: record.text("config", "preset"), "a shortened run only shows that the code works"),
     ("grade", provenance.grade, "a stand-in says nothing about the GPU"),
     ("commit", lambda record: record.text("git_commit"), "the code may have changed between them"),
@@ -44,9 +46,8 @@ def labels(runs: Runs) -> list[str]:
 
 def best(runs: Runs) -> Html | None:
     """Name the best run by the first metric that all runs have, if all used the same data."""
-    data = {record.text("data", "sha256") or record.text("data", "name") for _, record in runs}
     common = [name for name in HEADLINES if all(record.number("metrics", name) is not None for _, record in runs)]
-    if len(data) > 1 or not common or common[0] == "items_per_s":
+    if len({_data(record) for _, record in runs}) > 1 or not common or common[0] == "items_per_s":
         return None
     figures = [(record.number("metrics", common[0]) or 0.0, name) for name, record in runs]
     ranked = sorted(figures, reverse=not common[0].endswith("loss"))
@@ -68,7 +69,7 @@ def figures(runs: Runs) -> Html:
     facts = {what: [find(run) for _, run in runs] for what, find in WORDS.items()}
     same = [f"{what} {values[0]}" for what, values in facts.items() if len(set(values)) == 1 and values[0]]
     apart = [what for what, values in facts.items() if len(set(values)) > 1]
-    cells: list[list[Child]] = [
+    cells = [
         [name, *(facts[what][at] for what in apart), *(_figure(run, where, key) for where, key in names)]
         for at, (name, run) in enumerate(runs)
     ]
@@ -92,8 +93,7 @@ WORDS: dict[str, Callable[[Untrusted], str]] = {
 
 def _names(runs: Runs) -> list[tuple[str, str]]:
     """Select the columns: test metrics, times and memory, then other metrics by frequency."""
-    metrics = [each for _, record in runs for each in record.items("metrics")]
-    count = Counter(("metrics", name) for name, row in metrics if row.number() is not None)
+    count = Counter(("metrics", name) for _, record in runs for name, _ in record.numbers("metrics"))
     order = sorted(count, key=lambda pair: (pair[1] in ("loss", "accuracy"), -count[pair]))
     tested = [pair for pair in order if pair[1].startswith("test")]
     times = [("phases", name) for name in ("train_s", "infer_s") if any(t.number("phases", name) for _, t in runs)]
@@ -130,8 +130,7 @@ def curves(folders: list[tuple[str, Path]]) -> Html | None:
 
 
 def time(runs: Runs) -> Html | None:
-    drawn = shares([(name, results.phases(record)) for name, record in runs], "Time of each phase", "s")
-    return drawn or None
+    return shares([(name, results.phases(record)) for name, record in runs], "Time of each phase", "s") or None
 
 
 def differences(runs: Runs) -> Html | None:
@@ -156,5 +155,5 @@ def _is_idle(key: str) -> bool:
 
 
 def _settings(words: str, keys: list[str], runs: Runs, flat: list[dict[str, str]]) -> Html:
-    rows: list[list[Child]] = [[key, *(each.get(key, "") for each in flat)] for key in keys]
+    rows = [[key, *(each.get(key, "") for each in flat)] for key in keys]
     return table(words, ["Setting", *(name for name, _ in runs)], rows)

@@ -63,13 +63,12 @@ def stack(record: Untrusted) -> Html:
     key = [f"{name} {value.text()}" for wanted in KEY_VERSIONS for name, value in versions if name == wanted]
     listed = table("All packages of the environment", ["Package", "Version"],
                    [[name, value.text()] for name, value in versions])  # fmt: skip
-    differences = row.words("differences")
     return join([
         pairs([
             ("Stack", row.text("name")), ("Main packages", ", ".join(key)), ("Platform", row.text("platform")),
             ("Stand-in for", row.text("stand_in_for")), ("SHA-256 of the lock", _code(row.text("lock_sha256"))),
             ("User's own Python", row.text("own_python")),
-            ("Differences from the lock", "; ".join(differences)),
+            ("Differences from the lock", "; ".join(row.words("differences"))),
         ]),
         folded(f"All {len(versions)} packages", listed) if versions else None,
     ])  # fmt: skip
@@ -100,7 +99,7 @@ def _probes(rows: list[Untrusted]) -> Html | None:
     if not rows:
         return tag("p", "No numeric probes were run.")
     passed = sum(row.part("ok").value is True for row in rows)
-    cells: list[list[Child]] = [
+    cells = [
         [row.text("name"), _outcome(row), data(row.number("largest_error")), data(row.number("tolerance")),
          data(row.number("seconds"), seconds(row.number("seconds")))]
         for row in rows
@@ -223,8 +222,7 @@ def again(record: Untrusted) -> Html:
 
 
 def _settings(record: Untrusted) -> Html | None:
-    flat = settings(record)
-    rows: list[list[Child]] = [[key, tag("code", value)] for key, value in flat.items()]
+    rows = [[key, tag("code", value)] for key, value in settings(record).items()]
     return folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None
 
 

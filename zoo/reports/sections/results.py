@@ -24,7 +24,6 @@ PICTURES = {
     "losses": "Losses by step", "content": "Content image", "style": "Style image", "result": "Result",
     "progress": "Progress of the optimization",
 }  # fmt: skip
-TEXTS = (".txt",)
 TITLES = {"train_s": "training time", "infer_s": "inference time", "total_s": "total time", "seconds": "total time"}
 Row = dict[str, str]
 
@@ -38,7 +37,7 @@ def headline(record: Untrusted) -> Html:
     words = [tag("li", text) for text in record.words("summary")]
     return join([
         _right(record), tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
-        _linear_baseline(record), *_promises(record), *_failure(record),
+        _linear_baseline(record), *_promises(record), _failure(record),
     ])  # fmt: skip
 
 
@@ -77,7 +76,7 @@ def of_training(record: Untrusted) -> bool:
 
 
 def _ordered(record: Untrusted) -> list[tuple[str, float]]:
-    metrics = [(name, value) for name, row in record.items("metrics") if (value := row.number()) is not None]
+    metrics = record.numbers("metrics")
     tested = [pair for pair in metrics if pair[0].startswith("test")]
     spent = [*((name, record.number("phases", name)) for name in ("train_s", "infer_s")),
              ("total_s", record.number("seconds")),
@@ -101,14 +100,12 @@ def _promises(record: Untrusted) -> list[Html]:
     return [*said, *compared]
 
 
-def _failure(record: Untrusted) -> list[Html]:
-    error = record.part("error")
-    if not error.text("message"):
-        return []
-    return [
-        tag("div", tag("p", tag("strong", "Error")), tag("pre", error.text("message")),
-            tag("pre", error.text("remedy")) if error.text("remedy") else None, class_="failure")
-    ]  # fmt: skip
+def _failure(record: Untrusted) -> Html | None:
+    message, remedy = record.text("error", "message"), record.text("error", "remedy")
+    if not message:
+        return None
+    blocks = [tag("pre", text) for text in (message, remedy) if text]
+    return tag("div", tag("p", tag("strong", "Error")), blocks, class_="failure")
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
@@ -181,7 +178,7 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
 def _numbers(rows: list[Row]) -> Html:
     headings = list(rows[0])[:12]
     shown = rows if len(rows) <= untrusted.MOST_ROWS else rows[-untrusted.MOST_ROWS :]
-    cells: list[list[Child]] = [[_cell(row, name) for name in headings] for row in shown]
+    cells = [[_cell(row, name) for name in headings] for row in shown]
     words = "Table of all epochs" if len(shown) == len(rows) else f"Table of the last {len(shown)} epochs"
     drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
     return folded(words, drawn)
@@ -219,8 +216,7 @@ def confusion(folder: Path) -> Html | None:
     if not rows:
         return None
     if len(rows) > MOST_CLASSES:
-        drawn = images.shown(folder, "confusion.png", "Confusion matrix")
-        return join([drawn, _mistakes(folder)])
+        return join([images.shown(folder, "confusion.png", "Confusion matrix"), _mistakes(folder)])
     first, *classes = list(rows[0])
     counts = [[number_in(row.get(name)) or 0.0 for name in classes] for row in rows]
     taken = [sum(column) for column in zip(*counts, strict=True)]
@@ -269,7 +265,7 @@ def pictures(folder: Path) -> Html | None:
 
 
 def texts(folder: Path) -> Html | None:
-    files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, *TEXTS)[:8]]
+    files = [(name, untrusted.text_file(folder, name)) for name in untrusted.names(folder, ".txt")[:8]]
     drawn = [tag("figure", tag("pre", text, tabindex=0), tag("figcaption", tag("code", name)))
              for name, text in files if text.strip()]  # fmt: skip
     return join(drawn) if drawn else None
@@ -278,8 +274,7 @@ def texts(folder: Path) -> Html | None:
 def phases(record: Untrusted) -> list[tuple[str, float]]:
     """Return the seconds of each phase in order of execution; unknown phases come last."""
     order = ("environment", "data", "import", "probes", "build", "compile", "train", "infer", "evaluate")
-    named_seconds = [(name.removesuffix("_s"), value) for name, row in record.items("phases")
-             if (value := row.number()) is not None and value >= 0]  # fmt: skip
+    named_seconds = [(name.removesuffix("_s"), value) for name, value in record.numbers("phases") if value >= 0]
     return sorted(named_seconds, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
 
 
@@ -288,12 +283,11 @@ def time(record: Untrusted) -> Html | None:
     if not rows:
         return None
     total, whole = sum(value for _, value in rows), record.number("seconds")
-    cells: list[list[Child]] = [
+    cells = [
         [name, data(value, seconds(value)), f"{100 * value / total:.0f} %" if total else ""] for name, value in rows
     ]
     if whole is not None and whole > total:
-        rest = whole - total
-        cells.append(["other", data(rest, seconds(rest)), ""])
+        cells.append(["other", data(whole - total, seconds(whole - total)), ""])
     drawn = shares([("", rows)], "Phases in order of execution", "s")
     return tag("div", table("Time of each phase", ["Phase", "Time", "Share"], cells, (1, 2)), drawn,
                class_="pair")  # fmt: skip
