@@ -5,6 +5,7 @@ Each message, in both directions, is a line of JSON with a number of bytes, foll
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 from zoo.core import paths
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
+from zoo.data.images import decode, grayscale
 from zoo.runs.records import Json
 from zoo.serving.errors import RequestError
 
@@ -130,8 +132,6 @@ def child(path: str) -> None:
 
 
 def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
-    from zoo.data.images import decode
-
     try:
         if question["op"] == "encode":
             return {}, _encoded(question, content)
@@ -148,22 +148,16 @@ def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
 
 
 def _photo(question: Json, path: Path) -> Any:
-    from zoo.data.images import decode
-
     return decode.decode(path, tuple(question["size"]), question["resize"])
 
 
 def _grey(question: Json, path: Path) -> Any:
-    from zoo.data.images import grayscale
-
     (pixels,) = grayscale.load(str(path), (*question["size"], 1), question["style"]).parts
     return pixels[0]
 
 
 def _whole(question: Json, path: Path) -> Any:
     """Return the image, reduced if its longer side exceeds ``side``."""
-    from zoo.data.images import decode
-
     side = question["side"]
     image = decode.to_rgb(decode.open_upright(path, side))
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
@@ -171,8 +165,6 @@ def _whole(question: Json, path: Path) -> Any:
 
 
 def _encoded(question: Json, content: bytes) -> bytes:
-    import io
-
     out = io.BytesIO()
     options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
     pixels = np.frombuffer(content, np.uint8).reshape(question["shape"])
