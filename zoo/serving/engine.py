@@ -100,14 +100,14 @@ class Supervisor:
     def _take(self, event: BatchEvent | TextEvent) -> None:
         raise NotImplementedError
 
-    def _pump(self) -> None:
-        raise NotImplementedError
-
     def _fail_running(self, error: RequestError) -> None:
         raise NotImplementedError
 
+    def _pump(self) -> None:
+        """Send what waits for the worker, if anything can wait."""
+
     def _fail_waiting(self, error: RequestError) -> None:
-        raise NotImplementedError
+        """Fail what waits for the worker, if anything can wait."""
 
 
 class Engine(Supervisor):

@@ -80,16 +80,15 @@ def _loaded(groups: list[Overrides], folder: Path, limits: ServeConfig) -> list[
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
     """Create a folder for requests, logs and slots. It is removed at the end, except after a ZooError."""
-    folder = tempfile.mkdtemp(prefix="zoo-serve-")
+    folder, keep = tempfile.mkdtemp(prefix="zoo-serve-"), False
     try:
         yield folder
     except ZooError:
+        keep = True
         raise
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 from zoo.core import console, paths, planning
@@ -127,8 +128,6 @@ def _begin(part: Path, count: int, size: int) -> _Done:
 
 
 def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int, resize: str) -> None:
-    import time
-
     left = np.flatnonzero(done.state == OPEN)
     files = [(int(row), str(root / names[row])) for row in left]
     chunks = [files[begin : begin + CHUNK] for begin in range(0, len(files), CHUNK)]

@@ -35,27 +35,19 @@ FOLD_SEED = 1
 MOST_VALIDATED = 1_000_000
 
 
-@dataclasses.dataclass(frozen=True)
-class TextInfo:
+@dataclasses.dataclass
+class TextInfo(labelled_texts.Remarks):
     """Properties of prepared texts, stored as ``about.json`` in their folder.
 
     Attributes:
         class_names: by label; empty for one text without labels.
-        blank: number of skipped texts without any word.
         parts: parts that the source defines in addition to the training part: ``validation``, ``test``.
         unknown: share of tokens missing in the vocabulary.
-        skipped: (position, reason) of other skipped texts.
-        notes: how the source was read, one sentence each.
-        dialect: of a table: delimiter, quoting and title of the text column; empty for other sources.
     """
 
     class_names: list[str]
-    blank: int
     parts: list[str]
     unknown: float
-    skipped: list[tuple[str, str]]
-    notes: list[str]
-    dialect: list[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +163,8 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
     arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
     arrays |= {"validation": validation, "same": _same(source.texts), "places": _offsets(plain)}
     given, unknown = sorted(set(source.parts or []) - {"train"}), _unknown(tokens) / max(1, len(tokens))
-    info = TextInfo(source.class_names, source.blank, given, unknown, source.skipped, source.notes, source.dialect)
+    remarks = {each.name: getattr(source, each.name) for each in dataclasses.fields(labelled_texts.Remarks)}
+    info = TextInfo(source.class_names, given, unknown, **remarks)
     return _Content(arrays, info, tokenizer, b"".join(plain))
 
 
@@ -198,7 +191,7 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         most = int(sum(map(len, read())) * (1 - row.validation))
         tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
-    return _Content({}, TextInfo([], 0, [], unknown, [], notes, []), tokenizer)
+    return _Content({}, TextInfo([], [], unknown, notes=notes), tokenizer)
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
