@@ -132,26 +132,15 @@ def _untrained(model: str, backend: backends.Backend) -> Status:
     """Return the status of a recipe without counted runs, from the best locked stack."""
     named = set(stacks.names())
     devices = {entry.device for entry in backend.serves}
-    places = [
-        (stack, platform)
-        for stack in map(stacks.load, filter(named.__contains__, backend.stacks))
-        for platform, row in stack.platforms.items()
-        if not row.stand_in_for and ("any" in devices or devices & set(row.devices))
-    ]
-    statuses = [
-        Status(model, backend.name, _grade(stack, platform), stack.name, _pins(stack, platform), stack.exclude_newer)
-        for stack, platform in places
-    ]
+    statuses = []
+    for stack in map(stacks.load, filter(named.__contains__, backend.stacks)):
+        linked = {entry.platform for entry in stack.evidence if entry.grade == stacks.LINKED}
+        for platform, row in stack.platforms.items():
+            if not row.stand_in_for and ("any" in devices or devices & set(row.devices)):
+                grade = stacks.LINKED if platform in linked else RESOLVED
+                pins = stacks.pins(stacks.lock_file(stack, platform))
+                statuses.append(Status(model, backend.name, grade, stack.name, pins, stack.exclude_newer))
     return min(statuses, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
-
-
-def _pins(stack: stacks.Stack, platform: str) -> dict[str, str]:
-    return stacks.pins(stacks.lock_file(stack, platform))
-
-
-def _grade(stack: stacks.Stack, platform: str) -> str:
-    linked = any(entry.grade == stacks.LINKED and entry.platform == platform for entry in stack.evidence)
-    return stacks.LINKED if linked else RESOLVED
 
 
 @dataclasses.dataclass(frozen=True)

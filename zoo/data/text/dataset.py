@@ -17,7 +17,7 @@ from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
+from zoo.core.files import file_sha256, fill_once
 from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 
@@ -103,11 +103,17 @@ def _cached(
     row: TextData, sha256: str, source: str, build: Callable[[Path], _Content], vocabulary: Vocabulary
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
-    if not is_sealed(folder):
-        with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
-            if not is_sealed(folder):
-                with console.bar(f"Preparing {source}"):
-                    _write(folder, build)
+
+    def fill(part: Path) -> None:
+        with console.bar(f"Preparing {source}"):
+            content = build(part)
+            npy_images.save_arrays(part, content.arrays)
+            content.tokenizer.save(part / VOCABULARY)
+            (part / TEXTS).write_bytes(content.texts)
+            about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
+            (part / ABOUT).write_text(about, encoding="utf-8")
+
+    fill_once(folder, f"prepares {row.name}", "texts", fill)
     info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
@@ -127,19 +133,6 @@ def _key(row: TextData, sha256: str, vocabulary: Vocabulary) -> str:
         later = _LATER - {"validation"}
     parts.append({key: value for key, value in dataclasses.asdict(row).items() if key not in later})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
-    if folder.exists():
-        console.warn(f"The prepared texts in {folder} were damaged; they are prepared again")
-    with atomic_folder(folder) as part:
-        content = build(part)
-        npy_images.save_arrays(part, content.arrays)
-        content.tokenizer.save(part / VOCABULARY)
-        (part / TEXTS).write_bytes(content.texts)
-        about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
-        (part / ABOUT).write_text(about, encoding="utf-8")
-        seal(part)
 
 
 def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: Vocabulary) -> _Content:
