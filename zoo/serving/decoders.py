@@ -87,7 +87,11 @@ class _Process:
 
         Raise OSError or EOFError if the process ended before it received the request or sent the whole response.
         """
-        self._running = self._running or await _started(self._path)
+        if self._running is None:
+            self._running = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent), str(self._path),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
+            )  # fmt: skip
         source, sink = self._running.stdout, self._running.stdin
         assert source is not None and sink is not None  # noqa: S101, PT018  (both are pipes)
         sink.write(json.dumps({**question, "bytes": len(content)}).encode() + b"\n")
@@ -103,13 +107,6 @@ class _Process:
             with contextlib.suppress(ProcessLookupError):
                 running.kill()
             await running.wait()
-
-
-async def _started(path: Path) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent), str(path),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
-    )  # fmt: skip
 
 
 # -- code of these processes

@@ -185,9 +185,9 @@ def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]
 def seconds_left(trainings: list[Planned], took: list[float]) -> float | None:
     """Estimate the time of training runs from earlier runs, or from the runs that are done; None without either."""
     known = [each.seconds for each in trainings if each.seconds is not None] + took
-    usual = sum(known) / len(known) if known else None
-    if usual is None:
+    if not known:
         return None
+    usual = sum(known) / len(known)
     return sum(usual if each.seconds is None else each.seconds for each in trainings)
 
 

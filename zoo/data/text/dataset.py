@@ -279,14 +279,12 @@ def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> 
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
-    places = np.load(prepared.folder / "places.npy")
+    places, texts = np.load(prepared.folder / "places.npy"), []
     with (prepared.folder / TEXTS).open("rb") as source:
-        return [_read_text(source, places[number], places[number + 1]) for number in chosen]
-
-
-def _read_text(source: BinaryIO, begin: int, end: int) -> str:
-    source.seek(begin)
-    return source.read(end - begin).decode("utf-8")
+        for begin, end in zip(places[chosen], places[chosen + 1], strict=True):
+            source.seek(begin)
+            texts.append(source.read(end - begin).decode("utf-8"))
+    return texts
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:
