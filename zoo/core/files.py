@@ -130,7 +130,7 @@ def is_sealed(folder: Path) -> bool:
 
 
 def fill_once(folder: Path, purpose: str, what: str, fill: Callable[[Path], object]) -> None:
-    """Fill and seal a folder, unless it is sealed already; other processes wait meanwhile.
+    """Fill and seal a folder, unless it is sealed already; other processes wait for the first one.
 
     Args:
         purpose: see :func:`locked`.
