@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.data import array_datasets, idx
+from zoo.data import array_datasets, idx, npy_images
 
 NAMES = {
     "train_images": "train-images-idx3-ubyte",
@@ -326,13 +326,13 @@ def test_spoilt_arrays_are_made_again(
 
 def test_many_at_once_prepare_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row, written, outcomes = row_in(good_root(tmp_path / "own")), [], []
-    write = array_datasets._write
+    save = npy_images.save_arrays
 
     def counted(folder: Path, arrays: dict[str, np.ndarray]) -> None:
         written.append(folder)
-        write(folder, arrays)
+        save(folder, arrays)
 
-    monkeypatch.setattr(array_datasets, "_write", counted)
+    monkeypatch.setattr(npy_images, "save_arrays", counted)
     threads = [threading.Thread(target=lambda: outcomes.append(array_datasets.prepare(row))) for _ in range(4)]
     for thread in threads:
         thread.start()

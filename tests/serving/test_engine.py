@@ -1,6 +1,7 @@
 """zoo.serving.engine: how many items a batch gets, without a worker."""
 
 import asyncio
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,12 +16,10 @@ class Slots:
     """Two slots of a memory that is not there."""
 
     count = 2
+    most_waiting = math.inf
 
     def __init__(self, batch: int) -> None:
         self.batch, self.sent = batch, list[list[Any]]()
-
-    def most_waiting(self, most: int) -> int:
-        return most
 
     def put(self, slot: int, items: list[Any]) -> dict[str, Any]:
         self.sent.append(items)
@@ -30,16 +29,11 @@ class Slots:
         return self.sent[0]
 
 
-class ReadyEngine(Engine):
-    """An engine whose worker takes everything and never answers."""
-
-    is_ready = True  # type: ignore[assignment]
-
-
 async def sizes(batch: int, *asked: int) -> list[int]:
     """Return the sizes of the batches that were sent after each number of items that came."""
     slots: Any = Slots(batch)
-    engine = ReadyEngine(SimpleNamespace(name="a"), None, ServeConfig(max_wait_ms=0), Metrics(), slots)  # type: ignore
+    engine = Engine(SimpleNamespace(name="a"), None, ServeConfig(max_wait_ms=0), Metrics(), slots)  # type: ignore
+    engine.is_ready = True  # its worker takes everything and never answers
     tasks = []
     for count in asked:
         tasks.append(asyncio.ensure_future(engine.ask(list(range(count)))))

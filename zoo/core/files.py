@@ -129,6 +129,26 @@ def is_sealed(folder: Path) -> bool:
         return False
 
 
+def fill_once(folder: Path, purpose: str, what: str, fill: Callable[[Path], object]) -> None:
+    """Fill and seal a folder, unless it is sealed already; other processes wait for the first one.
+
+    Args:
+        purpose: see :func:`locked`.
+        what: the content, for the warning about a damaged folder.
+        fill: writes the content to the folder that it gets.
+    """
+    if is_sealed(folder):
+        return
+    with locked(folder.with_name(f".{folder.name}.lock"), purpose):
+        if is_sealed(folder):
+            return
+        if folder.exists():
+            console.warn(f"The prepared {what} in {folder} were damaged; they are prepared again")
+        with atomic_folder(folder) as part:
+            fill(part)
+            seal(part)
+
+
 def _sums(folder: Path) -> dict[str, str]:
     names = [path.name for path in folder.iterdir() if path.name != SEAL and not path.name.startswith(".")]
     return {name: file_sha256(folder / name) for name in names}

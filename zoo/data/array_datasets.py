@@ -4,10 +4,10 @@ import dataclasses
 import hashlib
 from pathlib import Path
 
-from zoo.core import console, paths
-from zoo.core.arrays import Arrays, NDArray, np
+from zoo.core import paths
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, unknown
-from zoo.core.files import atomic_file, atomic_folder, is_sealed, locked, seal
+from zoo.core.files import atomic_file, fill_once, is_sealed
 from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, load_row, names
 from zoo.data.sources import INPUT_SHAPE
@@ -75,10 +75,7 @@ def prepare(row: DataRow) -> ArrayDataset:
         raise ZooError("data=auto stands for no data set yet", "Name one: data=mnist or data=digits.")
     source = sources.source_of(row)
     folder = _folder(row, source.sha256)
-    if not is_sealed(folder):
-        with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
-            if not is_sealed(folder):
-                _write(folder, source.read())
+    fill_once(folder, f"prepares {row.name}", "arrays", lambda part: npy_images.save_arrays(part, source.read()))
     shapes = {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
     return ArrayDataset(
         name=row.name,
@@ -127,11 +124,3 @@ def save_split(path: Path, **parts: "NDArray[np.int64]") -> Path:
 def _folder(row: DataRow, sha256: str) -> Path:
     key = hashlib.sha256(f"{CACHE_VERSION} {len(row.class_names)} {sha256}".encode()).hexdigest()
     return paths.cache_dir() / "data" / f"{row.name}-{key[:16]}"
-
-
-def _write(folder: Path, arrays: "Arrays") -> None:
-    if folder.exists():
-        console.warn(f"The prepared arrays in {folder} were damaged; they are prepared again")
-    with atomic_folder(folder) as part:
-        npy_images.save_arrays(part, arrays)
-        seal(part)

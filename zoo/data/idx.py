@@ -33,12 +33,9 @@ def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
         with path.open("rb") as raw:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
-            if not packed:
-                count, content = _read(raw, path, shape, path.stat().st_size)
-            else:
-                with gzip.open(raw) as stream:
-                    limit = path.stat().st_size * MOST_EXPANSION
-                    count, content = _read(stream, path, shape, limit)
+            limit = path.stat().st_size * (MOST_EXPANSION if packed else 1)
+            with gzip.open(raw) if packed else raw as stream:
+                count, content = _read(stream, path, shape, limit)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(path, f"its gzip data breaks off or is corrupt ({error})") from error
     except OSError as error:

@@ -91,8 +91,7 @@ def _mapped(path: Path) -> "NDArray[Any]":
             raise ZooError(
                 f"{path} is not a .npy array" + ("" if magic else ": it is empty"), "Write it with numpy.save."
             )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except ZooError:
         raise

@@ -1,6 +1,7 @@
 """Read the arrays of a data set from published files, the user's files, or scikit-learn."""
 
 import dataclasses
+import gzip
 import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -100,25 +101,21 @@ def _one_of(root: Path, candidates: list[str]) -> Path | None:
 def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":
     arrays: Arrays = {}
     for part in ("train", "test"):
-        images = idx.read(files[f"{part}_images"], INPUT_SHAPE[:2])
-        labels = idx.read(files[f"{part}_labels"], ())
-        _check_pair(files[f"{part}_images"], files[f"{part}_labels"], len(images), len(labels))
+        image_file, label_file = files[f"{part}_images"], files[f"{part}_labels"]
+        images, labels = idx.read(image_file, INPUT_SHAPE[:2]), idx.read(label_file, ())
+        if len(images) != len(labels):
+            raise ZooError(
+                f"{image_file} holds {len(images):,} images but {label_file} holds {len(labels):,} labels",
+                "Take both files from the same data set.",
+            )
         if labels.max() >= len(row.class_names):
             raise ZooError(
-                f"{files[f'{part}_labels']} holds the label {labels.max()}; {row.name} has "
+                f"{label_file} holds the label {labels.max()}; {row.name} has "
                 f"{len(row.class_names)} classes, 0 to {len(row.class_names) - 1}",
                 "Name every class in data.class_names, or mend the labels.",
             )
         arrays |= {f"x_{part}": images.reshape(-1, *INPUT_SHAPE), f"y_{part}": labels.astype(np.int64)}
     return arrays
-
-
-def _check_pair(images: Path, labels: Path, image_count: int, label_count: int) -> None:
-    if image_count != label_count:
-        raise ZooError(
-            f"{images} holds {image_count:,} images but {labels} holds {label_count:,} labels",
-            "Take both files from the same data set.",
-        )
 
 
 def _bundled(row: DataRow) -> ArraySource:
@@ -145,8 +142,6 @@ def bundled_photos() -> list[Path]:
 
 def _digits_table() -> "NDArray[np.int64]":
     """Read (1797, 65): 64 gray values from 0 to 16, and the digit."""
-    import gzip
-
     file = _sklearn_datasets() / "data" / "digits.csv.gz"
     try:
         text = gzip.decompress(file.read_bytes()).decode("ascii")

@@ -50,12 +50,11 @@ class Application:
             Route("/metrics", self._figures),
             Route("/openapi.json", self._description),
             Route("/v1/models", self._list),
-            Route("/v1/models/{name}", self._one),
+            # These must come before NAME alone, which also matches them.
             Route("/v1/models/{name}:predict", self._predict, methods=["POST"]),
             Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
+            Route("/v1/models/{name}", self._one),
         ]
-        # NAME:predict must come before NAME, which also matches it.
-        routes.sort(key=lambda route: ":" not in route.path.partition("}")[2])
         return Router(routes)
 
     async def _alive(self, _: Request) -> Response:

@@ -5,6 +5,7 @@ Each message, in both directions, is a line of JSON with a number of bytes, foll
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 from zoo.core import paths
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
+from zoo.data.images import decode, grayscale
 from zoo.runs.records import Json
 from zoo.serving.errors import RequestError
 
@@ -85,7 +87,11 @@ class _Process:
 
         Raise OSError or EOFError if the process ended before it received the request or sent the whole response.
         """
-        self._running = self._running or await _started(self._path)
+        if self._running is None:
+            self._running = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent), str(self._path),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
+            )  # fmt: skip
         source, sink = self._running.stdout, self._running.stdin
         assert source is not None and sink is not None  # noqa: S101, PT018  (both are pipes)
         sink.write(json.dumps({**question, "bytes": len(content)}).encode() + b"\n")
@@ -101,13 +107,6 @@ class _Process:
             with contextlib.suppress(ProcessLookupError):
                 running.kill()
             await running.wait()
-
-
-async def _started(path: Path) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-B", "-c", CODE, str(paths.PACKAGE.parent), str(path),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20, start_new_session=True,
-    )  # fmt: skip
 
 
 # -- code of these processes
@@ -130,8 +129,6 @@ def child(path: str) -> None:
 
 
 def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
-    from zoo.data.images import decode
-
     try:
         if question["op"] == "encode":
             return {}, _encoded(question, content)
@@ -148,22 +145,16 @@ def _answered(question: Json, content: bytes, path: Path) -> tuple[Json, bytes]:
 
 
 def _photo(question: Json, path: Path) -> Any:
-    from zoo.data.images import decode
-
     return decode.decode(path, tuple(question["size"]), question["resize"])
 
 
 def _grey(question: Json, path: Path) -> Any:
-    from zoo.data.images import grayscale
-
     (pixels,) = grayscale.load(str(path), (*question["size"], 1), question["style"]).parts
     return pixels[0]
 
 
 def _whole(question: Json, path: Path) -> Any:
     """Return the image, reduced if its longer side exceeds ``side``."""
-    from zoo.data.images import decode
-
     side = question["side"]
     image = decode.to_rgb(decode.open_upright(path, side))
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
@@ -171,8 +162,6 @@ def _whole(question: Json, path: Path) -> Any:
 
 
 def _encoded(question: Json, content: bytes) -> bytes:
-    import io
-
     out = io.BytesIO()
     options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
     pixels = np.frombuffer(content, np.uint8).reshape(question["shape"])

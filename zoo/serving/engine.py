@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from zoo.config.schemas.serving import ServeConfig
@@ -30,41 +30,27 @@ class _Batch:
     timer: asyncio.TimerHandle
 
 
-@dataclass
-class Life:
-    """State of an engine's worker: its process, or the reason why it is not running."""
-
-    process: WorkerProcess | None = None
-    ready: bool = False
-    reason: str = "it has not been started yet"
-    failures: int = 0
-    tasks: set["asyncio.Task[None]"] = field(default_factory=set)
-
-
 class Supervisor:
+    """Starts a model's worker, and restarts it after its end; ``reason`` says why it is not ready."""
+
     def __init__(self, model: Model, environment: Environment, limits: ServeConfig, metrics: Metrics) -> None:
         self.model, self.limits, self.metrics = model, limits, metrics
-        self._environment, self._life, self._closing = environment, Life(), False
+        self.is_ready, self.reason = False, "it has not been started yet"
+        self._environment, self._closing, self._failures = environment, False, 0
+        self._process: WorkerProcess | None = None
+        self._restarting: asyncio.Task[None] | None = None
         metrics.ready.labels(model.name).set(0)
         metrics.memory.labels(model.name).set_function(lambda: resident_bytes(self.pid))
 
     @property
-    def is_ready(self) -> bool:
-        return self._life.ready
-
-    @property
-    def reason(self) -> str:
-        return self._life.reason
-
-    @property
     def pid(self) -> int | None:
-        return self._life.process.pid if self._life.process else None
+        return self._process.pid if self._process else None
 
     async def start(self) -> None:
         process = WorkerProcess(self.model, self._environment, self._take, lambda: self._ended(process))
-        self._life.process = process
+        self._process = process
         await process.start()
-        self._life.ready, self._life.failures = True, 0
+        self.is_ready, self._failures = True, 0
         start = process.outcome.start
         if start:
             self.model.proof = {"device": start.device.to_json(), "versions": start.versions}
@@ -74,27 +60,26 @@ class Supervisor:
     async def stop(self) -> None:
         """Stop the worker after its current batch."""
         self._closing = True
-        for task in self._life.tasks:
-            task.cancel()
-        if self._life.process is not None:
-            await self._life.process.finish(FINISH_S)
+        if self._restarting is not None:
+            self._restarting.cancel()
+        if self._process is not None:
+            await self._process.finish(FINISH_S)
 
     def _send(self, command: Json) -> None:
-        if self._life.process is not None:
-            self._life.process.send(command)
+        if self._process is not None:
+            self._process.send(command)
 
     def _kill(self, reason: str) -> None:
-        if self._life.process is not None:
-            self._life.process.kill(reason)
+        if self._process is not None:
+            self._process.kill(reason)
 
     def _ended(self, process: WorkerProcess) -> None:
-        was_ready, self._life.ready = self._life.ready, False
+        was_ready, self.is_ready, self.reason = self.is_ready, False, process.why()
         self.metrics.ready.labels(self.model.name).set(0)
-        self._life.reason = process.why()
-        self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({process.why()}); try again"))
+        self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({self.reason}); try again"))
         if was_ready and not self._closing:
-            notices.warn(f"{self.model.name}: the worker was lost ({process.why()}) and is restarted")
-            self._life.tasks = {asyncio.get_running_loop().create_task(self._restart())}
+            notices.warn(f"{self.model.name}: the worker was lost ({self.reason}) and is restarted")
+            self._restarting = asyncio.get_running_loop().create_task(self._restart())
 
     async def _restart(self) -> None:
         """Try to start the worker until it succeeds, with increasing pauses."""
@@ -104,25 +89,25 @@ class Supervisor:
                 await self.start()
                 return
             except (ZooError, OSError) as error:
-                self._life.failures += 1
-                self._life.reason = str(error).partition("\n")[0]
-                notices.warn(f"{self.model.name}: the worker cannot be started: {self._life.reason}")
+                self._failures += 1
+                self.reason = str(error).partition("\n")[0]
+                notices.warn(f"{self.model.name}: the worker cannot be started: {self.reason}")
                 self._fail_waiting(unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}"))
-            await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._life.failures))
+            await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._failures))
 
     # -- implemented by each kind of engine
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         raise NotImplementedError
 
-    def _pump(self) -> None:
-        raise NotImplementedError
-
     def _fail_running(self, error: RequestError) -> None:
         raise NotImplementedError
 
+    def _pump(self) -> None:
+        """Send what waits for the worker, if anything can wait."""
+
     def _fail_waiting(self, error: RequestError) -> None:
-        raise NotImplementedError
+        """Fail what waits for the worker, if anything can wait."""
 
 
 class Engine(Supervisor):
@@ -146,9 +131,9 @@ class Engine(Supervisor):
 
         Raise RequestError if the queue is full, the worker is lost, the model rejects an item, or it takes too long.
         """
-        if not self.is_ready and self._life.failures:
+        if not self.is_ready and self._failures:
             raise unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}")
-        room = self._slots.most_waiting(self.limits.max_queue)
+        room = min(self.limits.max_queue, self._slots.most_waiting)
         if len(items) > room:
             raise RequestError(413, f"The request has {len(items)} items; {self.model.name} accepts at most {room}")
         if len(self._waiting) + len(items) > room:

@@ -5,7 +5,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
@@ -21,11 +21,12 @@ MULTIPART = "multipart/form-data"
 CURL = "application/x-www-form-urlencoded"
 
 
-class Asked:
+class Asked(NamedTuple):
     """The instances and parameters of a request, before conversion to arrays."""
 
-    def __init__(self, instances: list[Any], parameters: Json, names: list[str] | None = None) -> None:
-        self.instances, self.parameters, self.names = instances, parameters, names
+    instances: list[Any]
+    parameters: Json
+    names: list[str] | None = None
 
 
 async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:

@@ -18,8 +18,10 @@ from zoo.runs import event_log
 from zoo.serving.models import Model
 
 
-class WorkerProcess:
+class WorkerProcess(asyncio.Protocol):
     """A worker process, from its start to its end.
+
+    Its lines are parsed into events in the event loop, because a thread would wait for the GIL.
 
     Args:
         take: called in the event loop with every event after ``ready``.
@@ -38,7 +40,7 @@ class WorkerProcess:
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._process: launchers.Process | None = None
         self.outcome = Outcome()
-        self.reason = ""
+        self.reason, self._rest = "", b""
 
     async def start(self) -> None:
         context, request = self._model.context, self._model.request
@@ -49,8 +51,7 @@ class WorkerProcess:
         command = store.worker_command(self._environment.python, path)
         launcher = launchers.load(context.settings.launcher.name)
         self._process = launcher.start(command, variables, context.folder, stdin=True)
-        output = self._process.stdout
-        await self._loop.connect_read_pipe(lambda: _Lines(self._heard, self._closed), output)
+        await self._loop.connect_read_pipe(lambda: self, self._process.stdout)
         await self._ready
         if not probed and self.outcome.start:
             result = probe_cache.Probed.of(self.outcome.start)
@@ -93,7 +94,7 @@ class WorkerProcess:
         code = self.outcome.returncode
         return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit status {code}"
 
-    def _closed(self) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """Wait in a thread until the process ends, which may be long after it closed its output."""
         threading.Thread(target=self._wait, daemon=True).start()
 
@@ -102,6 +103,12 @@ class WorkerProcess:
         self.outcome.returncode = self._process.wait()
         with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
             self._loop.call_soon_threadsafe(self._gone)
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for event in map(event_log.parse, lines):
+            if event is not None:
+                self._heard(event)
 
     def _heard(self, event: Event) -> None:
         self.outcome.add(event)
@@ -116,19 +123,3 @@ class WorkerProcess:
             failure = diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
             self._ready.set_exception(failure)
         self._ended()
-
-
-class _Lines(asyncio.Protocol):
-    """Parses a worker's lines into events in the event loop, because a thread would wait for the GIL."""
-
-    def __init__(self, take: Callable[[Event], None], closed: Callable[[], None]) -> None:
-        self._take, self._closed, self._rest = take, closed, b""
-
-    def data_received(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for event in map(event_log.parse, lines):
-            if event is not None:
-                self._take(event)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._closed()

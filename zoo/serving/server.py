@@ -15,7 +15,6 @@ from typing import Any
 
 import uvicorn
 
-from zoo.config.overrides import Overrides
 from zoo.config.schemas import serving
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core import console, paths, uses
@@ -43,7 +42,9 @@ def run(words: list[str]) -> int:
         stack.enter_context(uses.using(paths.cache_in_use()))
         listening = stack.enter_context(_listening(limits))
         folder = Path(stack.enter_context(_folder()))
-        loaded = _loaded(groups, folder, limits)
+        loaded: list[Served] = []
+        for overrides in groups:
+            loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))
         ready = {each.model.name: execution.ensure_environment(each.model.context) for each in loaded}
         for environment in ready.values():
             stack.enter_context(store.in_use(environment))
@@ -70,26 +71,18 @@ def _run(server: "_Server") -> int:
         return runner.run(server.run())
 
 
-def _loaded(groups: list[Overrides], folder: Path, limits: ServeConfig) -> list[Served]:
-    loaded: list[Served] = []
-    for overrides in groups:
-        loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))
-    return loaded
-
-
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
     """Create a folder for requests, logs and slots. It is removed at the end, except after a ZooError."""
-    folder = tempfile.mkdtemp(prefix="zoo-serve-")
+    folder, keep = tempfile.mkdtemp(prefix="zoo-serve-"), False
     try:
         yield folder
     except ZooError:
+        keep = True
         raise
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Files that host and worker map into memory, for the host's items and the worker's outputs."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +14,11 @@ MOST_RESTYLED = 16
 
 
 class Slots(Protocol):
+    """``count`` slots of at most ``batch`` items; ``most_waiting`` limits the items that wait for a slot."""
+
     count: int
     batch: int
+    most_waiting: float
 
     def put(self, slot: int, items: list[Any]) -> Json:
         """Write items; return the command for the worker."""
@@ -22,12 +26,11 @@ class Slots(Protocol):
     def take(self, slot: int) -> Iterator[Any]:
         """Yield the outputs for the last items of a slot, in order."""
 
-    def most_waiting(self, limit: int) -> int:
-        """Return the largest number of items that may wait."""
-
 
 class RowSlots:
     """Items of one shape and data type ``kind``, several per slot; outputs are probabilities, float32 (classes,)."""
+
+    most_waiting = math.inf
 
     def __init__(self, serve: ServePart, kind: "type[np.uint8] | type[np.int32]") -> None:
         shape = tuple(serve.shape)
@@ -45,14 +48,12 @@ class RowSlots:
     def take(self, slot: int) -> "Iterator[NDArray[Any]]":
         yield from self._outputs[slot, : self._counts[slot]].copy()
 
-    def most_waiting(self, limit: int) -> int:
-        return limit
-
 
 class PictureSlots:
     """One image of any size per slot; the output is an image of the same size."""
 
     batch = 1
+    most_waiting: float = MOST_RESTYLED
 
     def __init__(self, serve: ServePart) -> None:
         shape = tuple(serve.shape)
@@ -69,9 +70,6 @@ class PictureSlots:
     def take(self, slot: int) -> "Iterator[NDArray[Any]]":
         shape = self._shapes[slot]
         yield self._outputs[slot, : shape[0] * shape[1] * 3].reshape(shape).copy()
-
-    def most_waiting(self, limit: int) -> int:
-        return min(limit, MOST_RESTYLED)
 
 
 def _mapped(path: str, kind: Any, shape: tuple[int, ...]) -> "NDArray[Any]":

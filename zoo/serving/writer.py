@@ -12,7 +12,10 @@ _END = object()
 
 
 class Writer(Supervisor):
-    """Streams texts; its arguments are those of :class:`zoo.serving.engine.Supervisor`."""
+    """Streams texts; its arguments are those of :class:`zoo.serving.engine.Supervisor`.
+
+    Texts never wait: one that cannot start at once is rejected.
+    """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -62,14 +65,8 @@ class Writer(Supervisor):
             stream.put_nowait(RequestError(422, event.problem) if event.problem else _END)
         self._watch()
 
-    def _pump(self) -> None:
-        """Do nothing: a text that cannot start at once is rejected."""
-
     def _fail_running(self, error: RequestError) -> None:
         for stream in self._streams.values():
             stream.put_nowait(error)
         self._streams.clear()
         self._watch()
-
-    def _fail_waiting(self, error: RequestError) -> None:
-        """Do nothing: texts never wait."""

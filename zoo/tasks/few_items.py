@@ -65,7 +65,8 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     ``recipe`` has the settings of the recipe alone, ``own`` the keys that the user set, ``sizes`` the items by part.
     """
     tuned = _is_tuned(settings)
-    steps = _passes(recipe, tuned) * -(-sizes["train"] // recipe.trainer.batch_size)
+    head = recipe.fine_tune.head_epochs if tuned and isinstance(recipe, TrainConfig) else 0
+    steps = (head or recipe.trainer.epochs) * -(-sizes["train"] // recipe.trainer.batch_size)
     values = {} if steps >= LEAST_STEPS or _is_fitted(settings) else _for_few(settings, recipe, own, sizes)
     return values if tuned else values | _forgetting(settings, own, values, sizes["train"])
 
@@ -96,11 +97,6 @@ def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[st
     if 0 < sizes["validation"] < FEW_TO_VALIDATE:
         values["trainer.best_by"] = "loss"
     return values
-
-
-def _passes(recipe: Training, tuned: bool) -> int:
-    head = recipe.fine_tune.head_epochs if tuned and isinstance(recipe, TrainConfig) else 0
-    return head or recipe.trainer.epochs
 
 
 def batch_size(items: int, usual: int) -> int:

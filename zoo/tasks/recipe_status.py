@@ -132,29 +132,15 @@ def _untrained(model: str, backend: backends.Backend) -> Status:
     """Return the status of a recipe without counted runs, from the best locked stack."""
     named = set(stacks.names())
     devices = {entry.device for entry in backend.serves}
-    places = [
-        (stack, platform)
-        for stack in map(stacks.load, filter(named.__contains__, backend.stacks))
-        for platform, row in stack.platforms.items()
-        if not row.stand_in_for and ("any" in devices or devices & set(row.devices))
-    ]
-    statuses = [
-        Status(
-            model,
-            backend.name,
-            _grade(stack, platform),
-            stack.name,
-            stacks.pins(stacks.lock_file(stack, platform)),
-            stack.exclude_newer,
-        )
-        for stack, platform in places
-    ]
+    statuses = []
+    for stack in map(stacks.load, filter(named.__contains__, backend.stacks)):
+        linked = {entry.platform for entry in stack.evidence if entry.grade == stacks.LINKED}
+        for platform, row in stack.platforms.items():
+            if not row.stand_in_for and ("any" in devices or devices & set(row.devices)):
+                grade = stacks.LINKED if platform in linked else RESOLVED
+                pins = stacks.pins(stacks.lock_file(stack, platform))
+                statuses.append(Status(model, backend.name, grade, stack.name, pins, stack.exclude_newer))
     return min(statuses, key=lambda each: GRADES.index(each.grade), default=Status(model, backend.name))
-
-
-def _grade(stack: stacks.Stack, platform: str) -> str:
-    linked = any(entry.grade == stacks.LINKED and entry.platform == platform for entry in stack.evidence)
-    return stacks.LINKED if linked else RESOLVED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,9 +185,9 @@ def _places(machine: machines.Machine) -> Iterator[tuple[backends.Backend, str]]
 def seconds_left(trainings: list[Planned], took: list[float]) -> float | None:
     """Estimate the time of training runs from earlier runs, or from the runs that are done; None without either."""
     known = [each.seconds for each in trainings if each.seconds is not None] + took
-    usual = sum(known) / len(known) if known else None
-    if usual is None:
+    if not known:
         return None
+    usual = sum(known) / len(known)
     return sum(usual if each.seconds is None else each.seconds for each in trainings)
 
 

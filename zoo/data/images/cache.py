@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 from zoo.core import console, paths, planning
@@ -53,19 +54,14 @@ def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str
         with locked(folder.with_name(f".{folder.name}.lock"), "decodes these images"):
             if not is_sealed(folder):
                 _make(folder, root, names, size, resize)
-    return _open(folder)
+    done = _stored(folder)
+    return Cached(folder / ARRAY, done.state == GOOD, done.reasons)
 
 
 def rows(path: Path, chosen: "NDArray[np.int64]") -> "NDArray[np.uint8]":
     """Copy some rows. The file is mapped only during the call, because mapped pages count as used memory."""
     mapped: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
     return mapped[chosen]
-
-
-def _open(folder: Path) -> Cached:
-    state = np.load(folder / STATE, allow_pickle=False)
-    reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
-    return Cached(folder / ARRAY, state == GOOD, {int(row): str(reason) for row, reason in reasons.items()})
 
 
 def _make(folder: Path, root: Path, names: list[str], size: int, resize: str) -> None:
@@ -103,14 +99,19 @@ class _Done:
             np.save(stream, self.state)
 
 
+def _stored(folder: Path) -> _Done:
+    state = np.load(folder / STATE, allow_pickle=False)
+    reasons = json.loads((folder / REASONS).read_text(encoding="utf-8"))
+    return _Done(state, {int(row): str(reason) for row, reason in reasons.items()})
+
+
 def _begin(part: Path, count: int, size: int) -> _Done:
     try:
-        state = np.load(part / STATE, allow_pickle=False)
-        reasons = json.loads((part / REASONS).read_text(encoding="utf-8"))
-        if len(state) == count and np.load(part / ARRAY, mmap_mode="r").shape == (count, size, size, 3):
-            if state.any():
-                console.say(f"Continuing: {np.count_nonzero(state):,} images are decoded already")
-            return _Done(state, {int(row): reason for row, reason in reasons.items()})
+        done = _stored(part)
+        if len(done.state) == count and np.load(part / ARRAY, mmap_mode="r").shape == (count, size, size, 3):
+            if done.state.any():
+                console.say(f"Continuing: {np.count_nonzero(done.state):,} images are decoded already")
+            return done
     except (OSError, ValueError, EOFError):  # not started, or incomplete
         pass
     shutil.rmtree(part, ignore_errors=True)
@@ -127,8 +128,6 @@ def _begin(part: Path, count: int, size: int) -> _Done:
 
 
 def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int, resize: str) -> None:
-    import time
-
     left = np.flatnonzero(done.state == OPEN)
     files = [(int(row), str(root / names[row])) for row in left]
     chunks = [files[begin : begin + CHUNK] for begin in range(0, len(files), CHUNK)]

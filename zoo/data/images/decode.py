@@ -80,6 +80,17 @@ def convertible() -> Iterator[None]:
         raise UnreadableError(f"it cannot be converted ({error})") from error
 
 
+@contextlib.contextmanager
+def readable() -> Iterator[None]:
+    """Raise UnreadableError for errors of decoding an image: malformed bytes make decoders raise nearly any."""
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except Exception as error:
+        raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+
+
 def open_upright(path: Path, edge: int = 0) -> "Image.Image":
     """Open the first frame of a file in its original mode, rotated by its EXIF.
 
@@ -98,30 +109,26 @@ def _opened(path: Path, how: Reading) -> "Image.Image":
 
     from zoo.data.images import pixels
 
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # reading a pipe could block forever
-            raise UnreadableError("it is not a file")
-        if status.st_size == 0:
-            raise UnreadableError("the file is empty")
-        with Timed(path, MOST_SECONDS) as file, Image.open(file, formats=formats()) as image:
-            if image.width * image.height > MOST_PIXELS:
-                reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
-                raise UnreadableError(reason)
-            return pixels.loaded(image, how)
-    except UnreadableError:
-        raise
-    except Image.DecompressionBombError as error:
-        raise UnreadableError(f"it has more than {MOST_PIXELS:,} pixels") from error
-    except UnidentifiedImageError as error:
-        raise UnreadableError(unknown_kinds.describe(path)) from error
-    except FileNotFoundError as error:
-        raise UnreadableError("there is no such file") from error
-    except PermissionError as error:
-        raise UnreadableError("it may not be read (permission denied)") from error
-    # Malformed bytes make decoders raise nearly any exception.
-    except Exception as error:
-        raise UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
+    with readable():
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):  # reading a pipe could block forever
+                raise UnreadableError("it is not a file")
+            if status.st_size == 0:
+                raise UnreadableError("the file is empty")
+            with Timed(path, MOST_SECONDS) as file, Image.open(file, formats=formats()) as image:
+                if image.width * image.height > MOST_PIXELS:
+                    reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"
+                    raise UnreadableError(reason)
+                return pixels.loaded(image, how)
+        except Image.DecompressionBombError as error:
+            raise UnreadableError(f"it has more than {MOST_PIXELS:,} pixels") from error
+        except UnidentifiedImageError as error:
+            raise UnreadableError(unknown_kinds.describe(path)) from error
+        except FileNotFoundError as error:
+            raise UnreadableError("there is no such file") from error
+        except PermissionError as error:
+            raise UnreadableError("it may not be read (permission denied)") from error
 
 
 def has_frames(path: Path) -> bool:

@@ -3,7 +3,6 @@
 Colors with another profile are converted to sRGB: networks are trained on it, and viewers assume it by default.
 """
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,7 +86,7 @@ def _exif(image: "Image.Image") -> bytes:
 
 def _animation(path: Path) -> ImageMetadata | None:
     """Return durations, plays and transparency of an animation, or None for a still image."""
-    with _readable(), decode.Timed(path, MOST_SECONDS) as file, _open(file) as image:
+    with decode.readable(), decode.Timed(path, MOST_SECONDS) as file, _open(file) as image:
         count = getattr(image, "n_frames", 1)
         if count == 1:
             return None
@@ -123,7 +122,7 @@ def _alpha(image: "Image.Image") -> "Image.Image":
 
 def _alphas(path: Path) -> Iterator["Image.Image"]:
     yield _alpha(decode.open_upright(path))
-    with _readable(), _open(path) as image:
+    with decode.readable(), _open(path) as image:
         for number in range(1, getattr(image, "n_frames", 1)):
             image.seek(number)
             yield _alpha(image)
@@ -139,7 +138,7 @@ def _frames(path: Path, first: "Image.Image", count: int) -> "Iterator[Bytes]":
     yield np.asarray(to_srgb(first))
     if count < 2:
         return
-    with _readable(), _open(path) as image:
+    with decode.readable(), _open(path) as image:
         for number in range(1, count):
             image.seek(number)
             yield np.asarray(to_srgb(image.copy()))
@@ -147,17 +146,6 @@ def _frames(path: Path, first: "Image.Image", count: int) -> "Iterator[Bytes]":
 
 def _open(path: "Path | decode.Timed") -> "Image.Image":
     return Image.open(path, formats=decode.formats())
-
-
-@contextlib.contextmanager
-def _readable() -> Iterator[None]:
-    try:
-        yield
-    except decode.UnreadableError:
-        raise
-    # Malformed bytes make decoders raise nearly any exception.
-    except Exception as error:
-        raise decode.UnreadableError(f"it is damaged or of an unknown variety ({error})") from error
 
 
 def to_srgb(image: "Image.Image") -> "Image.Image":

@@ -89,9 +89,7 @@ def begins_like(path: str | Path, group: str) -> bool:
 
 def describe(path: Path) -> str:
     """Return why a file cannot be decoded, to follow its name."""
-    with path.open("rb") as stream:
-        head = stream.read(formats.HEAD_BYTES)
-    name = shlex.quote(path.name)
+    head, name = head_of(path), shlex.quote(path.name)
     brand = head[8:12] if head[4:8] == b"ftyp" else b""
     if brand in _HEIC or (not brand and path.suffix.lower() in (".heic", ".heif")):
         jpeg = shlex.quote(f"{path.stem}.jpg")

@@ -17,7 +17,7 @@ from zoo.config.schemas.text import AUTO, LabelledData, TextData
 from zoo.core import console, paths
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_folder, file_sha256, is_sealed, locked, seal
+from zoo.core.files import file_sha256, fill_once
 from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 
@@ -35,27 +35,19 @@ FOLD_SEED = 1
 MOST_VALIDATED = 1_000_000
 
 
-@dataclasses.dataclass(frozen=True)
-class TextInfo:
+@dataclasses.dataclass
+class TextInfo(labelled_texts.Remarks):
     """Properties of prepared texts, stored as ``about.json`` in their folder.
 
     Attributes:
         class_names: by label; empty for one text without labels.
-        blank: number of skipped texts without any word.
         parts: parts that the source defines in addition to the training part: ``validation``, ``test``.
         unknown: share of tokens missing in the vocabulary.
-        skipped: (position, reason) of other skipped texts.
-        notes: how the source was read, one sentence each.
-        dialect: of a table: delimiter, quoting and title of the text column; empty for other sources.
     """
 
     class_names: list[str]
-    blank: int
     parts: list[str]
     unknown: float
-    skipped: list[tuple[str, str]]
-    notes: list[str]
-    dialect: list[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,11 +103,17 @@ def _cached(
     row: TextData, sha256: str, source: str, build: Callable[[Path], _Content], vocabulary: Vocabulary
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
-    if not is_sealed(folder):
-        with locked(folder.parent / f".{folder.name}.lock", f"prepares {row.name}"):
-            if not is_sealed(folder):
-                with console.bar(f"Preparing {source}"):
-                    _write(folder, build)
+
+    def fill(part: Path) -> None:
+        with console.bar(f"Preparing {source}"):
+            content = build(part)
+            npy_images.save_arrays(part, content.arrays)
+            content.tokenizer.save(part / VOCABULARY)
+            (part / TEXTS).write_bytes(content.texts)
+            about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
+            (part / ABOUT).write_text(about, encoding="utf-8")
+
+    fill_once(folder, f"prepares {row.name}", "texts", fill)
     info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
@@ -135,19 +133,6 @@ def _key(row: TextData, sha256: str, vocabulary: Vocabulary) -> str:
         later = _LATER - {"validation"}
     parts.append({key: value for key, value in dataclasses.asdict(row).items() if key not in later})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _write(folder: Path, build: Callable[[Path], _Content]) -> None:
-    if folder.exists():
-        console.warn(f"The prepared texts in {folder} were damaged; they are prepared again")
-    with atomic_folder(folder) as part:
-        content = build(part)
-        npy_images.save_arrays(part, content.arrays)
-        content.tokenizer.save(part / VOCABULARY)
-        (part / TEXTS).write_bytes(content.texts)
-        about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
-        (part / ABOUT).write_text(about, encoding="utf-8")
-        seal(part)
 
 
 def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabulary: Vocabulary) -> _Content:
@@ -171,7 +156,8 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
     arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
     arrays |= {"validation": validation, "same": _same(source.texts), "places": _offsets(plain)}
     given, unknown = sorted(set(source.parts or []) - {"train"}), _unknown(tokens) / max(1, len(tokens))
-    info = TextInfo(source.class_names, source.blank, given, unknown, source.skipped, source.notes, source.dialect)
+    remarks = {each.name: getattr(source, each.name) for each in dataclasses.fields(labelled_texts.Remarks)}
+    info = TextInfo(source.class_names, given, unknown, **remarks)
     return _Content(arrays, info, tokenizer, b"".join(plain))
 
 
@@ -198,7 +184,7 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         most = int(sum(map(len, read())) * (1 - row.validation))
         tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
-    return _Content({}, TextInfo([], 0, [], unknown, [], notes, []), tokenizer)
+    return _Content({}, TextInfo([], [], unknown, notes=notes), tokenizer)
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
@@ -293,14 +279,12 @@ def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> 
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:
-    places = np.load(prepared.folder / "places.npy")
+    places, texts = np.load(prepared.folder / "places.npy"), []
     with (prepared.folder / TEXTS).open("rb") as source:
-        return [_read_text(source, places[number], places[number + 1]) for number in chosen]
-
-
-def _read_text(source: BinaryIO, begin: int, end: int) -> str:
-    source.seek(begin)
-    return source.read(end - begin).decode("utf-8")
+        for begin, end in zip(places[chosen], places[chosen + 1], strict=True):
+            source.seek(begin)
+            texts.append(source.read(end - begin).decode("utf-8"))
+    return texts
 
 
 def split_tokens(prepared: TextDataset, row: LanguageData) -> dict[str, list[int]]:

@@ -65,17 +65,16 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
 def read(path: Path, encoding: str) -> tuple[str, str]:
     """Return the text of a file and its encoding; names ending in ``.gz`` are unpacked in memory."""
     try:
-        content = _unpacked(path) if path.suffix.lower() == PACKED else _whole(path)
+        if path.suffix.lower() == PACKED:
+            content = _unpacked(path)
+        else:
+            require_size(path)
+            content = path.read_bytes()
     except _DAMAGE as error:
         raise ZooError(f"{path} is damaged or not packed by gzip: {error}", "Download it again.") from error
     except OSError as error:
         raise storage_error("read", path, error) from error
     return decode(content, encoding, str(path))
-
-
-def _whole(path: Path) -> bytes:
-    require_size(path)
-    return path.read_bytes()
 
 
 def require_size(path: Path) -> None:

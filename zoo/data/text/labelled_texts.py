@@ -19,8 +19,25 @@ _UNLABELED = "the label is"
 Row = tuple[str, str, str, str]
 
 
+@dataclasses.dataclass(kw_only=True)
+class Remarks:
+    """How a source was read, which readers report in addition to rows.
+
+    Attributes:
+        blank: number of skipped texts without any word.
+        skipped: (position, reason) of other skipped texts.
+        notes: how the source was read, one sentence each.
+        dialect: delimiter, quoting and title of the text column of the last table; empty for other sources.
+    """
+
+    blank: int = 0
+    skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    dialect: list[str] = dataclasses.field(default_factory=list)
+
+
 @dataclasses.dataclass
-class LabelledTexts:
+class LabelledTexts(Remarks):
     """Labeled texts in the order of their source.
 
     Attributes:
@@ -28,45 +45,28 @@ class LabelledTexts:
         labels: n class numbers.
         parts: n times ``train``, ``validation`` or ``test``; None if the source has no parts.
         class_names: sorted.
-        blank: number of skipped blank texts.
-        skipped: (position, reason) of other skipped texts.
-        notes: how the source was read, one sentence each.
-        dialect: delimiter, quoting and title of the text column of the last table; empty for other sources.
     """
 
     texts: list[str]
     labels: list[int]
     parts: list[str] | None
     class_names: list[str]
-    blank: int
-    skipped: list[tuple[str, str]]
-    notes: list[str]
-    dialect: list[str]
-
-
-@dataclasses.dataclass
-class Remarks:
-    """What readers of sources report in addition to rows."""
-
-    skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
-    notes: list[str] = dataclasses.field(default_factory=list)
-    dialect: list[str] = dataclasses.field(default_factory=list)
 
 
 def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> LabelledTexts:
     """Collect the texts of a source, whose readers fill in ``remarks`` while rows are consumed."""
-    kept, blank, unwanted = [], 0, 0
+    kept, unwanted = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
     for each in _labelled(rows, row, remarks):
         labels.add(each[1])
         if wanted and key_of(each[1]) not in wanted:
             unwanted += 1
         elif tokenization.is_blank(row.tokenizer, each[2]):
-            blank += 1
+            remarks.blank += 1
         else:
             kept.append(each)
     _refuse_numbers(row, [name for _, name, _, _ in kept], any(part for part, _, _, _ in kept))
-    _check_skipped(row, len(kept) + blank, remarks.skipped)
+    _check_skipped(row, len(kept) + remarks.blank, remarks.skipped)
     _check_wanted(row, labels)
     spelling = _spellings(row, Counter(name for _, name, _, _ in kept), remarks)
     names, parts = [spelling[name] for _, name, _, _ in kept], [part for part, _, _, _ in kept]
@@ -79,10 +79,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
         remarks.notes.append(f"Not used: {counted(unwanted, 'text')} of classes that data.classes does not name")
     remarks.notes.append(_counts(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
-    return LabelledTexts(
-        [text for _, _, text, _ in kept], [numbers[name] for name in names], parts if any(parts) else None,
-        class_names, blank, remarks.skipped, remarks.notes, remarks.dialect,
-    )  # fmt: skip
+    texts, labelled = [text for _, _, text, _ in kept], [numbers[name] for name in names]
+    return LabelledTexts(texts, labelled, parts if any(parts) else None, class_names, **vars(remarks))
 
 
 def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:

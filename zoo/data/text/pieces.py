@@ -1,7 +1,6 @@
 """Read a long text in pieces, for constant memory use; no token crosses the end of a piece."""
 
 import codecs
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -27,13 +26,13 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
             files.require_size(path)
             for _ in _decoded(path):
                 pass
-            return functools.partial(_cut, functools.partial(_decoded, path)), "utf-8"
+            return lambda: _cut(_decoded(path)), "utf-8"
     except UnicodeError:
         pass  # another encoding, or not a text: the whole content decides
     except OSError as error:
         raise storage_error("read", path, error) from error
     text, chosen = files.read(path, encoding)
-    return functools.partial(_cut, lambda: [text]), chosen
+    return lambda: _cut([text]), chosen
 
 
 def _decoded(path: Path) -> Iterator[str]:
@@ -49,11 +48,11 @@ def _decoded(path: Path) -> Iterator[str]:
     decoder.decode(b"", final=True)
 
 
-def _cut(read: Callable[[], Iterable[str]]) -> Iterator[str]:
+def _cut(chunks: Iterable[str]) -> Iterator[str]:
     """Cut a text, read in chunks, between tokens."""
     parts: list[str] = []
     size, wanted = 0, PIECE
-    for part in read():
+    for part in chunks:
         parts.append(part)
         size += len(part)
         if size < wanted:

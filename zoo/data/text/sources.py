@@ -52,12 +52,19 @@ def source_of(row: LabelledData) -> TextSource:
 def _folder(row: LabelledData) -> TextSource:
     what = f"a folder with a folder a class, or a tar archive of one; texts end in {SUFFIX}"
     root = text_files.data_root(row.root, what)
+
+    def read() -> LabelledTexts:
+        remarks = Remarks()
+        return labelled_texts.collect(
+            row, _in_class_folders(list(_folder_rows(row, root, remarks)), remarks), remarks
+        )
+
     if root.is_file():
-        return TextSource(file_sha256(root), str(root), lambda: _collect_folder(row, root))
+        return TextSource(file_sha256(root), str(root), read)
     sums = hashlib.sha256()
     for parts, content in _files_below(root):
         sums.update(os.fsencode(f"{'/'.join(parts)} {hashlib.sha256(content).hexdigest()}\n"))
-    return TextSource(sums.hexdigest(), str(root), lambda: _collect_folder(row, root))
+    return TextSource(sums.hexdigest(), str(root), read)
 
 
 def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
@@ -65,11 +72,6 @@ def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
     below = text_files.iter_archive if root.is_file() else text_files.iter_folder
     one = next(iter(below(root, SUFFIX)), None)
     return below(root, SUFFIX if one else "")
-
-
-def _collect_folder(row: LabelledData, root: Path) -> LabelledTexts:
-    remarks = Remarks()
-    return labelled_texts.collect(row, _in_class_folders(list(_folder_rows(row, root, remarks)), remarks), remarks)
 
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:

@@ -60,7 +60,7 @@ class Tokenizer:
             numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
             return numbers
         lookup = self._numbers.get
-        return [lookup(token, UNKNOWN) for token in _cut(self.kind, text, self.lowercase)]
+        return [lookup(token, UNKNOWN) for token in cutting.pieces_of(text, self.cutting)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
         if self.kind == "characters":
@@ -74,7 +74,7 @@ class Tokenizer:
         """List the distinct tokens of a text that the vocabulary lacks; none for BPE."""
         if self.kind == "bpe":
             return []
-        return list(dict.fromkeys(p for p in _cut(self.kind, text, self.lowercase) if p not in self._numbers))
+        return list(dict.fromkeys(p for p in cutting.pieces_of(text, self.cutting) if p not in self._numbers))
 
     def token_bytes(self) -> list[str]:
         """Return what each token adds to a text, as bytes written as one character each; the worker joins them."""
@@ -120,10 +120,6 @@ def _plain(text: str, lowercase: bool) -> str:
     return text.lower() if lowercase else text
 
 
-def _cut(kind: str, text: str, lowercase: bool) -> Iterable[str]:
-    return cutting.pieces_of(text, Cutting(kind, lowercase))
-
-
 def chosen(texts: Sequence[str]) -> str:
     """Return the kind of tokens for texts: characters if most letters belong to a script without spaces."""
     sample = "".join(text[:1000] for text in texts[:: max(1, len(texts) // 1000)])
@@ -150,12 +146,12 @@ def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokeni
         raise unknown("tokenizer", kind, list(TOKENIZERS))
     if kind == "bpe":
         return _learn_bpe(texts, size, lowercase)
-    counts: Counter[str] = Counter()
+    counts, how = Counter[str](), Cutting(kind, lowercase)
     for text in texts:
         if kind == "characters" and len(text) > _LONG:
             counts.update(_characters(_plain(text, lowercase)))
         else:
-            counts.update(_cut(kind, text, lowercase))
+            counts.update(cutting.pieces_of(text, how))
     ranked = sorted(counts, key=lambda token: (-counts[token], token))[: size - len(SPECIAL)]
     return Tokenizer(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
 

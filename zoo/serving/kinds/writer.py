@@ -82,13 +82,11 @@ class Kind(Served):
 
     def _settings(self, content: Json) -> Json:
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
-        chosen["length"] = inputs.whole_number("length", chosen["length"], 1, LONGEST_TEXT)
-        chosen["seed"] = inputs.whole_number("seed", chosen["seed"], 0, 2**32 - 1)
-        chosen["temperature"] = inputs.number("temperature", chosen["temperature"], 0, 100)
-        if chosen["top_p"] is not None:
-            chosen["top_p"] = inputs.number("top_p", chosen["top_p"], 1e-6, 1)
-        if chosen["top_k"] is not None:
-            chosen["top_k"] = inputs.whole_number("top_k", chosen["top_k"], 1, len(self._tokenizer))
+        for key, schema in DRAWING.items():
+            if chosen[key] is not None or "null" not in schema["type"]:
+                checked = inputs.whole_number if "integer" in schema["type"] else inputs.number
+                most = schema.get("maximum", len(self._tokenizer))
+                chosen[key] = checked(key, chosen[key], schema["minimum"], most)
         prompt = inputs.text_of(content.get("prompt", ""), "prompt", self.limits.max_characters)
         try:
             tokens = language_model.prompt_tokens(self._tokenizer, prompt)

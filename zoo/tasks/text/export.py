@@ -15,7 +15,7 @@ from zoo.protocol.request import ItemData
 from zoo.runs.result import Run
 from zoo.tasks import export_examples, exporting
 from zoo.tasks.text import inputs as text_inputs
-from zoo.tasks.text import predict, trained_text
+from zoo.tasks.text import predict, scored_text, trained_text
 
 CODE = (cutting.numbers_of, cutting.pieces_of, cutting.bytes_of, cutting.merged, cutting.byte_letters)
 # Number of parts of a text that are used as prompts.
@@ -29,8 +29,7 @@ def export_classifier(overrides: Overrides) -> Run:
 
 def export_language_model(overrides: Overrides) -> Run:
     """Export one step of a language model, with its cache of keys and values as inputs and outputs."""
-    needed = {"config.data": dict, "data.sha256": str}
-    return _export(LANGUAGE_MODEL, overrides, needed, "next_token", _tokens, "validation")
+    return _export(LANGUAGE_MODEL, overrides, scored_text.NEEDED, "next_token", _tokens, "validation")
 
 
 def _export(

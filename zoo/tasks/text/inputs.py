@@ -13,7 +13,7 @@ from zoo.data.text import dataset, files, sources, tables, tokenization
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.text import pretrained_text, trained_text
+from zoo.tasks.text import trained_text
 from zoo.weights import zoo_networks
 
 STANDARD_INPUT = "-"
@@ -167,7 +167,7 @@ def _tokenize(inputs: Inputs, tokenizer: tokenization.Tokenizer) -> None:
 def part_of(asked: TestData | TextReading, source: Run, part: str) -> Inputs:
     """Read texts of a part (train, validation or test) of a run's data, at most the requested number."""
     trained, moved = trained_text.settings_of(source, LabelledData), asked.root
-    known = pretrained_text.vocabulary_of(source)
+    known = tokenization.load(source.folder / dataset.VOCABULARY)
     prepared = dataset.prepare(dataclasses.replace(trained, root=moved) if moved else trained, known)
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     parts = _split(source, prepared, trained)

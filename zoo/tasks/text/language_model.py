@@ -71,15 +71,8 @@ def infer(overrides: Overrides) -> Run:
         context.record.data = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
         request = request_of(context, trained, "generate_text", source.folder / "weights.npz")
         request.pieces = tokenizer.token_bytes()
-        request.generate = GeneratePart(
-            tokens=tokens,
-            prompt=settings.prompt,
-            length=settings.length,
-            temperature=settings.temperature,
-            top_k=settings.top_k,
-            top_p=settings.top_p,
-            seed=settings.seed,
-        )
+        same = ("prompt", "length", "temperature", "top_k", "top_p", "seed")
+        request.generate = GeneratePart(tokens=tokens, **{name: getattr(settings, name) for name in same})
         outcome = execute(context, request)
         raise_if_failed(context, outcome)
         generated = outcome.done.text if outcome.done else ""

@@ -80,7 +80,9 @@ def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> 
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        more = _columns(inputs, classes, len(names))
+        more = {"text": [shortened(text) for text in inputs.texts[: len(names)]]}
+        if inputs.labels is not None:
+            more["true_class"] = [classes[label] for label in inputs.labels[: len(names)]]
         tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities, more)
         likeliest = tables.likeliest(names, classes, probabilities)
         rows = [
@@ -91,14 +93,6 @@ def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> 
         ]
         text = json.dumps(rows, ensure_ascii=False, indent=1)
         (context.folder / "predictions.json").write_text(text, encoding="utf-8", errors="replace")
-
-
-def _columns(inputs: Inputs, classes: list[str], count: int) -> dict[str, list[str]]:
-    """Return the columns next to each prediction: its text, and its true class if known."""
-    columns = {"text": [shortened(text) for text in inputs.texts[:count]]}
-    if inputs.labels is None:
-        return columns
-    return columns | {"true_class": [classes[label] for label in inputs.labels[:count]]}
 
 
 def shortened(text: str) -> str:

@@ -9,7 +9,6 @@ from zoo.core import console
 from zoo.data.text import dataset, tokenization
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
-from zoo.runs.result import Run
 from zoo.weights import pretrained
 
 # Settings of the tokenizer, which training takes from the network that it starts from.
@@ -43,8 +42,3 @@ def choose(context: RunContext[Any]) -> Start:
         f"Using its vocabulary of {len(tokenizer):,} {tokenizer.kind}, with its data.tokenizer and data.lowercase"
     )
     return Start(str(chosen.npz), chosen.record, tokenizer)
-
-
-def vocabulary_of(source: Run) -> tokenization.Tokenizer:
-    """Return the vocabulary of a run's texts."""
-    return tokenization.load(source.folder / dataset.VOCABULARY)

@@ -17,7 +17,6 @@ from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
-from zoo.tasks.text import pretrained_text
 
 S = TypeVar("S", bound=Settings)
 T = TypeVar("T", bound=TextData)
@@ -48,7 +47,7 @@ def tokens_of(source: Run, asked: TestData, part: str) -> "tuple[NDArray[np.int3
     """Return the ``train`` or ``validation`` tokens of a language model's text, (n,) mapped from the file."""
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
     row = dataclasses.replace(settings_of(source, LanguageData), **given)
-    prepared = dataset.prepare(row, pretrained_text.vocabulary_of(source))
+    prepared = dataset.prepare(row, tokenization.load(source.folder / dataset.VOCABULARY))
     trained_run.refuse_other_data(source, prepared.name, prepared.sha256)
     begin, end = dataset.split_tokens(prepared, row)[part]
     return np.load(prepared.folder / "tokens.npy", mmap_mode="r")[begin:end], prepared
