@@ -10,11 +10,10 @@ import re
 import ssl
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from zoo.core import paths
 from zoo.environments import variables
-from zoo.environments.machine import Machine, run_tool
+from zoo.environments.machine import Machine, read_file, run_tool
 from zoo.environments.platforms import version_numbers
 
 ENV, KERAS_JSON, PLAIDML_JSON = "env", "~/.keras/keras.json", "~/.plaidml"
@@ -43,8 +42,8 @@ def collect() -> dict[str, str]:
     """Read the texts that the checks need."""
     texts = {
         ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
-        KERAS_JSON: _text(Path("~/.keras/keras.json")),
-        PLAIDML_JSON: _text(Path("~/.plaidml")),
+        KERAS_JSON: read_file(os.path.expanduser(KERAS_JSON), []),
+        PLAIDML_JSON: read_file(os.path.expanduser(PLAIDML_JSON), []),
         TLS: ssl.OPENSSL_VERSION,
         PIP: _pip(),
         FREE: str(paths.free_bytes()),
@@ -58,13 +57,6 @@ def collect() -> dict[str, str]:
 def examine(reports: Reports, machine: Machine) -> list[Check]:
     checks = (check(reports, machine) for check in CHECKS)
     return [check for check in checks if check]
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.expanduser().read_text(encoding="utf-8", errors="replace")
-    except (OSError, RuntimeError):
-        return None
 
 
 def _pip() -> str | None:
