@@ -88,14 +88,12 @@ def find(version: str, arch: str | None = None, places: Sequence[Path] | None = 
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
-        candidate = verify(path)
-        if isinstance(candidate, Interpreter) and _serves(candidate, version, arch):
-            return candidate
+        found = verify(path)
+        if isinstance(found, Broken) or arch not in (None, found.arch):
+            continue
+        if f"{found.version}.".startswith(f"{version}."):
+            return found
     return None
-
-
-def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
-    return f"{interpreter.version}.".startswith(f"{version}.") and arch in (None, interpreter.arch)
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
@@ -168,10 +166,8 @@ def is_downloadable(version: str) -> bool:
 
 def how_to_get(version: str, arch: str | None = None) -> str:
     full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
-    rosetta = (
-        "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and platform.machine() == "arm64" else ""
-    )
-    subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""
+    translated = sys.platform == "darwin" and arch == "x86_64" and platform.machine() == "arm64"
+    rosetta, subdir = ("arch -x86_64 ", "CONDA_SUBDIR=osx-64 ") if translated else ("", "")
     ways = [f"  {rosetta}pyenv install {full}", f"  {subdir}conda create -n python-{version} python={version}"]
     if is_downloadable(version):
         ways.append(f"  uv python install {version}")

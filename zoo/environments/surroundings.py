@@ -38,6 +38,9 @@ class Check:
     meaning: str = ""
 
 
+Examine = Callable[[Reports, Machine], Check | None]
+
+
 def collect() -> dict[str, str]:
     """Read the texts that the checks need."""
     texts = {
@@ -157,7 +160,7 @@ def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
     return Check("PYTHONPATH", value, f"{meaning}, and its workers ignore it")
 
 
-def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports, Machine], Check | None]:
+def _settings_file(name: str, usual: Mapping[str, object]) -> Examine:
     def check(reports: Reports, machine: Machine) -> Check | None:
         if name not in reports:
             return None
@@ -180,23 +183,17 @@ def _keras_backend(reports: Reports, machine: Machine) -> Check | None:
     return Check("KERAS_BACKEND", value, meaning) if value else None
 
 
-def _framework_variables(reports: Reports, passed_on: bool) -> list[str]:
-    names = sorted(_variables(reports).keys() - {"KERAS_BACKEND"})
-    return [
-        name for name in names if variables.configures_framework(name) and variables.is_passed_on(name) == passed_on
-    ]
+def _framework_variables(title: str, passed_on: bool, meaning: str) -> Examine:
+    def check(reports: Reports, machine: Machine) -> Check | None:
+        given = sorted(filter(variables.configures_framework, _variables(reports).keys() - {"KERAS_BACKEND"}))
+        names = [name for name in given if variables.is_passed_on(name) == passed_on]
+        return Check(title, ", ".join(names), meaning) if names else None
+
+    return check
 
 
-def _kept_away(reports: Reports, machine: Machine) -> Check | None:
-    names = _framework_variables(reports, passed_on=False)
-    meaning = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
-    return Check("variables kept away", ", ".join(names), meaning) if names else None
-
-
-def _passed_on(reports: Reports, machine: Machine) -> Check | None:
-    names = _framework_variables(reports, passed_on=True)
-    meaning = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
-    return Check("variables passed on", ", ".join(names), meaning) if names else None
+KEPT_AWAY = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
+PASSED_ON = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
 
 
 def _disk(reports: Reports, machine: Machine) -> Check | None:
@@ -207,8 +204,10 @@ def _disk(reports: Reports, machine: Machine) -> Check | None:
     return Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")
 
 
-CHECKS: tuple[Callable[[Reports, Machine], Check | None], ...] = (
+CHECKS: tuple[Examine, ...] = (
     _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _quarantine, _pythonpath,
     _settings_file(KERAS_JSON, KERAS_DEFAULTS),
-    _settings_file(PLAIDML_JSON, {}), _keras_backend, _kept_away, _passed_on, _disk,
+    _settings_file(PLAIDML_JSON, {}), _keras_backend,
+    _framework_variables("variables kept away", False, KEPT_AWAY),
+    _framework_variables("variables passed on", True, PASSED_ON), _disk,
 )  # fmt: skip

@@ -4,9 +4,10 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from zoo.core import processes, uses
 from zoo.core.errors import ZooError
@@ -20,10 +21,29 @@ POLL_S = 0.1
 
 @dataclass
 class Child:
-    """A child process that ends when this process ends: closing ``pipe`` signals it to the child."""
+    """A child process that ends when this process ends: closing ``pipe`` signals it to the child.
+
+    ``place`` is the name of the machine.
+    """
 
     process: "subprocess.Popen[bytes]"
     pipe: int
+    place: str = "here"
+
+    @property
+    def ticket(self) -> str:
+        return str(self.process.pid)
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        return self.process.stdout
+
+    def events(self) -> Iterable[bytes]:
+        return self.process.stdout or ()
 
     def is_running(self) -> bool:
         return self.process.poll() is None
@@ -47,33 +67,29 @@ class Child:
         return status
 
 
-@dataclass
-class LocalJob(Child):
-    """A command that runs as a child process; ``place`` is the name of the machine."""
+def spawn(words: list[str], env: Mapping[str, str], cwd: Path, locks: Sequence[int] = (), **streams: Any) -> Child:
+    """Start a child process that keeps ``locks`` open; raise OSError on failure.
 
-    place: str = "here"
-
-    @property
-    def ticket(self) -> str:
-        return str(self.process.pid)
-
-
-def start(command: Command) -> LocalJob:
+    In a new session, Ctrl-C reaches only this process, which then stops the child cleanly.
+    """
     with processes.death_pipe() as (theirs, ours):
-        variables = {**os.environ, **command.variables, WATCH_HOST: str(theirs)}
-        inherited = [theirs, *uses.handles()]
-        try:
-            with open_log(command.log) as log:
-                process = subprocess.Popen(
-                    command.words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=variables,
-                    cwd=command.folder, start_new_session=True, pass_fds=inherited,
-                )  # fmt: skip
-        except OSError as error:
-            raise ZooError(
-                f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
-                "Check that the machine has the same folders and interpreter, or set launcher.python=PATH.",
-            ) from error
-    return LocalJob(process, ours)
+        process = subprocess.Popen(
+            words, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
+            pass_fds=[theirs, *uses.handles(), *locks], **streams,
+        )  # fmt: skip
+    return Child(process, ours)
+
+
+def start(command: Command) -> Child:
+    variables, null = {**os.environ, **command.variables}, subprocess.DEVNULL
+    try:
+        with open_log(command.log) as log:
+            return spawn(command.words, variables, command.folder, stdin=null, stdout=log, stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise ZooError(
+            f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
+            "Check that the machine has the same folders and interpreter, or set launcher.python=PATH.",
+        ) from error
 
 
 def open_log(path: Path) -> IO[bytes]:
@@ -93,7 +109,7 @@ def execute(command: Command) -> int:
     return job.wait()
 
 
-def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
+def stop(job: Child, grace_s: float = GRACE_S) -> None:
     if job.is_running():
         job.terminate()
     deadline = time.monotonic() + grace_s

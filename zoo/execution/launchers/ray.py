@@ -8,7 +8,7 @@ from typing import Any
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core.errors import ZooError
 from zoo.execution import launchers
-from zoo.execution.launchers import Command, Job, commands
+from zoo.execution.launchers import Command, Executor, Job, commands
 
 LOST = 255
 
@@ -59,8 +59,8 @@ def _execute(command: Command) -> tuple[int, str]:
     return commands.execute(command), socket.gethostname()
 
 
-class RayExecutor:
-    """Submits commands to a Ray cluster through the connected library."""
+class RayExecutor(Executor):
+    """Submits commands to a Ray cluster, which ends the tasks of a process that has ended."""
 
     def __init__(self, ray: Any, settings: LauncherSettings) -> None:
         self._ray, self._settings, self.jobs = ray, settings, settings.jobs
@@ -84,10 +84,6 @@ class RayExecutor:
             options["scheduling_strategy"] = kind(self._nodes[place], soft=False)
         task = self._task.options(name=f"zoo-{command.name}", max_retries=0, **options)
         return RayJob(self._ray, task.remote(command), place or "")
-
-    def find(self, ticket: str) -> Job | None:
-        """Return None: Ray ends the tasks of a process that has ended."""
-        return None
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
-from zoo.execution.launchers import Command, Job, commands
+from zoo.execution.launchers import Command, Executor, Job, commands
 from zoo.protocol.variables import WATCH_HOST
 
 # Disable prompts, and detect a lost host within a minute.
@@ -81,11 +81,11 @@ class SshJob:
         return status
 
 
-class SshExecutor:
+class SshExecutor(Executor):
     def __init__(self, hosts: list[Host], settings: LauncherSettings) -> None:
         self._hosts, self._settings = hosts, settings
         room = sum(host.jobs for host in hosts)
-        self.jobs: int | None = min(room, settings.jobs or room)
+        self.jobs = min(room, settings.jobs or room)
         self.places = [host.name for host in hosts]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
@@ -107,10 +107,6 @@ class SshExecutor:
     def _free(self) -> Host:
         now = time.monotonic()
         return min(self._hosts, key=lambda host: (not host.is_free(), host.rests_until > now, len(host.running)))
-
-    def find(self, ticket: str) -> Job | None:
-        """Return None: a command stops when the connection ends."""
-        return None
 
 
 def _script(command: Command, python: str | None) -> str:
