@@ -47,7 +47,7 @@ def problems(
         omitted: packages that stay out on purpose.
     """
     there = {canonicalize_name(each.name): each for each in importlib.metadata.distributions(path=[str(folder)])}
-    listed = []
+    listed: list[tuple[str, str]] = []
     for name, distribution in sorted(there.items()):
         if distribution.version != pins.get(name):
             listed.append((name, f"version {distribution.version}, the lock has {pins.get(name)}"))
@@ -58,7 +58,7 @@ def problems(
     seen: set[tuple[str, str]] = set()
     while waiting:
         origin, wanted = waiting.pop()
-        name = str(canonicalize_name(wanted.name))
+        name = canonicalize_name(wanted.name)
         if name in omitted:
             continue
         if name not in pins:

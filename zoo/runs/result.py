@@ -56,7 +56,8 @@ class Run:
         path = self.folder / "predictions.csv"
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as source:
-                yield from map(_with_numbers, csv_files.rows(source))
+                for row in csv_files.rows(source):
+                    yield row | {name: _number(cell) for name, cell in row.items() if _PROBABILITY.match(str(name))}
 
     def _repr_html_(self) -> str:
         import base64
@@ -69,10 +70,6 @@ class Run:
         drawn = base64.b64encode(self.curves.read_bytes()).decode() if self.curves else ""
         image = f'<br><img alt="curves" src="data:image/png;base64,{drawn}">' if drawn else ""
         return f"<b>{html.escape(title)}</b><table>{cells}</table>{image}"
-
-
-def _with_numbers(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: _number(cell) if _PROBABILITY.match(str(name)) else cell for name, cell in row.items()}
 
 
 def _number(cell: Any) -> Any:
