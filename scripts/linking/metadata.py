@@ -8,9 +8,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from scripts.linking.wheels import Source
-from zoo.environments.stacks import normalize_name
 
 # What a compiler makes modules of.
 COMPILED = (".c", ".cc", ".cpp", ".cxx", ".pyx", ".pyf", ".f", ".f90", ".rs", ".m", ".mm")
@@ -46,8 +46,8 @@ def problems(
         environment: as :func:`markers` returns it.
         omitted: packages that stay out on purpose.
     """
-    there = {normalize_name(each.name): each for each in importlib.metadata.distributions(path=[str(folder)])}
-    listed = []
+    there = {canonicalize_name(each.name): each for each in importlib.metadata.distributions(path=[str(folder)])}
+    listed: list[tuple[str, str]] = []
     for name, distribution in sorted(there.items()):
         if distribution.version != pins.get(name):
             listed.append((name, f"version {distribution.version}, the lock has {pins.get(name)}"))
@@ -58,7 +58,7 @@ def problems(
     seen: set[tuple[str, str]] = set()
     while waiting:
         origin, wanted = waiting.pop()
-        name = normalize_name(wanted.name)
+        name = canonicalize_name(wanted.name)
         if name in omitted:
             continue
         if name not in pins:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from scripts.linking import macho
 from zoo.core import download
 from zoo.core.errors import ZooError
 from zoo.environments import uv_client
-from zoo.environments.stacks import normalize_name
 
 TRIPLES = {"macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin"}
 # The slices of each file, or what is wrong with it.
@@ -94,12 +95,12 @@ def _source(row: Mapping[str, object], lock: str, folder: Path) -> Source:
 
 def without(lock: str, names: set[str]) -> str:
     """Return the text of a lock without some packages."""
-    return "\n".join(entry for entry in _entries(lock) if normalize_name(entry.partition("==")[0]) not in names)
+    return "\n".join(entry for entry in _entries(lock) if canonicalize_name(entry.partition("==")[0]) not in names)
 
 
 def only(lock: str, name: str) -> str:
     """Return the part of a lock about one package."""
-    return "\n".join(entry for entry in _entries(lock) if normalize_name(entry.partition("==")[0]) == name) + "\n"
+    return "\n".join(entry for entry in _entries(lock) if canonicalize_name(entry.partition("==")[0]) == name) + "\n"
 
 
 def _entries(lock: str) -> list[str]:

@@ -25,7 +25,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ZOO_CACHE", str(tmp_path / "cache" / "zoo"))
-    monkeypatch.setattr(package_index, "_system_files", lambda name: [])
+    monkeypatch.setattr(package_index, "SYSTEM", tmp_path / "etc")
 
 
 def _be(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*package_index.VARIABLES, "UV_CONFIG_FILE", "PIP_CONFIG_FILE", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(package_index, "_system_files", lambda name: [])
+    monkeypatch.setattr(package_index, "SYSTEM", tmp_path / "etc")
 
 
 def test_a_registry_that_keeps_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

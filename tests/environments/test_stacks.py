@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.support import stack_files
 from zoo.core import paths
@@ -158,8 +159,8 @@ def test_locks_are_complete(stack: stacks.Stack, platform: str) -> None:
     pinned = stacks.pins(stacks.lock_file(stack, platform))
     for wanted in stack.platforms[platform].requirements:
         name, exact = re.match(r"([\w.-]+)(?:==([\w.+!]+))?", wanted).groups()
-        assert stacks.normalize_name(name) in pinned
-        assert exact in (None, pinned[stacks.normalize_name(name)])
+        assert canonicalize_name(name) in pinned
+        assert exact in (None, pinned[canonicalize_name(name)])
     assert not set(stack.omit) & pinned.keys()
 
 

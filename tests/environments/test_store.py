@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.support import real_stacks
 from tests.support.tiny_stack import PLATFORM, PYTHON, wheel, write_lock
@@ -489,7 +490,7 @@ def test_the_real_environments_are_built_and_work(name: str) -> None:
     """In the user's own cache: the other tests work in the same environments, and building them takes a while."""
     stack, built = real_stacks.environment(name)
     assert built.python_version.startswith(f"{stack.python}.")
-    installed = {stacks.normalize_name(name): version for name, version in built.versions.items()}
+    installed = {canonicalize_name(name): version for name, version in built.versions.items()}
     assert installed == stacks.pins(built.lock)
     assert store.ensure(stack, PLATFORM, lambda *_: "checked twice").build_s == 0
     assert external.inspect(built.python, stack)[1] == []

@@ -80,8 +80,9 @@ def step(name: str, state: str = PASSED, **more: Any) -> StepResult:
     """One step with a record of the same name."""
     run = "" if name == "environment" else name.replace(" ", "-").replace("/", "-")
     row = StepResult(
-        PLACE.backend, PLACE.stack, name, "does something", state, 10.0, reference_gflop_per_s=90.0, record=run
-    )
+        backend=PLACE.backend, stack=PLACE.stack, step=name, about="does something", state=state, seconds=10.0,
+        reference_gflop_per_s=90.0, record=run,
+    )  # fmt: skip
     if state == NOT_RUN:
         row = dataclasses.replace(row, seconds=0.0, reference_gflop_per_s=0.0, record="")
     return dataclasses.replace(row, **more)

@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from zoo.certification.work import Findings, Work, finished, train
+from zoo.certification.results import Findings
+from zoo.certification.work import Work, finished, train
 from zoo.config.overrides import Overrides
 from zoo.core import processes
 from zoo.core.errors import ZooError
@@ -29,14 +30,14 @@ def memory(work: Work) -> Findings:
     run = train(work, "model=mnist_dense", "data=digits", f"trainer.epochs={epochs}", "backend.probes=false")
     peaks = [row["peak_memory_bytes"] for row in run.history if row.get("peak_memory_bytes")]
     if len(peaks) < 4:
-        return Findings(problem="the system does not report the memory of a process", run=run)
+        return Findings(problem="the system does not report the memory of a process")
     grown = peaks[-1] - peaks[2]
     words = [
         f"{peaks[2] / 1e6:.0f} MB after the third epoch, {peaks[-1] / 1e6:.0f} MB after the last of {len(peaks)}"
     ]
     leaks = grown > GROWTH_BYTES and grown > GROWTH_SHARE * peaks[2]
     problem = f"the worker's memory grew by {grown / 1e6:.0f} MB in {len(peaks) - 3} epochs" if leaks else ""
-    return Findings(words, {"peak_bytes": peaks[-1], "grown_bytes": grown}, problem, "Train in several runs.", run)
+    return Findings(words, {"peak_bytes": peaks[-1], "grown_bytes": grown}, problem, "Train in several runs.")
 
 
 def resume(work: Work) -> Findings:
@@ -48,7 +49,7 @@ def resume(work: Work) -> Findings:
     epochs = [int(row["epoch"]) for row in run.history]
     whole = epochs == list(range(1, KILLED_EPOCHS + 1))
     words = [f"killed after epoch {after} of {KILLED_EPOCHS}, resumed up to {epochs[-1] if epochs else 0}"]
-    return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}", "", run)
+    return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}", "")
 
 
 def _killed_in_epoch(folder: Path, command: list[str]) -> int:

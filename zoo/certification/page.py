@@ -45,13 +45,10 @@ def _place(state: Certification, place: Place) -> Html:
     rows = state.taken(place)
     if not rows:
         return tag("p", "No step has run yet.")
-    return join([_failures(rows), _cards(rows), _busy(rows), _table(place, rows)])
-
-
-def _busy(rows: list[StepResult]) -> Html | None:
+    failures = [tag("div", _failure(row), class_="failure") for row in rows if row.state == FAILED]
     busy = sum(row.busy for row in rows)
     text = f"The machine was busy with other work during {busy} of {len(rows)} steps: their times are too long."
-    return tag("p", text) if busy else None
+    return join([*failures, _cards(rows), tag("p", text) if busy else None, _table(place, rows)])
 
 
 def _cards(rows: list[StepResult]) -> Html | None:
@@ -74,11 +71,6 @@ def _table(place: Place, rows: list[StepResult]) -> Html:
 
 def _lines(words: list[str]) -> Html:
     return join([part for number, text in enumerate(words) for part in ([tag("br")] if number else []) + [text]])
-
-
-def _failures(rows: list[StepResult]) -> Html | None:
-    failed = [row for row in rows if row.state == FAILED]
-    return join([tag("div", _failure(row), class_="failure") for row in failed]) if failed else None
 
 
 def _failure(row: StepResult) -> Html:

@@ -57,16 +57,14 @@ _VERSION = re.compile(r"\d{1,6}(?:\.\w{1,12}){1,5}(?:\+[\w.]{1,40})?")
 
 def secrets() -> list[tuple[str, str]]:
     """Return identifiers of this machine and its user with their replacements, longest first."""
-    named = {str(place): "FOLDER" for place in _folders()}
-    named |= dict.fromkeys(_user_names(), "USER") | dict.fromkeys(_host_names(), "HOST")
-    named |= dict.fromkeys(_serials(), "SERIAL")
+    known = [Path.home(), Path.cwd(), paths.ROOT, paths.cache_dir(), Path(sys.prefix), Path(tempfile.gettempdir())]
+    folders = {place for each in known for place in (each, each.resolve()) if len(place.parts) > 1}
+    hosts = {platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")}
+    hosts |= {name.partition(".")[0] for name in hosts}
+    named = dict.fromkeys(map(str, folders), "FOLDER") | dict.fromkeys(_user_names(), "USER")
+    named |= dict.fromkeys(hosts, "HOST") | dict.fromkeys(_serials(), "SERIAL")
     kept = {text: word for text, word in named.items() if len(text) >= _SHORTEST and text.lower() not in COMMON}
     return sorted(kept.items(), key=lambda pair: -len(pair[0]))
-
-
-def _folders() -> set[Path]:
-    known = [Path.home(), Path.cwd(), paths.ROOT, paths.cache_dir(), Path(sys.prefix), Path(tempfile.gettempdir())]
-    return {place for each in known for place in (each, each.resolve()) if len(place.parts) > 1}
 
 
 def _user_names() -> set[str]:
@@ -80,20 +78,12 @@ def _user_names() -> set[str]:
     return names | {full, *(word for word in full.split() if len(word) > _SHORTEST)}
 
 
-def _host_names() -> set[str]:
-    whole = {platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")}
-    return whole | {name.partition(".")[0] for name in whole}
-
-
 def _serials() -> set[str]:
     """Return the serial numbers and identifiers of this machine, so that they can be removed."""
     listing = machine.run_tool("ioreg -rd1 -c IOPlatformExpertDevice", []) if platform.system() == "Darwin" else ""
     serials = set(re.findall(r'"IOPlatform(?:SerialNumber|UUID)" = "([^"]+)"', listing or ""))
     for name in ("/etc/machine-id", "/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid"):
-        try:
-            serials.add(Path(name).read_text(encoding="utf-8", errors="replace").strip())
-        except OSError:  # missing, or readable by root only
-            continue
+        serials.add((machine.read_file(name, []) or "").strip())  # missing, or readable by root only
     return {text for text in serials if len(text) >= 8}
 
 

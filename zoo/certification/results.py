@@ -40,19 +40,33 @@ class Place:
 
 
 @dataclasses.dataclass
-class StepResult:
+class Findings:
+    """The output of a step.
+
+    Attributes:
+        words: the result in lines.
+        figures: numbers by name.
+        problem: why it failed or was skipped; empty if it passed.
+        proposal: settings of a recipe that a search found, with their evidence, in the format of ``tune``.
+    """
+
+    words: list[str] = dataclasses.field(default_factory=list)
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+    problem: str = ""
+    remedy: str = ""
+    proposal: Json = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(kw_only=True)
+class StepResult(Findings):
     """The result of one step.
 
     Attributes:
         state: passed, failed, skipped or not run.
-        words: the result in lines.
-        figures: numbers by name.
-        problem: why it failed or was skipped; empty if it passed.
         issues: ids of known issues that explain the failure.
         record: name of its run record; empty without one.
         reference_gflop_per_s: speed of the reference product after the step.
         busy: whether the machine was busy with other work.
-        proposal: settings of a recipe that a search found, with their evidence, in the format of ``tune``.
     """
 
     backend: str
@@ -61,15 +75,10 @@ class StepResult:
     about: str
     state: str
     seconds: float
-    words: list[str] = dataclasses.field(default_factory=list)
-    figures: dict[str, float] = dataclasses.field(default_factory=dict)
-    problem: str = ""
-    remedy: str = ""
     issues: list[str] = dataclasses.field(default_factory=list)
     record: str = ""
     reference_gflop_per_s: float = 0.0
     busy: bool = False
-    proposal: Json = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass

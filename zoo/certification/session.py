@@ -1,18 +1,30 @@
 """Run the steps of a certification in order, and store the results, so that it can be resumed."""
 
+import contextlib
 import dataclasses
 import datetime
 import json
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from zoo.certification import plan, reference, samples
 from zoo.certification.plan import Step
-from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, STATE, Certification, Place, StepResult, of
-from zoo.certification.work import Findings, Work, explained
+from zoo.certification.results import (
+    FAILED,
+    NOT_RUN,
+    PASSED,
+    SKIPPED,
+    STATE,
+    Certification,
+    Findings,
+    Place,
+    StepResult,
+    of,
+)  # fmt: skip
+from zoo.certification.work import Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.core.files import locked, storage_errors
@@ -52,9 +64,8 @@ class Session:
                 _wait_for_mains(on_battery)
                 self._heed_heat()
             work = Work(place, self.state.mode, self.folder / "runs", drawn, mnist)
-            number = len(self.state.steps) + 1
-            count = sum(len(plan.steps_of(each, self.state.mode)) for each in self.state.places)
-            console.say(f"\n[{number}/{count}] {place.name}: {step.about} ({words(self.seconds_left())} left)")
+            position = f"{len(self.state.steps) + 1}/{len(self.steps)}"
+            console.say(f"\n[{position}] {place.name}: {step.about} ({words(self.seconds_left())} left)")
             result = self._take(step, work)
             self.state.steps.append(result)
             self.state.write(self.folder)
@@ -62,24 +73,23 @@ class Session:
         self.state.finished = _today()
         self.state.write(self.folder)
 
-    def left(self) -> Iterator[tuple[Place, Step]]:
-        for place in self.state.places:
-            for step in plan.steps_of(place, self.state.mode):
-                if self.state.result(place, step.name) is None:
-                    yield place, step
+    @property
+    def steps(self) -> list[tuple[Place, Step]]:
+        return [(place, step) for place in self.state.places for step in plan.steps_of(place, self.state.mode)]
+
+    def left(self) -> list[tuple[Place, Step]]:
+        return [(place, step) for place, step in self.steps if self.state.result(place, step.name) is None]
 
     def as_it_is(self) -> Certification:
         """Return the certification with the remaining steps marked as not run, without changing its folder."""
         if not self.state.steps:
             raise ZooError(f"No step has run yet in {self.folder}", "Certify first.")
-        missing = [StepResult(place.backend, place.stack, step.name, step.about, NOT_RUN, 0.0)
-                   for place, step in self.left()]  # fmt: skip
+        missing = [_result(place, step, NOT_RUN) for place, step in self.left()]
         return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=_today())
 
     def seconds_left(self) -> float:
         """Estimate the remaining time from the expected times, scaled by the pace of the finished steps."""
-        expected = {(place.backend, place.stack, step.name): step.expected_s
-                    for place in self.state.places for step in plan.steps_of(place, self.state.mode)}  # fmt: skip
+        expected = {(place.backend, place.stack, step.name): step.expected_s for place, step in self.steps}
         taken = [row for row in self.state.steps if row.state == PASSED and row.step != "environment"]
         spent = sum(row.seconds for row in taken)
         foreseen = sum(expected.get((row.backend, row.stack, row.step), 0.0) for row in taken)
@@ -88,8 +98,8 @@ class Session:
 
     def _say_beginning(self) -> None:
         places = ", ".join(place.name for place in self.state.places)
-        count = sum(1 for _ in self.left())
-        console.say(f"Certifying {self.state.machine}\n{places}: {count} steps, about {words(self.seconds_left())}")
+        about = f"{len(self.left())} steps, about {words(self.seconds_left())}"
+        console.say(f"Certifying {self.state.machine}\n{places}: {about}")
         console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
         console.say(f"Results: {self.folder}")
 
@@ -106,29 +116,23 @@ class Session:
             share = self._drift(reference.gflop_per_s())
 
     def _take(self, step: Step, work: Work) -> StepResult:
-        blocker = self._blocker(work.place)
-        begin = StepResult(work.place.backend, work.place.stack, step.name, step.about, SKIPPED, 0.0)
-        if blocker:
-            begin.problem = f"{blocker} failed"
-            return begin
-        began, before = time.monotonic(), _newest(work.folder)
+        if blocker := self._blocker(work.place):
+            return _result(work.place, step, SKIPPED, Findings(problem=f"{blocker} failed"))
+        began, before, issues = time.monotonic(), _newest(work.folder), list[str]()
         try:
             findings = step.do(work)
         except ZooError as error:
             if error.exit_code == INTERRUPTED:
                 raise KeyboardInterrupt from error
             findings = Findings(problem=error.message, remedy=error.remedy)
-            begin.issues = explained(error, work.place.backend)
-        begin.seconds = round(time.monotonic() - began, 3)
-        begin.state = FAILED if findings.problem else PASSED
-        begin.words, begin.figures = findings.words, findings.figures
-        begin.problem, begin.remedy = findings.problem, findings.remedy
-        begin.proposal = findings.proposal
-        newest = findings.run.folder if findings.run else _newest(work.folder)
-        begin.record = newest.name if newest and newest != before else ""
-        begin.busy = hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
-        begin.reference_gflop_per_s = round(self._reference(), 3)
-        return begin
+            issues = explained(error, work.place.backend)
+        seconds = round(time.monotonic() - began, 3)
+        newest, state = _newest(work.folder), FAILED if findings.problem else PASSED
+        busy = hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
+        return _result(
+            work.place, step, state, findings, seconds=seconds, issues=issues, busy=busy,
+            record=newest if newest != before else "", reference_gflop_per_s=round(self._reference(), 3),
+        )  # fmt: skip
 
     def _reference(self) -> float:
         """Time the reference product; if it is slow, time it again after a pause, in which other work may end."""
@@ -151,13 +155,20 @@ class Session:
         return ""
 
 
+def _result(place: Place, step: Step, state: str, findings: Findings | None = None, **more: Any) -> StepResult:
+    """Return the result of a step; without ``findings``, it has not run."""
+    found: dict[str, Any] = {"about": step.about, "seconds": 0.0, **vars(findings or Findings()), **more}
+    return StepResult(backend=place.backend, stack=place.stack, step=step.name, state=state, **found)
+
+
 def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
     """Return the unfinished session of the same command on this machine, or None."""
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
-        state = _unfinished(folder)
-        if state and (state.mode, state.places, state.commit, state.machine) == wanted:
-            return Session(folder.resolve(), state)
+        with contextlib.suppress(OSError, ValueError, ZooError):  # missing, or of another version
+            state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
+            if not state.finished and (state.mode, state.places, state.commit, state.machine) == wanted:
+                return Session(folder.resolve(), state)
     return None
 
 
@@ -171,26 +182,13 @@ def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
         commit=identity(), date=_today(), power=str(power.read()), places=chosen,
         reference_gflop_per_s=round(reference.gflop_per_s(), 3),
     )  # fmt: skip
-    folder = _made(root, f"{PREFIX}{named}-{stamp}")
-    state.write(folder)
-    return Session(folder, state)
-
-
-def _made(root: Path, name: str) -> Path:
+    name = f"{PREFIX}{named}-{stamp}"
     with storage_errors("write", root / name):
         root.mkdir(parents=True, exist_ok=True)
         folder = run_folder.first_free(root, name)
         (folder / "runs").mkdir()
-    return folder
-
-
-def _unfinished(folder: Path) -> Certification | None:
-    """Return the state in a folder, or None if it is finished, missing or of another version."""
-    try:
-        state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
-    except (OSError, ValueError, ZooError):
-        return None
-    return None if state.finished else state
+    state.write(folder)
+    return Session(folder, state)
 
 
 def identity() -> str:
@@ -211,9 +209,10 @@ def _wait_for_mains(on_battery: bool) -> None:
         time.sleep(BATTERY_POLL_S)
 
 
-def _newest(folder: Path) -> Path | None:
-    runs = [path for path in folder.glob("*") if (path / records.RECORD).is_file()] if folder.is_dir() else []
-    return max(runs, key=lambda path: (path / records.RECORD).stat().st_mtime_ns, default=None)
+def _newest(folder: Path) -> str:
+    """Return the name of the run folder whose record was written last, or an empty text without one."""
+    found = sorted(folder.glob(f"*/{records.RECORD}"), key=lambda path: path.stat().st_mtime_ns)
+    return found[-1].parent.name if found else ""
 
 
 def _today() -> str:

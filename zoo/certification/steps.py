@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from zoo.certification.work import Do, Findings, Work, bench, environment_of, has_operations, rows_of, train
+from zoo.certification.results import Findings
+from zoo.certification.work import Do, Work, bench, environment_of, has_operations, rows_of, train
 from zoo.config import search_space
 from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
@@ -42,7 +43,7 @@ def device(work: Work) -> Findings:
              f"{sum(bool(row['ok']) for row in probes)} of {len(probes)} probes right"
              + (f" (probed on {record['probes_from']})" if record.get("probes_from") else "")]  # fmt: skip
     figures = {"probes": len(probes), **({"device_gflop_per_s": max(speeds)} if speeds else {})}
-    return Findings(words, figures, "; ".join(validate.problems_of({**record, "expected": {}})), "", run)
+    return Findings(words, figures, "; ".join(validate.problems_of({**record, "expected": {}})))
 
 
 def first_epoch(model: str) -> Do:
@@ -56,7 +57,7 @@ def first_epoch(model: str) -> Do:
         words = [f"loss {losses['loss']:.6f}, validation {losses['val_loss']:.6f}: relative difference {off:.2g}"]
         wrong = f"the losses differ from the golden values by {off:.2g}, more than {golden['tolerance']:g}"
         problem = "" if off <= golden["tolerance"] else wrong
-        return Findings(words, {**losses, "off": off}, problem, "This device is wrong: use another.", run)
+        return Findings(words, {**losses, "off": off}, problem, "This device is wrong: use another.")
 
     return do
 
@@ -88,7 +89,7 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
         if len(losses) > 1 and losses[-1] >= losses[0]:
             problems.append(f"the loss did not fall: it went from {losses[0]:.4g} to {losses[-1]:.4g}")
         figures = {name: float(value) for name, value in shown.items()} | {"train_s": train_s}
-        return Findings(said, figures, "; ".join(problems), "", run)
+        return Findings(said, figures, "; ".join(problems))
 
     return do
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from zoo.certification.work import Findings, Work, bench, environment_of, rows_of, run_of
+from zoo.certification.results import Findings
+from zoo.certification.work import Work, bench, environment_of, rows_of, run_of
 from zoo.runs.result import Run
 
 GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mobilenet")
@@ -12,24 +13,22 @@ def golden(work: Work) -> Findings:
     """Compare the outputs of networks with random weights with the golden outputs."""
     sizes = "[1]" if work.quick else "[1,32]"
     names = GOLDEN[:1] + GOLDEN[-1:] if work.quick else GOLDEN
-    run = _networks(work, names, sizes, "inference")
-    rows = rows_of(run)
+    rows = rows_of(_networks(work, names, sizes, "inference"))
     compared = [row for row in rows if row.get("correct") is not None]
     wrong = [f"{row['network']} is off by {row['largest_error']:.2g}" for row in compared if not row["correct"]]
     wrong += [f"{row['network']}: {row['error']}" for row in rows if row.get("error")]
     missing = "" if compared else "golden answers are missing: an installed zoo has none, only a checkout does"
     largest = max((float(row["largest_error"]) for row in compared), default=0.0)
     words = [f"{len(compared)} answers compared, largest error {largest:.2g}", *_speeds(rows)]
-    return Findings(words, {"largest_error": largest, **_rates(rows)}, "; ".join(wrong) or missing, "", run)
+    return Findings(words, {"largest_error": largest, **_rates(rows)}, "; ".join(wrong) or missing, "")
 
 
 def networks(work: Work) -> Findings:
     """Time training steps of networks; on CPUs, skip the largest network, whose steps can take a minute."""
     names = GOLDEN[:1] if work.quick else GOLDEN if work.place.device_kind == "gpu" else GOLDEN[:-1]
-    run = _networks(work, names, "[32]", "training")
-    rows = rows_of(run)
+    rows = rows_of(_networks(work, names, "[32]", "training"))
     wrong = [f"{row['network']}: {row['error']}" for row in rows if row.get("error")]
-    return Findings(_speeds(rows), _rates(rows), "; ".join(wrong), "", run)
+    return Findings(_speeds(rows), _rates(rows), "; ".join(wrong))
 
 
 def matmul(work: Work) -> Findings:
@@ -46,7 +45,7 @@ def matmul(work: Work) -> Findings:
             best[name] = max(best.get(name, 0.0), float(row["gflop_per_s"]))
     wrong = [f"{row['operation']} {row['size']} on {row['device']} is off by {row['largest_error']:.2g}"
              for row in rows if row.get("correct") is False and row["device"] != "numpy"]  # fmt: skip
-    return Findings(list(run.record.get("summary", []))[:6], best, "; ".join(wrong), "", run)
+    return Findings(list(run.record.get("summary", []))[:6], best, "; ".join(wrong))
 
 
 def encoder(work: Work) -> Findings:
@@ -58,7 +57,7 @@ def encoder(work: Work) -> Findings:
     figures = {f"{row['mode']}_{row['precision']}_s": float(row["median_s"]) for row in rows if row.get("median_s")}
     wrong = [str(row["error"]) for row in rows if row.get("error")]
     words = [f"{name.removesuffix('_s').replace('_', ', ')}: {value:.3g} s" for name, value in figures.items()]
-    return Findings(words, figures, "; ".join(wrong), "", run)
+    return Findings(words, figures, "; ".join(wrong))
 
 
 def _networks(work: Work, names: tuple[str, ...], sizes: str, mode: str) -> Run:

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from zoo.certification.results import QUICK, Place
+from zoo.certification.results import QUICK, Findings, Place
 from zoo.config.overrides import Overrides
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import machine, stacks, store
 from zoo.explain import known_issues
 from zoo.runs import result
-from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import registry
 from zoo.tasks.benchmarks import results
@@ -38,18 +37,6 @@ class Work:
     @property
     def quick(self) -> bool:
         return self.mode == QUICK
-
-
-@dataclasses.dataclass
-class Findings:
-    """The output of a step; ``problem`` is empty on success, ``run`` is the run of the step."""
-
-    words: list[str] = dataclasses.field(default_factory=list)
-    figures: dict[str, float] = dataclasses.field(default_factory=dict)
-    problem: str = ""
-    remedy: str = ""
-    run: Run | None = None
-    proposal: Json = dataclasses.field(default_factory=dict)
 
 
 Do = Callable[[Work], Findings]

@@ -2,12 +2,12 @@
 
 import contextlib
 import os
-import queue
 import shutil
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from zoo.core import console, planning
@@ -17,6 +17,7 @@ from zoo.core.files import FULL, file_digest, locked, remove, storage_error, sto
 if TYPE_CHECKING:
     import requests
 
+T = TypeVar("T")
 CONNECT_S = 5.0
 READ_S = 20.0
 # A name lookup, or a host with many addresses, can take many times the connection timeout.
@@ -164,10 +165,18 @@ def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool
         label = f"Downloading {part.stem} from {urlsplit(url).hostname}"
         with part.open("ab" if offset else "wb") as stream, console.bar(label, total, "B") as bar:
             bar.advance(offset)
+            done = offset
             try:
-                _copy(response, stream.write, bar.advance, offset, total)
+                for chunk in response.raw.stream(CHUNK, decode_content=False):
+                    done += len(chunk)
+                    if total is not None and done > total:
+                        raise _MirrorError(f"it sends more than the {total:,} bytes of the file")
+                    stream.write(chunk)
+                    bar.advance(len(chunk))
             except (urllib3.exceptions.HTTPError, TimeoutError) as error:
                 raise _MirrorError(_plainly(error)) from error
+            if total is not None and done < total:
+                raise _MirrorError("the connection was interrupted")
     return offset == 0
 
 
@@ -191,36 +200,30 @@ def _answer(session: "requests.Session", url: str, offset: int) -> "requests.Res
     """Return the mirror's response with its body unread; wait at most ``ANSWER_S`` seconds."""
     import requests
 
-    headers = {"Range": f"bytes={offset}-"} if offset else {}
-    outcome = _within(ANSWER_S, lambda: session.get(url, headers=headers, stream=True, timeout=(CONNECT_S, READ_S)))
-    if outcome is None:
-        raise _MirrorError(f"no answer within {ANSWER_S:g} s")
-    if isinstance(outcome, (requests.RequestException, OSError, ValueError)):
-        raise _MirrorError(_plainly(outcome)) from outcome
-    if isinstance(outcome, BaseException):
-        raise outcome
-    response: requests.Response = outcome
+    options: dict[str, Any] = {"headers": {"Range": f"bytes={offset}-"} if offset else {}, "stream": True}
+    outcome = in_thread(lambda: session.get(url, timeout=(CONNECT_S, READ_S), **options))
+    try:
+        response = outcome.result(ANSWER_S)
+    except (requests.RequestException, OSError, ValueError) as error:
+        raise _MirrorError(_plainly(error) if outcome.done() else f"no answer within {ANSWER_S:g} s") from error
     if response.status_code not in (200, 206) and not (response.status_code == 416 and offset):
         response.close()
         raise _MirrorError(f"HTTP {response.status_code} {response.reason}")
     return response
 
 
-def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Return the result of ``work``, the exception that it raises, or None after ``seconds``."""
-    outcomes: queue.Queue[Any] = queue.Queue()
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """Run ``work`` in a thread that does not keep this process alive."""
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            outcomes.put(work())
-        except BaseException as error:  # the caller raises it in its own thread
-            outcomes.put(error)
+            outcome.set_result(work())
+        except BaseException as error:  # raised in the thread that asks for the result
+            outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    try:
-        return outcomes.get(timeout=seconds)
-    except queue.Empty:
-        return None
+    return outcome
 
 
 def _plainly(error: Exception) -> str:
@@ -265,20 +268,3 @@ def _check_room(part: Path, offset: int, total: int | None) -> None:
             f"{part.stem} needs {total - offset:,} bytes in {part.parent}, where {free:,} are free",
             "Free some space, or use another disk for downloads: ZOO_CACHE=FOLDER.",
         )
-
-
-def _copy(
-    response: "requests.Response",
-    write: Callable[[bytes], object],
-    advance: Callable[[float], None],
-    done: int,
-    total: int | None,
-) -> None:
-    for chunk in response.raw.stream(CHUNK, decode_content=False):
-        done += len(chunk)
-        if total is not None and done > total:
-            raise _MirrorError(f"it sends more than the {total:,} bytes of the file")
-        write(chunk)
-        advance(len(chunk))
-    if total is not None and done < total:
-        raise _MirrorError("the connection was interrupted")

@@ -56,6 +56,14 @@ def write_json(path: Path, content: Any, parents: bool = False) -> None:
     atomic_write(path, json.dumps(content, indent=2, sort_keys=True) + "\n", parents=parents)
 
 
+def read_json(path: Path, remedy: str) -> Any:
+    """Read a JSON file; ``remedy`` is the advice if that fails."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ZooError(f"{path} cannot be read: {error}", remedy) from error
+
+
 @contextlib.contextmanager
 def atomic_folder(folder: Path, suffix: str = ".part") -> Iterator[Path]:
     """Yield an empty folder next to ``folder``, and replace ``folder`` with it when the block succeeds.

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from zoo.core import console, paths
 from zoo.core.errors import UnreachableIndexError, ZooError
 from zoo.core.files import atomic_write, file_sha256
 from zoo.environments import resolution, stacks, uv_client
-from zoo.environments.stacks import Stack, normalize_name
+from zoo.environments.stacks import Stack
 from zoo.environments.uv_client import CompletedCommand
 
 # Packages with the same modules, which overwrite each other in one environment.
@@ -24,7 +25,7 @@ def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[R
     pins = _pins(stacks.lock_file(stack, platform)) if wanted else {}
     python = {"python_version": stack.python, "python_full_version": f"{stack.python}.0"}
     meant = [requirement for requirement in wanted if not requirement.marker or requirement.marker.evaluate(python)]
-    versions = [(requirement, pins.get(normalize_name(requirement.name))) for requirement in meant]
+    versions = [(requirement, pins.get(canonicalize_name(requirement.name))) for requirement in meant]
     for requirement, version in versions:
         if version and not requirement.specifier.contains(version, prereleases=True):
             raise _changes(stack, [f"{requirement.name} {version} of the stack against {requirement}"])
@@ -33,7 +34,7 @@ def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[R
 
 def label(stack: Stack, added: Sequence[Requirement]) -> str:
     """Return the name of a stack with added packages, such as ``tf-2.21+pandas``."""
-    names = sorted({normalize_name(requirement.name) for requirement in added})
+    names = sorted({canonicalize_name(requirement.name) for requirement in added})
     return "+".join([stack.name, *names])[:LONGEST_LABEL]
 
 
@@ -71,7 +72,7 @@ def _resolve(stack: Stack, platform: str, wanted: list[str], pins: dict[str, str
 
 def _new_entries(lock: str, pins: dict[str, str]) -> str:
     entries = re.split(r"^(?=[A-Za-z0-9])", lock, flags=re.MULTILINE)
-    names = [normalize_name(re.split(r"[=\[ ;]", entry, maxsplit=1)[0]) for entry in entries]
+    names = [canonicalize_name(re.split(r"[=\[ ;]", entry, maxsplit=1)[0]) for entry in entries]
     return "".join(entry for name, entry in zip(names, entries, strict=True) if name and name not in pins)
 
 
@@ -96,7 +97,7 @@ def _pairs(words: str, pins: dict[str, str]) -> Iterator[str]:
             needed = Requirement(what)
         except InvalidRequirement:
             continue
-        version = pins.get(normalize_name(needed.name))
+        version = pins.get(canonicalize_name(needed.name))
         if version and not needed.specifier.contains(version, prereleases=True):
             yield f"{needed.name} {version} of the stack against {needed} of {who}"
 

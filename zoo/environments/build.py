@@ -51,29 +51,13 @@ def build(plan: Plan) -> float:
         try:
             _fill(plan, part, bar)
         except OSError as error:
-            raise unwritable(plan.folder.parent, error) from error
+            folder = plan.folder.parent
+            if error.errno == errno.ENOSPC:
+                raise ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY) from error
+            remedy = "Correct its permissions, or set ZOO_CACHE to another folder."
+            raise ZooError(f"Cannot write below {folder}: {error}", remedy) from error
     seconds = time.monotonic() - started
-    marker.write_marker(plan.folder, _facts(plan, seconds))
-    console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
-    return seconds
-
-
-def unwritable(folder: Path, error: OSError) -> ZooError:
-    if error.errno == errno.ENOSPC:
-        return ZooError(f"The disk that holds {folder} is full", uv_client.SPACE_REMEDY)
-    return ZooError(
-        f"Cannot write below {folder}: {error}", "Correct its permissions, or set ZOO_CACHE to another folder."
-    )
-
-
-def _title(plan: Plan) -> str:
-    megabytes = plan.stack.size_mb
-    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
-    return f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
-
-
-def _facts(plan: Plan, seconds: float) -> marker.Marker:
-    return marker.Marker(
+    facts = marker.Marker(
         lock_sha256=plan.lock_sha256,
         python={"version": plan.python.version, "path": str(plan.python.path)},
         stack=plan.stack.name,
@@ -82,6 +66,15 @@ def _facts(plan: Plan, seconds: float) -> marker.Marker:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         build_s=round(seconds, 1),
     )
+    marker.write_marker(plan.folder, facts)
+    console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
+    return seconds
+
+
+def _title(plan: Plan) -> str:
+    megabytes = plan.stack.size_mb
+    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
+    return f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
 
 
 def _check_space(plan: Plan) -> None:

@@ -19,7 +19,7 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
     usable: list[Way] = []
     no_gpu: list[Gpu | None] = [None]
     for entry in backend.serves:
-        if (entry.os, entry.arch) not in names_of(machine):
+        if entry not in serving(backend, machine):
             if entry.os == machine.os:
                 locks = f"its stacks have locks for {entry.os}-{entry.arch}, none for {machine.platform}"
                 obstacles.append((1, locks))
@@ -38,9 +38,9 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
     return usable, max(obstacles, key=lambda pair: pair[0])[1]
 
 
-def names_of(machine: Machine) -> list[tuple[str, str]]:
-    """Return the (system, processor) pairs of entries that match this machine."""
-    return [(system, arch) for system in (machine.os, "any") for arch in (machine.arch, "any")]
+def serving(backend: Backend, machine: Machine) -> list[Support]:
+    """Return the entries of a backend for the system and processor of this machine."""
+    return [row for row in backend.serves if row.os in (machine.os, "any") and row.arch in (machine.arch, "any")]
 
 
 def stack_problem(
@@ -69,8 +69,7 @@ def updates(backend: Backend, machine: Machine, available: Mapping[str, Stack]) 
     rows = [available[name].platforms.get(machine.platform) for name in backend.stacks if name in available]
     locked = [row for row in rows if row]
     if machine.os == "macos":
-        entries = [entry for entry in backend.serves if (entry.os, entry.arch) in names_of(machine)]
-        asked = [entry.minimum_os for entry in entries] + [row.minimum_os for row in locked]
+        asked = [entry.minimum_os for entry in serving(backend, machine)] + [row.minimum_os for row in locked]
         for version in _newer(machine.os_version, asked):
             yield "macOS", version, dataclasses.replace(machine, os_version=version)
     drivers = [gpu.driver for gpu in machine.gpus if gpu.driver]

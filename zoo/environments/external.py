@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256
 from zoo.core.paths import user_path
@@ -38,7 +40,7 @@ def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]
 
 
 def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
-    present = {stacks.normalize_name(name): version for name, version in installed.items()}
+    present: dict[str, str] = {canonicalize_name(name): version for name, version in installed.items()}
     return [
         f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
         for name, version in pinned.items()

@@ -5,6 +5,7 @@ before use.
 """
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from zoo.environments.machine import read_file
 from zoo.environments.platforms import ARCHITECTURES, version_numbers
 
 # Without the site module and further imports, because a survey starts every Python.
@@ -72,12 +74,9 @@ def _conda_roots(home: Path) -> list[Path]:
     bases = [home / name for name in names] + [Path("/opt") / name for name in ("conda", *names[:4])]
     bases += [Path("/opt/homebrew/Caskroom") / name / "base" for name in ("miniconda", "miniforge", "mambaforge")]
     bases += [Path(os.environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if os.environ.get(name)]
-    listed = home / ".conda/environments.txt"  # conda lists all of its environments here
-    try:
-        lines = listed.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # no conda, or another user's list
-        lines = []
-    environments = [Path(line.strip()) for line in lines if line.strip()]
+    # Conda lists all of its environments here; the list may belong to another user.
+    listed = read_file(home / ".conda/environments.txt", []) or ""
+    environments = [Path(line.strip()) for line in listed.splitlines() if line.strip()]
     conda = [path for base in bases for path in (base / "bin", base / "envs/*/bin")]
     return [*conda, *(folder / "bin" for folder in environments)]
 
@@ -89,14 +88,12 @@ def find(version: str, arch: str | None = None, places: Sequence[Path] | None = 
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
-        candidate = verify(path)
-        if isinstance(candidate, Interpreter) and _serves(candidate, version, arch):
-            return candidate
+        found = verify(path)
+        if isinstance(found, Broken) or arch not in (None, found.arch):
+            continue
+        if f"{found.version}.".startswith(f"{version}."):
+            return found
     return None
-
-
-def _serves(interpreter: Interpreter, version: str, arch: str | None) -> bool:
-    return f"{interpreter.version}.".startswith(f"{version}.") and arch in (None, interpreter.arch)
 
 
 def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], list[Broken]]:
@@ -169,15 +166,9 @@ def is_downloadable(version: str) -> bool:
 
 def how_to_get(version: str, arch: str | None = None) -> str:
     full = {"3.6": "3.6.15", "3.7": "3.7.16", "3.8": "3.8.18"}.get(version, version)
-    rosetta = "arch -x86_64 " if sys.platform == "darwin" and arch == "x86_64" and _machine() == "arm64" else ""
-    subdir = "CONDA_SUBDIR=osx-64 " if rosetta else ""
+    translated = sys.platform == "darwin" and arch == "x86_64" and platform.machine() == "arm64"
+    rosetta, subdir = ("arch -x86_64 ", "CONDA_SUBDIR=osx-64 ") if translated else ("", "")
     ways = [f"  {rosetta}pyenv install {full}", f"  {subdir}conda create -n python-{version} python={version}"]
     if is_downloadable(version):
         ways.append(f"  uv python install {version}")
     return "Install it with one of these, then run the same command again:\n" + "\n".join(ways)
-
-
-def _machine() -> str:
-    import platform
-
-    return platform.machine()

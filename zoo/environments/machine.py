@@ -157,7 +157,8 @@ def run_tool(command: str, notes: list[str], *paths: str) -> str | None:
     return done.stdout if not done.returncode else None
 
 
-def _text(path: str, notes: list[str]) -> str | None:
+def read_file(path: str | Path, notes: list[str]) -> str | None:
+    """Return the text of a file, or None if it is missing or unreadable, which adds a note."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -186,10 +187,10 @@ def _macos_reports(notes: list[str]) -> dict[str, str]:
 
 def _linux_reports(notes: list[str]) -> dict[str, str]:
     files = ("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo", DEVICE_TREE)
-    reports = {name: _text(name, notes) for name in files} | {c: run_tool(c, notes) for c in (NVIDIA, LSPCI)}
+    reports = {name: read_file(name, notes) for name in files} | {c: run_tool(c, notes) for c in (NVIDIA, LSPCI)}
     if reports[LSPCI] is None:
         cards = sorted(Path("/sys/class/drm").glob("card[0-9]/device/vendor"))
-        reports["/sys/class/drm"] = "".join(_text(str(card), notes) or "" for card in cards)
+        reports["/sys/class/drm"] = "".join(read_file(card, notes) or "" for card in cards)
     if reports[NVIDIA]:
         reports[NVIDIA_COMPUTE] = run_tool(NVIDIA_COMPUTE, [])  # unknown to old drivers
     reports[GLIBC] = " ".join(platform.libc_ver())

@@ -8,11 +8,13 @@ import contextlib
 import dataclasses
 import os
 import socket
-import threading
 import tomllib
 from pathlib import Path
 
+from zoo.core.download import in_thread
+
 SECONDS = 2.0
+SYSTEM = Path("/etc")
 VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 
 
@@ -21,8 +23,16 @@ def address() -> str | None:
     for name in VARIABLES:
         if os.environ.get(name):
             return os.environ[name]
-    addresses = [_from_uv(path) for path in _uv_files()] + [_from_pip(path) for path in _pip_files()]
-    return next((url for url in addresses if url), None)
+    home = Path.home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    mac = home / "Library" / "Application Support" / "pip" / "pip.conf"
+    of_uv = [*_named("UV_CONFIG_FILE"), config / "uv/uv.toml", SYSTEM / "uv/uv.toml"]
+    of_pip = [*_named("PIP_CONFIG_FILE"), mac, config / "pip/pip.conf", home / ".pip/pip.conf", SYSTEM / "pip.conf"]
+    return next(filter(None, [*map(_from_uv, of_uv), *map(_from_pip, of_pip)]), None)
+
+
+def _named(variable: str) -> list[Path]:
+    return [Path(os.environ[variable])] if os.environ.get(variable) else []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,21 +50,14 @@ def reachable(url: str) -> Reachability:
         host, port = _target(url)
     except ValueError as error:
         return Reachability("", False, f"the registry's address cannot be read: {error}")
-    answer: list[str] = []
-    # A thread, because name lookups ignore the connection timeout.
-    asking = threading.Thread(target=_connect, args=(host, port, answer), daemon=True)
-    asking.start()
-    asking.join(SECONDS)
-    why = answer[0] if answer else f"no answer within {SECONDS:g} seconds"
-    return Reachability(f"{host}:{port}", not why, why)
-
-
-def _connect(host: str, port: int, answer: list[str]) -> None:
+    # In a thread, because name lookups ignore the connection timeout.
+    outcome = in_thread(lambda: socket.create_connection((host, port), timeout=SECONDS).close())
     try:
-        with socket.create_connection((host, port), timeout=SECONDS):
-            answer.append("")
+        outcome.result(SECONDS)
+        why = ""
     except OSError as error:
-        answer.append(str(error))
+        why = str(error) if outcome.done() else f"no answer within {SECONDS:g} seconds"
+    return Reachability(f"{host}:{port}", not why, why)
 
 
 def _target(url: str) -> tuple[str, int]:
@@ -71,12 +74,6 @@ def _target(url: str) -> tuple[str, int]:
     return parts.hostname, parts.port or (80 if parts.scheme == "http" else 443)
 
 
-def _uv_files() -> list[Path]:
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    own = [Path(os.environ["UV_CONFIG_FILE"])] if os.environ.get("UV_CONFIG_FILE") else []
-    return [*own, home / "uv" / "uv.toml", *_system_files("uv/uv.toml")]
-
-
 def _from_uv(path: Path) -> str | None:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -87,18 +84,6 @@ def _from_uv(path: Path) -> str | None:
     pip = settings.get("pip")
     candidates.append(pip.get("index-url") if isinstance(pip, dict) else None)
     return next((url for url in candidates if isinstance(url, str) and url), None)
-
-
-def _pip_files() -> list[Path]:
-    home = Path.home()
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    own = [Path(os.environ["PIP_CONFIG_FILE"])] if os.environ.get("PIP_CONFIG_FILE") else []
-    mac = home / "Library" / "Application Support" / "pip" / "pip.conf"
-    return [*own, mac, config / "pip" / "pip.conf", home / ".pip" / "pip.conf", *_system_files("pip.conf")]
-
-
-def _system_files(name: str) -> list[Path]:
-    return [Path("/etc", name)]
 
 
 def _from_pip(path: Path) -> str | None:

@@ -31,7 +31,8 @@ def read() -> Power:
     """Return the power source; an unknown source counts as mains."""
     if platform.system() == "Darwin":
         return of_pmset(machine.run_tool(PMSET, []) or "")
-    return of_supplies(_supplies())
+    folders = sorted(SUPPLIES.iterdir()) if SUPPLIES.is_dir() else []
+    return of_supplies({folder.name: _files(folder) for folder in folders})
 
 
 def of_pmset(text: str) -> Power:
@@ -48,16 +49,7 @@ def of_supplies(supplies: Mapping[str, Mapping[str, str]]) -> Power:
     return Power(discharging and not mains, charges[0] if charges else None)
 
 
-def _supplies() -> dict[str, dict[str, str]]:
-    folders = sorted(SUPPLIES.iterdir()) if SUPPLIES.is_dir() else []
-    return {folder.name: _files(folder) for folder in folders}
-
-
 def _files(folder: Path) -> dict[str, str]:
-    texts = {}
-    for name in ("type", "online", "status", "capacity", "scope"):
-        try:
-            texts[name] = (folder / name).read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:  # not every supply has every file
-            continue
-    return texts
+    names = ("type", "online", "status", "capacity", "scope")
+    texts = {name: machine.read_file(folder / name, []) for name in names}  # not every supply has every file
+    return {name: text.strip() for name, text in texts.items() if text is not None}

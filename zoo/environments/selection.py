@@ -84,7 +84,9 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
     available = {row.name: row for row in stacks.load_all()}
     rows = {row.name: row for row in load_all()}
     if stack is not None and stack not in available:
-        raise _no_such_stack(stack, rows, available)
+        if any(stack in row.stacks for row in rows.values()):
+            raise ZooError(f"Stack {stack!r} is not in this release", f"Choose one of: {listed(sorted(available))}")
+        raise unknown("stack", stack, list(available))
     if wanted is not None and wanted != "auto" and wanted not in rows:
         raise unknown("backend", wanted, ["auto", *rows])
     candidates = {name: evaluate(row, machine, available, stack, python) for name, row in rows.items()}
@@ -179,9 +181,8 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _best_rank(candidate: Candidate, machine: Machine) -> int:
-    names = compatibility.names_of(machine)
-    entries = [entry for entry in candidate.backend.serves if (entry.os, entry.arch) in names]
-    return min((entry.auto_rank for entry in entries if entry.auto_rank is not None), default=1000)
+    ranks = [entry.auto_rank for entry in compatibility.serving(candidate.backend, machine)]
+    return min((rank for rank in ranks if rank is not None), default=1000)
 
 
 def _automatic(candidates: Mapping[str, Candidate], machine: Machine, stack: str | None) -> Selection:
@@ -235,12 +236,6 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
         lines += _by_hand(candidate.support, candidate.backend.stacks)
     lines += [f"{updated}."] if updated else []
     return _error(what, candidate, machine, [*lines, _elsewhere(survey(machine), machine)])
-
-
-def _no_such_stack(name: str, rows: Mapping[str, Backend], available: Mapping[str, Stack]) -> ZooError:
-    if any(name in row.stacks for row in rows.values()):
-        return ZooError(f"Stack {name!r} is not in this release", f"Choose one of: {listed(sorted(available))}")
-    return unknown("stack", name, list(available))
 
 
 def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str]) -> ZooError:

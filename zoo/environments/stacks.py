@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from zoo.core import paths, schema
 from zoo.core.errors import NoLockError, ZooError, nearest, unknown
 from zoo.core.files import file_sha256
@@ -156,12 +158,7 @@ def lock_file(stack: Stack, platform: str) -> Path:
 def pins(lock: Path) -> dict[str, str]:
     """Return the pinned versions in a lock by normalized package name."""
     lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
-    return {normalize_name(name): version for name, version in lines}
-
-
-def normalize_name(name: str) -> str:
-    """Normalize a package name as in PEP 503: lower case, ``-`` for every run of ``-_.``."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return {canonicalize_name(name): version for name, version in lines}
 
 
 def _meaning(row: dict[str, Any]) -> list[str]:

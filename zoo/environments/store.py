@@ -88,7 +88,10 @@ def ensure(
             if defect is None:
                 return _open(folder, lock, 0.0)
             if folder.exists():
-                _discard_damaged(stack, folder, defect)
+                why = f"The environment {folder} cannot be used ({defect}), must be built again, and"
+                with uses.unused(_used(folder), why):
+                    console.say(f"The environment of {stack.name} cannot be used: {defect}. It is built again.")
+                    _discard(folder)
             base = _base(stack, platform, python) if added else None
             plan = build.Plan(stack, platform, lock, file_sha256(lock), python, folder, healthy or health_check, base)
             return _open(folder, lock, build.build(plan))
@@ -180,12 +183,6 @@ def _removed(folder: Path) -> ZooError:
     return ZooError(f"The environment {folder} was removed while it was opened", "Run the same command again.")
 
 
-def _discard_damaged(stack: Stack, folder: Path, defect: str) -> None:
-    with uses.unused(_used(folder), f"The environment {folder} cannot be used ({defect}), must be built again, and"):
-        console.say(f"The environment of {stack.name} cannot be used: {defect}. It is built again.")
-        _discard(folder)
-
-
 def _discard(folder: Path) -> None:
     # Remove the marker first, so that an interruption leaves an unfinished folder.
     remove_path(folder / env_marker.MARKER)
@@ -231,25 +228,19 @@ def _listed(folder: Path, thorough: bool, verify: str) -> EnvironmentInfo:
     if marker:
         stamp = datetime.datetime.fromtimestamp((folder / env_marker.MARKER).stat().st_mtime, datetime.UTC)
         created, used = marker.created, stamp.isoformat(timespec="seconds")
-    name = _final(folder).name.rpartition("-")[0]
+    final = _final(folder)
     size = folder_size(folder) if thorough else 0
-    state = _state(folder, thorough)
+    defect = env_marker.damage(folder) if thorough else env_marker.defect(folder)
+    state = "it is being built" if defect and uses.is_used(_wanted(final)) else defect or "ready"
     changed = env_marker.changed(folder, verify == "every") if verify and state == "ready" else []
     if changed:
         state = f"changed: {counted(len(changed), 'file')} not from its packages, such as {changed[0]}"
-    return EnvironmentInfo(folder, name, size, state, created, used)
+    return EnvironmentInfo(folder, final.name.rpartition("-")[0], size, state, created, used)
 
 
 def damage(environment: Path) -> str | None:
     """Return what is missing in an environment, or None if it is complete or belongs to the user."""
     return env_marker.damage(environment) if environment.parent == environments_dir() else None
-
-
-def _state(folder: Path, thorough: bool) -> str:
-    defect = env_marker.damage(folder) if thorough else env_marker.defect(folder)
-    if defect and uses.is_used(_wanted(_final(folder))):
-        return "it is being built"
-    return defect or "ready"
 
 
 def _final(folder: Path) -> Path:

@@ -10,11 +10,10 @@ import re
 import ssl
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from zoo.core import paths
 from zoo.environments import variables
-from zoo.environments.machine import Machine, run_tool
+from zoo.environments.machine import Machine, read_file, run_tool
 from zoo.environments.platforms import version_numbers
 
 ENV, KERAS_JSON, PLAIDML_JSON = "env", "~/.keras/keras.json", "~/.plaidml"
@@ -39,12 +38,15 @@ class Check:
     meaning: str = ""
 
 
+Examine = Callable[[Reports, Machine], Check | None]
+
+
 def collect() -> dict[str, str]:
     """Read the texts that the checks need."""
     texts = {
         ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
-        KERAS_JSON: _text(Path("~/.keras/keras.json")),
-        PLAIDML_JSON: _text(Path("~/.plaidml")),
+        KERAS_JSON: read_file(os.path.expanduser(KERAS_JSON), []),
+        PLAIDML_JSON: read_file(os.path.expanduser(PLAIDML_JSON), []),
         TLS: ssl.OPENSSL_VERSION,
         PIP: _pip(),
         FREE: str(paths.free_bytes()),
@@ -58,13 +60,6 @@ def collect() -> dict[str, str]:
 def examine(reports: Reports, machine: Machine) -> list[Check]:
     checks = (check(reports, machine) for check in CHECKS)
     return [check for check in checks if check]
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.expanduser().read_text(encoding="utf-8", errors="replace")
-    except (OSError, RuntimeError):
-        return None
 
 
 def _pip() -> str | None:
@@ -165,7 +160,7 @@ def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
     return Check("PYTHONPATH", value, f"{meaning}, and its workers ignore it")
 
 
-def _settings_file(name: str, usual: Mapping[str, object]) -> Callable[[Reports, Machine], Check | None]:
+def _settings_file(name: str, usual: Mapping[str, object]) -> Examine:
     def check(reports: Reports, machine: Machine) -> Check | None:
         if name not in reports:
             return None
@@ -188,23 +183,17 @@ def _keras_backend(reports: Reports, machine: Machine) -> Check | None:
     return Check("KERAS_BACKEND", value, meaning) if value else None
 
 
-def _framework_variables(reports: Reports, passed_on: bool) -> list[str]:
-    names = sorted(_variables(reports).keys() - {"KERAS_BACKEND"})
-    return [
-        name for name in names if variables.configures_framework(name) and variables.is_passed_on(name) == passed_on
-    ]
+def _framework_variables(title: str, passed_on: bool, meaning: str) -> Examine:
+    def check(reports: Reports, machine: Machine) -> Check | None:
+        given = sorted(filter(variables.configures_framework, _variables(reports).keys() - {"KERAS_BACKEND"}))
+        names = [name for name in given if variables.is_passed_on(name) == passed_on]
+        return Check(title, ", ".join(names), meaning) if names else None
+
+    return check
 
 
-def _kept_away(reports: Reports, machine: Machine) -> Check | None:
-    names = _framework_variables(reports, passed_on=False)
-    meaning = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
-    return Check("variables kept away", ", ".join(names), meaning) if names else None
-
-
-def _passed_on(reports: Reports, machine: Machine) -> Check | None:
-    names = _framework_variables(reports, passed_on=True)
-    meaning = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
-    return Check("variables passed on", ", ".join(names), meaning) if names else None
+KEPT_AWAY = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
+PASSED_ON = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
 
 
 def _disk(reports: Reports, machine: Machine) -> Check | None:
@@ -215,8 +204,10 @@ def _disk(reports: Reports, machine: Machine) -> Check | None:
     return Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")
 
 
-CHECKS: tuple[Callable[[Reports, Machine], Check | None], ...] = (
+CHECKS: tuple[Examine, ...] = (
     _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _quarantine, _pythonpath,
     _settings_file(KERAS_JSON, KERAS_DEFAULTS),
-    _settings_file(PLAIDML_JSON, {}), _keras_backend, _kept_away, _passed_on, _disk,
+    _settings_file(PLAIDML_JSON, {}), _keras_backend,
+    _framework_variables("variables kept away", False, KEPT_AWAY),
+    _framework_variables("variables passed on", True, PASSED_ON), _disk,
 )  # fmt: skip

@@ -29,22 +29,10 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
 
 
 def _events(folder: Path) -> Iterator[Event]:
-    path = folder / "events.jsonl"
-    while not path.is_file() and lock.is_held(folder):
+    tail = event_log.Tail(folder / "events.jsonl")
+    while True:
+        running = lock.is_held(folder)  # checked first, to read everything written before the release
+        yield from tail.new()
+        if not running:
+            return
         time.sleep(PAUSE_S)
-    if not path.is_file():
-        return
-    begun = b""
-    with path.open("rb") as source:
-        while True:
-            running = lock.is_held(folder)  # checked first, to read everything written before the release
-            line = begun + source.readline(event_log.LONGEST)
-            if line.endswith(b"\n"):
-                event, begun = event_log.parse(line), b""
-                if event is not None:
-                    yield event
-            elif not running or len(line) > event_log.LONGEST:
-                return
-            else:
-                begun = line
-                time.sleep(PAUSE_S)

@@ -1,10 +1,12 @@
 """Execute a request: ensure the environment, run the worker, record the outcome."""
 
-import contextlib
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from zoo.config import model_files
 from zoo.config.config_files import model_arguments
@@ -12,7 +14,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.distributed import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import external, stacks, store
+from zoo.environments import external, store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
@@ -73,17 +75,12 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
 def _environment(context: RunContext[Settings]) -> store.Environment:
     """Return the zoo's own environment, or the user's if ``backend.python`` names one."""
     own = context.settings.backend.python
-    if own is None:
-        return _own_environment(context)
-    environment, differences = external.inspect(Path(own), context.choice.stack)
-    context.record.stack["own_python"] = own
-    context.record.stack["differences"] = differences
-    for difference in differences:
-        console.warn(f"Your environment differs from the lock: {difference}")
-    return environment
-
-
-def _own_environment(context: RunContext[Settings]) -> store.Environment:
+    if own is not None:
+        environment, differences = external.inspect(Path(own), context.choice.stack)
+        context.record.stack |= {"own_python": own, "differences": differences}
+        for difference in differences:
+            console.warn(f"Your environment differs from the lock: {difference}")
+        return environment
     try:
         return store.ensure(context.choice.stack, context.machine.platform)
     except ZooError as error:
@@ -122,8 +119,9 @@ def run_worker(
                 context.trackers.watch(event)
 
         def once(path: Path) -> Outcome:
-            limits, name = _limits(context), context.settings.launcher.name
-            launcher = name if others is None else "local"
+            tolerance = context.settings.fault_tolerance
+            limits = ProcessLimits(context.lock, 60 * tolerance.hang_minutes, tolerance.on_hangup == "continue")
+            launcher = context.settings.launcher.name if others is None else "local"
             return worker_process.run(
                 environment.python, variables, path, handle, feed, limits, started, launcher, meeting, others
             )
@@ -134,9 +132,9 @@ def run_worker(
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:
     """Raise an error if the worker imported a library version that differs from the environment's lock."""
-    locked = {stacks.normalize_name(name): number for name, number in environment.versions.items()}
+    locked = {canonicalize_name(name): number for name, number in environment.versions.items()}
     for name, number in imported.items():
-        wanted = locked.get(stacks.normalize_name(name), number).partition("+")[0]
+        wanted = locked.get(canonicalize_name(name), number).partition("+")[0]
         if number.partition("+")[0] != wanted:
             raise ZooError(
                 f"The environment {environment.folder.name} was changed: {name} {number} was imported, but its lock "
@@ -145,17 +143,14 @@ def _refuse_other_versions(environment: store.Environment, imported: dict[str, s
             )
 
 
-@contextlib.contextmanager
 def _other_machines(
     context: RunContext[Settings], meeting: DistributedPart | None
-) -> Iterator[launchers.Executor | None]:
+) -> AbstractContextManager[launchers.Executor | None]:
     if meeting is None or meeting.nodes == 1:
-        yield None
-        return
+        return nullcontext()
     folder = context.folder / "launcher"
     folder.mkdir(exist_ok=True)
-    with launchers.executor(context.settings.launcher, folder) as executor:
-        yield executor
+    return launchers.executor(context.settings.launcher, folder)
 
 
 def _meeting(context: RunContext[Settings]) -> DistributedPart | None:
@@ -175,13 +170,6 @@ def _meeting(context: RunContext[Settings]) -> DistributedPart | None:
         processes=wanted.processes, threads=threads, host=host, port=wanted.port, join_s=wanted.join_s,
         nodes=wanted.nodes, id=secrets.token_hex(8),
     )  # fmt: skip
-
-
-def _limits(context: RunContext[Settings]) -> ProcessLimits:
-    tolerance = context.settings.fault_tolerance
-    return ProcessLimits(
-        lock=context.lock, hang_s=60 * tolerance.hang_minutes, outlives_terminal=tolerance.on_hangup == "continue"
-    )
 
 
 def _record(context: RunContext[Settings], environment: store.Environment, outcome: Outcome) -> None:

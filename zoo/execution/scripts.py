@@ -12,7 +12,7 @@ from zoo.core import console, processes, uses
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.execution.proven_stack import ProvenStack, unusual_keras_settings
-from zoo.execution.stderr_copy import StderrCopy, following_size
+from zoo.execution.stderr_copy import StderrCopy
 from zoo.explain import known_issues
 
 FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
@@ -41,7 +41,8 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
         if all(word.startswith("-") and word != "-" for word in words):  # a prompt needs its own lines
             return _status(_wait(command, variables, None))
         copy = StderrCopy()
-        with following_size(copy):
+        copy.resize()
+        with processes.handling({signal.SIGWINCH: copy.resize}):
             code = _wait(command, variables, copy)
     _explain(stack, code, copy.finish())
     return _status(code)

@@ -7,10 +7,9 @@ import contextlib
 import fcntl
 import os
 import pty
-import signal
 import termios
 import threading
-from collections.abc import Iterator
+from typing import Any
 
 TAIL_BYTES = 65_536
 # Longest wait for children of the process that keep the stream open.
@@ -34,7 +33,8 @@ class StderrCopy:
         self._thread.join(DRAIN_S)
         return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
 
-    def resize(self) -> None:
+    def resize(self, *_signal: Any) -> None:
+        """Give the process's terminal the size of ours; can handle a signal."""
         if os.isatty(2):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
@@ -55,13 +55,3 @@ def _terminal() -> tuple[int, int]:
     settings[1] &= ~termios.OPOST
     termios.tcsetattr(theirs, termios.TCSANOW, settings)
     return ours, theirs
-
-
-@contextlib.contextmanager
-def following_size(copy: StderrCopy) -> Iterator[None]:
-    copy.resize()
-    previous = signal.signal(signal.SIGWINCH, lambda _number, _frame: copy.resize())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGWINCH, previous)

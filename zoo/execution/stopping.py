@@ -25,10 +25,8 @@ class Stopper:
         self._steps = 0
         self._timer: threading.Timer | None = None
 
-    def signalled(self, _number: int, _frame: Any) -> None:
-        self._next()
-
-    def _next(self) -> None:
+    def proceed(self, *_signal: Any) -> None:
+        """Take the next step; can handle a signal."""
         self.rest()
         self._steps += 1
         if self._steps == 1:
@@ -44,7 +42,7 @@ class Stopper:
     def _send(self, step: Callable[[], None], patience_s: float) -> None:
         if self._process.is_running():
             step()
-        self._timer = threading.Timer(patience_s, self._next)
+        self._timer = threading.Timer(patience_s, self.proceed)
         self._timer.daemon = True
         self._timer.start()
 
@@ -53,22 +51,20 @@ class Stopper:
             self._timer.cancel()
 
 
-class Hangup:
-    """Handle a closed terminal: redirect output to ``log``, and stop the worker if ``stopper`` is given."""
-
-    def __init__(self, log: Path, stopper: Stopper | None) -> None:
-        self._log, self._stopper = log, stopper
-
-    def signalled(self, number: int, frame: Any) -> None:
-        console.leave_terminal(self._log)
-        if self._stopper is not None:
-            self._stopper.signalled(number, frame)
-
-
 @contextlib.contextmanager
-def stopping(process: Process, stopper: Stopper, hangup: Hangup) -> Iterator[None]:
-    """Handle signals inside the block; the process has ended when the block is left for any reason."""
-    wanted = {"SIGINT": stopper.signalled, "SIGTERM": stopper.signalled, "SIGHUP": hangup.signalled}
+def stopping(process: Process, asked: Callable[[], None], log: Path, outlives_terminal: bool) -> Iterator[None]:
+    """Handle signals inside the block; the process has ended when the block is left for any reason.
+
+    After a hangup, output goes to ``log``, and the process is stopped unless it ``outlives_terminal``.
+    """
+    stopper = Stopper(process, asked)
+
+    def hangup(*_signal: Any) -> None:
+        console.leave_terminal(log)
+        if not outlives_terminal:
+            stopper.proceed()
+
+    wanted = {"SIGINT": stopper.proceed, "SIGTERM": stopper.proceed, "SIGHUP": hangup}
     numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
     try:
         with processes.handling(numbers):

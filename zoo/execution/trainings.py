@@ -33,9 +33,11 @@ class Training:
     reached_s: float | None = None
     is_stopped: bool = False
     epochs: list[tuple[int, float, float]] = field(default_factory=list)
-    _read: int = 0
     _began: float | None = None
     _seen_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._tail = event_log.Tail(self.folder / "events.jsonl")
 
     def follow(self, goes_on: GoesOn) -> bool:
         """Read new epochs, and stop the run if its outcome is clear; return True until it has ended.
@@ -58,16 +60,8 @@ class Training:
 
     def _new_epochs(self) -> list[tuple[int, float, float]]:
         """Return the epoch, metric and seconds of each complete line written since the last call."""
-        path = self.folder / "events.jsonl"
-        if not path.is_file():
-            return []
-        with path.open("rb") as source:
-            source.seek(self._read)
-            text = source.read()
-        whole = text.rpartition(b"\n")[0]
-        self._read += len(whole) + 1 if whole else 0
         epochs = []
-        for event in filter(None, map(event_log.parse, whole.split(b"\n"))):
+        for event in self._tail.new():
             if isinstance(event, StartEvent) and self._began is None:
                 self._began, self._seen_at = event.t, time.monotonic()
             value = getattr(event, self.metric, None) if isinstance(event, EpochEvent) else None

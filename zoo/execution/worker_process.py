@@ -1,8 +1,7 @@
 """Run a request in a worker's process and follow its events."""
 
-import contextlib
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
@@ -10,7 +9,7 @@ from typing import IO, Protocol
 from zoo.core import console
 from zoo.environments.store import worker_command
 from zoo.execution import launchers, process_group
-from zoo.execution.stopping import Hangup, Stopper, stopping
+from zoo.execution.stopping import stopping
 from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
 from zoo.protocol import events
 from zoo.protocol.request import DistributedPart
@@ -110,72 +109,39 @@ def run(
         meeting: how the processes connect, if several share the request.
         others: starts processes on other machines.
     """
-    outcome = Outcome()
-    starter = launchers.load(launcher)
-    with _following(starter, python, environment, request, feed, limits, outcome, (meeting, others)) as (
-        process,
-        lines,
-    ):
-        if feed and process.stdin:
-            feed.begin(process.stdin)
-        if started:
-            started()
-        for event in _events(lines):
-            outcome.add(event)
-            if feed:
-                feed.event(event)
-            show(event)
-        outcome.returncode = process.wait()
-    return outcome
-
-
-@contextlib.contextmanager
-def _following(
-    launcher: launchers.Launcher,
-    python: Path,
-    environment: dict[str, str],
-    request: Path,
-    feed: Feed | None,
-    limits: ProcessLimits,
-    outcome: Outcome,
-    group: tuple[DistributedPart | None, launchers.Executor | None],
-) -> Iterator[tuple[launchers.Process, Iterable[bytes]]]:
-    """Start the process and yield it with its lines, also written to ``events.jsonl``; end it afterwards."""
+    outcome, folder = Outcome(), request.parent
 
     def asked() -> None:
         outcome.interrupted = True
         if feed:
             feed.stop()
 
-    folder = request.parent
     # Unbuffered, so that closing the file on a full disk does not write a line again.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
-        command, stdin = worker_command(python, request), feed is not None
+        command, stdin, starter = worker_command(python, request), feed is not None, launchers.load(launcher)
         process: launchers.Process
-        meeting, others = group
         if meeting is None:
-            process = launcher.start(command, environment, folder, stdin=stdin, lock=limits.lock)
+            process = starter.start(command, environment, folder, stdin=stdin, lock=limits.lock)
         else:
-            starter = process_group.Starter(launcher, command, environment, folder, limits.lock, others)
-            process = process_group.start(starter, stdin, meeting, outcome.lost)
-        stopper = Stopper(process, asked)
-        hangup = Hangup(folder / "host.log", None if limits.outlives_terminal else stopper)
-        with stopping(process, stopper, hangup), watchdog(process, limits.hang_s, outcome.hung) as alive:
-            yield process, _kept(process.events(), EventFile(out), alive)
-
-
-def _kept(lines: Iterable[bytes], file: EventFile, alive: Callable[[], None]) -> Iterator[bytes]:
-    for line in lines:
-        alive()
-        file.write(line)
-        yield line
-
-
-def _events(lines: Iterable[bytes]) -> Iterator[events.Event]:
-    """Parse lines to events; skip invalid lines, such as a truncated last line, with a warning."""
-    for line in lines:
-        event = event_log.parse(line)
-        if event is not None:
-            yield event
-        else:
-            console.warn(f"The worker wrote a line that is not an event: {line[:120]!r}")
+            group = process_group.Starter(starter, command, environment, folder, limits.lock, others)
+            process = process_group.start(group, stdin, meeting, outcome.lost)
+        stopped = stopping(process, asked, folder / "host.log", limits.outlives_terminal)
+        with stopped, watchdog(process, limits.hang_s, outcome.hung) as alive:
+            if feed and process.stdin:
+                feed.begin(process.stdin)
+            if started:
+                started()
+            file = EventFile(out)
+            for line in process.events():
+                alive()
+                file.write(line)
+                event = event_log.parse(line)
+                if event is None:  # such as a truncated last line
+                    console.warn(f"The worker wrote a line that is not an event: {line[:120]!r}")
+                    continue
+                outcome.add(event)
+                if feed:
+                    feed.event(event)
+                show(event)
+            outcome.returncode = process.wait()
+    return outcome

@@ -107,7 +107,10 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     for issue in _concerning(backend, log):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
-            findings[issue.id] = _finding(issue, log, *matches[-1 if issue.rank == 1 else 0])
+            start, place, values = matches[-1 if issue.rank == 1 else 0]
+            cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
+            shown, number = log.line(start, place), log.number(place)
+            findings[issue.id] = Finding(issue.id, cause, remedy, command, issue.source, issue.effect, shown, number)
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
@@ -212,12 +215,6 @@ def _values(issue: Issue, context: str) -> dict[str, str] | None:
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
-
-
-def _finding(issue: Issue, log: LogText, start: int, place: int, values: dict[str, str]) -> Finding:
-    cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
-    line, number = log.line(start, place), log.number(place)
-    return Finding(issue.id, cause, remedy, command, issue.source, issue.effect, line, number)
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

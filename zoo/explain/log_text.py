@@ -32,8 +32,11 @@ class LogText:
     """A log as bytes, and in lower case; ``lower`` keeps all positions of bytes."""
 
     def __init__(self, text: str) -> None:
-        self.data = _clean(text.encode("utf-8", errors="replace"))
-        self.low = self.data.lower()
+        data = text.encode("utf-8", errors="replace")
+        data = ESCAPE.sub(b"", data) if b"\x1b" in data else data
+        for old, new in REPLACED:
+            data = data.replace(old, new)
+        self.data, self.low = data, data.lower()
         self.words = _words(self.low)
         self.vocabulary = b" ".join(word for word in self.words if len(word) < LONGEST)
 
@@ -55,15 +58,12 @@ class LogText:
             if first < 0:
                 return
             yield first
-        yield from self._last_places(wanted, first)
-
-    def _last_places(self, wanted: bytes, after: int) -> Iterator[int]:
-        place = len(self.low)
+        last = len(self.low)
         for _ in range(PLACES):
-            place = self.low.rfind(wanted, after + 1, place)
-            if place < 0:
+            last = self.low.rfind(wanted, first + 1, last)
+            if last < 0:
                 return
-            yield place
+            yield last
 
     def around(self, place: int, length: int, lines: int) -> str:
         """Return the line at a position, with ``lines`` more before and after it."""
@@ -101,14 +101,6 @@ class LogText:
 
 def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
-
-
-def _clean(data: bytes) -> bytes:
-    if b"\x1b" in data:
-        data = ESCAPE.sub(b"", data)
-    for old, new in REPLACED:
-        data = data.replace(old, new)
-    return data
 
 
 def _words(low: bytes) -> set[bytes]:

@@ -46,24 +46,29 @@ def enter(rows: dict[int, EpochEvent], event: Event) -> None:
         rows[event.epoch] = event
 
 
-class LastEpoch:
-    """The last epoch in a growing ``events.jsonl``; only new lines are read."""
+class Tail:
+    """The events of a growing ``events.jsonl``; only new lines are read."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read, self._rows = path, 0, dict[int, EpochEvent]()
 
-    def look(self) -> EpochEvent | None:
+    def new(self) -> Iterator[Event]:
+        """Yield the events in complete lines that were written since the last call."""
         size = self._path.stat().st_size if self._path.is_file() else 0
         if size < self._read:  # another file
             self._read, self._rows = 0, {}
         if size > self._read:
             with self._path.open("rb") as source:
                 source.seek(self._read)
-                for line in iter(lambda: source.readline(LONGEST + 1), b""):
+                while line := source.readline(LONGEST + 1):
                     if not line.endswith(b"\n") and len(line) <= LONGEST:
                         break  # still being written
                     self._read += len(line)
-                    event = parse(line)
-                    if event is not None:
-                        enter(self._rows, event)
+                    if event := parse(line):
+                        yield event
+
+    def last_epoch(self) -> EpochEvent | None:
+        """Read the new events; return the last epoch so far."""
+        for event in self.new():
+            enter(self._rows, event)
         return self._rows[max(self._rows)] if self._rows else None

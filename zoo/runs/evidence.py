@@ -19,7 +19,7 @@ from zoo.config import bounds
 from zoo.core import paths
 from zoo.core import schema as checks
 from zoo.core.errors import ZooError, bulleted, nearest
-from zoo.core.files import atomic_write
+from zoo.core.files import atomic_write, read_json
 from zoo.environments.stacks import GRADES
 from zoo.protocol.events import short_device
 
@@ -126,10 +126,7 @@ def read_file(path: Path) -> list[Row]:
     """Return the rows of a file, best grade first, or an empty list."""
     if not path.is_file():
         return []
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ZooError(f"{path} cannot be read: {error}", "Restore the file, or remove it.") from error
+    rows = read_json(path, "Restore the file, or remove it.")
     if not isinstance(rows, list):
         raise ZooError(f"{path} must contain a list of rows, not {type(rows).__name__}", "Restore the file.")
     refuse_wrong_rows(path, rows, problems)

@@ -73,9 +73,16 @@ def _command(context: RunContext[Settings]) -> list[str]:
 
 
 def _record_place(context: RunContext[Settings]) -> None:
-    record = context.record
-    record.backend, record.device_kind = context.choice.backend.name, context.choice.device_kind
-    record.reasons, record.stack = context.choice.reasons, _stack_record(context)
+    record, choice, platform = context.record, context.choice, context.machine.platform
+    record.backend, record.device_kind, record.reasons = choice.backend.name, choice.device_kind, choice.reasons
+    row = choice.stack.platforms.get(platform)
+    record.stack = {
+        "name": choice.stack.name,
+        "framework": choice.stack.framework,
+        "keras": choice.stack.keras,
+        "platform": platform,
+        "stand_in_for": row.stand_in_for if row else None,
+    }
     record.machine = dataclasses.asdict(context.machine)
     record.write(context.folder)
 
@@ -109,18 +116,6 @@ def version() -> str:
         return "unknown"
 
 
-def _stack_record(context: RunContext[Settings]) -> Json:
-    stack, platform = context.choice.stack, context.machine.platform
-    row = stack.platforms.get(platform)
-    return {
-        "name": stack.name,
-        "framework": stack.framework,
-        "keras": stack.keras,
-        "platform": platform,
-        "stand_in_for": row.stand_in_for if row else None,
-    }
-
-
 @contextlib.contextmanager
 def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
     """Complete ``run.json`` at the end of the block, also after an error."""
@@ -131,14 +126,22 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         yield
     except BaseException as error:
         _record_error(context.record, error)
-        disk_error = _disk_error(context.folder, error)
-        if disk_error:
-            raise _storage_failure(context, disk_error) from error
+        inside = isinstance(error, StorageError) and error.path.is_relative_to(context.folder)
+        cause = error.__cause__ if inside else error
+        if isinstance(cause, OSError) and cause.errno in STORAGE:
+            command = records.resume_command(context.folder, context.record.config)
+            hint = f"\nTo resume once there is space: {command}" if context.verb == "train" else ""
+            message = f"Cannot write the run folder {context.folder}: {cause.strerror}"
+            raise ZooError(message, ROOM + hint) from error
         raise
     finally:
         context.record.finished = records.now()
         context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
-        _close_record(context)
+        try:
+            context.record.artifacts = _artifacts(context.folder)
+            context.record.write(context.folder)
+        except (OSError, ZooError) as error:  # only a warning: the error that stopped the run is raised
+            console.warn(f"{context.folder / records.RECORD} could not be updated: {error}")
         trackers.finish(context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
@@ -153,27 +156,6 @@ def _record_error(record: RunRecord, error: BaseException) -> None:
         record.error = {"message": error.message, "remedy": error.remedy}
     else:
         record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
-
-
-def _disk_error(folder: Path, error: BaseException) -> OSError | None:
-    inside = isinstance(error, StorageError) and error.path.is_relative_to(folder)
-    cause = error.__cause__ if inside else error
-    return cause if isinstance(cause, OSError) and cause.errno in STORAGE else None
-
-
-def _storage_failure(context: RunContext[Settings], error: OSError) -> ZooError:
-    command = records.resume_command(context.folder, context.record.config)
-    hints = [f"To resume once there is space: {command}"] if context.verb == "train" else []
-    return ZooError(f"Cannot write the run folder {context.folder}: {error.strerror}", "\n".join([ROOM, *hints]))
-
-
-def _close_record(context: RunContext[Settings]) -> None:
-    path = context.folder / records.RECORD
-    try:
-        context.record.artifacts = _artifacts(context.folder)
-        context.record.write(context.folder)
-    except (OSError, ZooError) as error:  # only a warning: the error that stopped the run is raised
-        console.warn(f"{path} could not be updated: {error}")
 
 
 def _artifacts(folder: Path) -> list[Json]:

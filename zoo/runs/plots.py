@@ -35,7 +35,9 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
         if judged:
             values = [row[judged] for row in history]
             axes.plot(epochs, values, "s-", ms=4, color="tab:orange", label="validation")
-            _mark_best(axes, history, judged)
+            if kept := [row for row in history if row.get("best")]:
+                look = {"ms": 12, "mfc": "none", "mec": "tab:green", "mew": 2}
+                axes.plot([kept[-1]["epoch"]], [kept[-1][judged]], "o", label="kept", **look)
         axes.set(xlabel="epoch", ylabel=label)
         if name == "loss" and all(row[name] > 0 for row in history):
             axes.set_yscale("log")  # on a linear scale the last epochs lie on the axis
@@ -67,15 +69,6 @@ def _plain_numbers(axes: Any) -> None:
         axes.yaxis.set_major_locator(steps if high < 8 * low else parts)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _mark_best(axes: "object", history: list[dict[str, float]], name: str) -> None:
-    kept = [row for row in history if row.get("best")]
-    if kept:
-        last = kept[-1]
-        axes.plot(  # type: ignore[attr-defined]
-            [last["epoch"]], [last[name]], "o", ms=12, mfc="none", mec="tab:green", mew=2, label="kept"
-        )
 
 
 def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: Path) -> None:

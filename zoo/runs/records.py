@@ -159,7 +159,8 @@ FIELDS = {part.name for part in dataclasses.fields(RunRecord)} - {"other"}
 
 def read(folder: Path) -> Json:
     record = as_written(folder)
-    if not _is_sound(record):
+    sound = all(isinstance(record[name], kinds) for name, kinds in KINDS.items() if name in record)
+    if not sound or not all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values()):
         raise _no_record(folder / RECORD)
     return record
 
@@ -213,11 +214,6 @@ CHECKED = {
     "command", "machine", "interruptions", "attempts", "adjusted", "artifacts",
 }  # fmt: skip
 KINDS = {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
-
-
-def _is_sound(record: Json) -> bool:
-    sound = all(isinstance(record[name], kinds) for name, kinds in KINDS.items() if name in record)
-    return sound and all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values())
 
 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:

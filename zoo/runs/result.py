@@ -57,7 +57,7 @@ class Run:
         if path.is_file():
             with path.open(newline="", encoding="utf-8") as source:
                 for row in csv_files.rows(source):
-                    yield {key: _number(cell) if _PROBABILITY.match(str(key)) else cell for key, cell in row.items()}
+                    yield row | {name: _number(cell) for name, cell in row.items() if _PROBABILITY.match(str(name))}
 
     def _repr_html_(self) -> str:
         import base64

@@ -40,6 +40,13 @@ class Trial:
     result: float | None
     epochs: int
 
+    @classmethod
+    def of(cls, row: Any) -> "Trial":
+        """Convert a trial of Optuna, which reports the last value of a pruned trial as its result."""
+        state = _STATES[row.state.name]
+        result = float(row.value) if state == "complete" else None
+        return cls(row.number, state, row.params, result, max(row.intermediate_values, default=0))
+
 
 _STATES = {"RUNNING": "running", "WAITING": "running", "COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
 
@@ -47,9 +54,16 @@ _STATES = {"RUNNING": "running", "WAITING": "running", "COMPLETE": "complete", "
 class Open:
     """A trial that is being executed; ``trial`` is Optuna's."""
 
-    def __init__(self, trial: Any, values: dict[str, Any]) -> None:
-        self._trial, self.values, self.number = trial, values, int(trial.number)
-        self._seen: set[int] = set()
+    def __init__(self, trial: Any, space: Space) -> None:
+        self._trial, self.number, self._seen = trial, int(trial.number), set[int]()
+        self.values = {name: self._value(name, row) for name, row in space.values.items()}
+
+    def _value(self, name: str, row: Range) -> Any:
+        if row.choices is not None:
+            return self._trial.suggest_categorical(name, row.choices)
+        whole = isinstance(row.low, int) and isinstance(row.high, int)
+        ask = self._trial.suggest_int if whole else self._trial.suggest_float
+        return ask(name, row.low, row.high, log=row.log)
 
     def note(self, key: str, value: str) -> None:
         self._trial.set_user_attr(key, value)
@@ -103,7 +117,7 @@ class Study:
 
     @property
     def trials(self) -> list[Trial]:
-        return [_trial(row) for row in self._study.get_trials(deepcopy=False)]
+        return [Trial.of(row) for row in self._study.get_trials(deepcopy=False)]
 
     @property
     def finished(self) -> list[Trial]:
@@ -113,15 +127,14 @@ class Study:
         return sorted(reached, key=lambda trial: trial.result or 0.0, reverse=maximize)
 
     def ask(self, space: Space) -> Open:
-        return _opened(self._study.ask(), space)
+        return Open(self._study.ask(), space)
 
     def left(self, space: Space) -> list[Open]:
         """Return the trials that a killed process had started."""
         states = (self._optuna.trial.TrialState.RUNNING, self._optuna.trial.TrialState.WAITING)
         rows = self._study.get_trials(deepcopy=False, states=states)
-        trials = [self._optuna.trial.Trial(self._study, row._trial_id) for row in rows]
         # A process killed during sampling may not have recorded all values; recorded ones are returned unchanged.
-        return [_opened(each, space) for each in trials]
+        return [Open(self._optuna.trial.Trial(self._study, row._trial_id), space) for row in rows]
 
     def tell(self, trial: Open, result: float | None, failed: bool = False) -> None:
         """Record the result of a trial, or None if it was pruned or failed."""
@@ -157,22 +170,3 @@ def load_optuna() -> Any:
         return importlib.import_module("optuna")
     except ImportError as error:
         raise ZooError(f"Tuning needs Optuna: {error}", paths.install_command("tune")) from error
-
-
-def _trial(row: Any) -> Trial:
-    state = _STATES[row.state.name]
-    # Optuna reports the last value of a pruned trial as its result.
-    result = float(row.value) if state == "complete" else None
-    return Trial(row.number, state, row.params, result, max(row.intermediate_values, default=0))
-
-
-def _opened(trial: Any, space: Space) -> Open:
-    return Open(trial, {name: _suggest(trial, name, row) for name, row in space.values.items()})
-
-
-def _suggest(trial: Any, name: str, row: Range) -> Any:
-    if row.choices is not None:
-        return trial.suggest_categorical(name, row.choices)
-    whole = isinstance(row.low, int) and isinstance(row.high, int)
-    ask = trial.suggest_int if whole else trial.suggest_float
-    return ask(name, row.low, row.high, log=row.log)

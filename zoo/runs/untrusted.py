@@ -2,14 +2,12 @@
 
 import csv
 import itertools
-import json
 import math
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.core import csv_files
+from zoo.core import csv_files, files
 from zoo.core.errors import ZooError
 from zoo.runs import records
 
@@ -91,10 +89,7 @@ def read_record(folder: Path) -> Untrusted:
 
 def read_json(folder: Path, name: str) -> Untrusted:
     path = own_file(folder, name)
-    try:
-        return Untrusted(json.loads((path or folder / name).read_text(encoding="utf-8")) if path else None)
-    except (OSError, ValueError, RecursionError) as error:
-        raise ZooError(f"{folder / name} cannot be read: {error}", "Give another folder.") from error
+    return Untrusted(files.read_json(path, "Give another folder.") if path else None)
 
 
 def own_file(folder: Path, name: str, most: int = MOST_FILE_BYTES) -> Path | None:
@@ -114,15 +109,10 @@ def table(folder: Path, name: str, most: int = MOST_ROWS) -> list[dict[str, str]
         return []
     try:
         with path.open(newline="", encoding="utf-8", errors="replace") as source:
-            return list(itertools.islice(_rows(source), most))
+            rows = [list(row.items())[:MOST_CELLS] for row in itertools.islice(csv_files.rows(source), most)]
     except (OSError, csv.Error):
         return []
-
-
-def _rows(source: Iterator[str]) -> Iterator[dict[str, str]]:
-    for row in csv_files.rows(source):
-        cells = itertools.islice(row.items(), MOST_CELLS)
-        yield {str(key): cut(value) for key, value in cells if isinstance(key, str) and isinstance(value, str)}
+    return [{key: cut(text) for key, text in row if isinstance(key, str) and isinstance(text, str)} for row in rows]
 
 
 def text_file(folder: Path, name: str, most: int = 6_000) -> str:

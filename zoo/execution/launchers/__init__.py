@@ -105,7 +105,7 @@ class Executor(Protocol):
         """Submit a command to one of ``places``; if None, the executor chooses one."""
 
     def find(self, ticket: str) -> Job | None:
-        """Return an unfinished job that another process submitted; None if jobs end with their process."""
+        """Return an unfinished job that another process submitted, or None: most jobs end with their process."""
         return None
 
 

@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from zoo.core import processes, uses
 from zoo.core.errors import ZooError
@@ -21,10 +21,29 @@ POLL_S = 0.1
 
 @dataclass
 class Child:
-    """A child process that ends when this process ends: closing ``pipe`` signals it to the child."""
+    """A child process that ends when this process ends: closing ``pipe`` signals it to the child.
+
+    ``place`` is the name of the machine.
+    """
 
     process: "subprocess.Popen[bytes]"
     pipe: int
+    place: str = "here"
+
+    @property
+    def ticket(self) -> str:
+        return str(self.process.pid)
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        return self.process.stdout
+
+    def events(self) -> Iterable[bytes]:
+        return self.process.stdout or ()
 
     def is_running(self) -> bool:
         return self.process.poll() is None
@@ -48,46 +67,29 @@ class Child:
         return status
 
 
-@dataclass
-class LocalJob(Child):
-    """A command that runs as a child process; ``place`` is the name of the machine."""
+def spawn(words: list[str], env: Mapping[str, str], cwd: Path, locks: Sequence[int] = (), **streams: Any) -> Child:
+    """Start a child process that keeps ``locks`` open; raise OSError on failure.
 
-    place: str = "here"
-
-    @property
-    def ticket(self) -> str:
-        return str(self.process.pid)
-
-
-def start(command: Command) -> LocalJob:
-    remedy = "Check that the machine has the same folders and interpreter, or set launcher.python=PATH."
-    return LocalJob(*child(command, {**os.environ, **command.variables}, remedy))
-
-
-def child(
-    command: Command,
-    env: dict[str, str],
-    remedy: str,
-    handles: Iterable[int] = (),
-    stdin: int = subprocess.DEVNULL,
-    stdout: int | None = None,
-) -> tuple["subprocess.Popen[bytes]", int]:
-    """Start a child process with its log; return it, and the pipe that ends with this process.
-
-    In its new session, Ctrl-C reaches only this process. Without ``stdout``, the log has the standard output too.
+    In a new session, Ctrl-C reaches only this process, which then stops the child cleanly.
     """
     with processes.death_pipe() as (theirs, ours):
-        try:
-            with open_log(command.log) as log:
-                process = subprocess.Popen(
-                    command.words, stdin=stdin, stdout=log if stdout is None else stdout, stderr=log,
-                    env={**env, WATCH_HOST: str(theirs)}, cwd=command.folder, start_new_session=True,
-                    pass_fds=[theirs, *uses.handles(), *handles],
-                )  # fmt: skip
-        except OSError as error:
-            text = f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}"
-            raise ZooError(text, remedy) from error
-    return process, ours
+        process = subprocess.Popen(
+            words, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
+            pass_fds=[theirs, *uses.handles(), *locks], **streams,
+        )  # fmt: skip
+    return Child(process, ours)
+
+
+def start(command: Command) -> Child:
+    variables, null = {**os.environ, **command.variables}, subprocess.DEVNULL
+    try:
+        with open_log(command.log) as log:
+            return spawn(command.words, variables, command.folder, stdin=null, stdout=log, stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise ZooError(
+            f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",
+            "Check that the machine has the same folders and interpreter, or set launcher.python=PATH.",
+        ) from error
 
 
 def open_log(path: Path) -> IO[bytes]:
@@ -107,7 +109,7 @@ def execute(command: Command) -> int:
     return job.wait()
 
 
-def stop(job: LocalJob, grace_s: float = GRACE_S) -> None:
+def stop(job: Child, grace_s: float = GRACE_S) -> None:
     if job.is_running():
         job.terminate()
     deadline = time.monotonic() + grace_s

@@ -2,43 +2,30 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from zoo.config.schemas.launching import LauncherSettings
+from zoo.core.errors import ZooError
 from zoo.execution.launchers import Command, Executor, Job, commands
 
-NAME = "here"
 
-
-class LocalProcess(commands.Child):
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        return self.process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        return self.process.stdout
-
-    def events(self) -> Iterable[bytes]:
-        return self.process.stdout or ()
-
-
-def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> LocalProcess:
+def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock: int | None = None) -> commands.Child:
     """Start a child process; see :class:`zoo.execution.launchers.Launcher`."""
-    worker = Command("worker", command, cwd, cwd / "worker.log")
-    remedy, handles = "`python -m zoo env list` shows its state.", [] if lock is None else [lock]
-    given = subprocess.PIPE if stdin else subprocess.DEVNULL
-    return LocalProcess(*commands.child(worker, env, remedy, handles, given, subprocess.PIPE))
+    streams = {"stdin": subprocess.PIPE if stdin else subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    with (cwd / "worker.log").open("ab") as log:
+        try:
+            return commands.spawn(command, env, cwd, [] if lock is None else [lock], stderr=log, **streams)
+        except OSError as error:
+            message = f"Cannot start {command[0]}: {error.strerror or error}"
+            raise ZooError(message, "`python -m zoo env list` shows its state.") from error
 
 
 class LocalExecutor(Executor):
     """Executes commands on this machine, ``jobs`` at a time."""
 
     def __init__(self, jobs: int) -> None:
-        self.jobs: int | None = jobs
-        self.places = [NAME]
+        self.jobs, self.places = jobs, ["here"]
 
     def submit(self, command: Command, place: str | None = None) -> Job:
         return commands.start(command)

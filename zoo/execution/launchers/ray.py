@@ -60,7 +60,7 @@ def _execute(command: Command) -> tuple[int, str]:
 
 
 class RayExecutor(Executor):
-    """Submits commands to a Ray cluster through the connected library."""
+    """Submits commands to a Ray cluster, which ends the tasks of a process that has ended."""
 
     def __init__(self, ray: Any, settings: LauncherSettings) -> None:
         self._ray, self._settings, self.jobs = ray, settings, settings.jobs

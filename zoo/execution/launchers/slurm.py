@@ -31,7 +31,7 @@ class Shielded:
 
     def __init__(self, command: Command) -> None:
         self._command = replace(command, words=[*SHIELD, *command.words])
-        self._job: commands.LocalJob | None = None
+        self._job: commands.Child | None = None
 
     def __call__(self) -> int:
         self._job = commands.start(self._command)

@@ -85,7 +85,7 @@ class SshExecutor(Executor):
     def __init__(self, hosts: list[Host], settings: LauncherSettings) -> None:
         self._hosts, self._settings = hosts, settings
         room = sum(host.jobs for host in hosts)
-        self.jobs: int | None = min(room, settings.jobs or room)
+        self.jobs = min(room, settings.jobs or room)
         self.places = [host.name for host in hosts]
 
     def submit(self, command: Command, place: str | None = None) -> Job:

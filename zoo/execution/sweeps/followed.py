@@ -18,7 +18,7 @@ class Followed:
         self._sweep = sweep
         self._runs: dict[str, Json | None] = {}
         self._stamps: dict[str, list[Stamp]] = {}
-        self._logs: dict[Path, event_log.LastEpoch] = {}
+        self._logs: dict[Path, event_log.Tail] = {}
 
     def look(self, running: Collection[str], waiting: Collection[str]) -> None:
         """Update the runs that may have changed; ``running`` and ``waiting`` are names of elements."""
@@ -37,7 +37,7 @@ class Followed:
         return self._runs.get(element.name)
 
     def last_epoch(self, folder: Path) -> EpochEvent | None:
-        return self._logs.setdefault(folder, event_log.LastEpoch(folder / "events.jsonl")).look()
+        return self._logs.setdefault(folder, event_log.Tail(folder / "events.jsonl")).last_epoch()
 
 
 def _stamp(path: Path) -> Stamp:

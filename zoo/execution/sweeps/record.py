@@ -12,7 +12,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Output
 from zoo.core import schema
 from zoo.core.errors import ZooError
-from zoo.core.files import write_json
+from zoo.core.files import read_json, write_json
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import records
@@ -144,10 +144,7 @@ def load(folder: Path) -> Sweep:
     for place in (folder / RECORD, folder / JOBS, folder / LOGS, *folder.glob(f"{LOGS}/*")):
         if place.is_symlink():
             raise ZooError(f"{place} is a link, whose target would be overwritten", "Remove the link.")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ZooError(f"{path} cannot be read: {error}", "Give the folder of a sweep.") from error
+    content = read_json(path, "Give the folder of a sweep.")
     problems = schema.violations(content, Sweep, given=("folder",))
     names = [] if problems else [each["name"] for each in content["elements"]]
     problems += [f"{name!r} is not a valid name" for name in names if not name.isdigit()]
