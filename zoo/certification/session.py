@@ -212,7 +212,7 @@ def _wait_for_mains(on_battery: bool) -> None:
 def _newest(folder: Path) -> str:
     """Return the name of the run folder whose record was written last, or an empty text without one."""
     files = sorted(folder.glob(f"*/{records.RECORD}"), key=lambda path: path.stat().st_mtime_ns)
-    return files[-1].parent.name if found else ""
+    return files[-1].parent.name if files else ""
 
 
 def _today() -> str:
