@@ -212,7 +212,7 @@ def test_an_export_whose_readme_reads_files_in_another_way_is_not_kept(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the README once did: without the inversion, scaling and centering of ink."""
-    monkeypatch.setattr(export, "_code", lambda _: (pixels.read, pixels.loaded, pixels.upright, prepared))
+    monkeypatch.setattr(export, "_code", lambda *_: (pixels.read, pixels.loaded, pixels.upright, prepared))
     run, output = _trained(place, "mnist_dense"), place / "careless"
     words = ["export", f"run={run}", "format=onnx", f"output={output}", f"output.root={place / 'exports'}"]
     assert main(words) == 1
