@@ -124,3 +124,15 @@ def test_a_missing_file_of_onnx_weights_is_named(tmp_path: Any, monkeypatch: pyt
         UserError, match=r"a\.onnx cannot be opened: its file of weights, /a b/net\.onnx\.data, is missing"
     ):
         frozen_model.open_model(str(tmp_path / "a.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [([(10, 4), (10,), (10,), ()], "has 4 outputs, as networks for detection: a, b, c, d. An image classifier"),
+     ([(3,), (2,), (5,), (7,)], "choose one with model.output=NAME")],
+)  # fmt: skip
+def test_detectors_and_networks_with_several_answers_are_distinguished(shapes: Any, message: str) -> None:
+    outputs = dict(zip("abcd", shapes, strict=True))
+    opened = frozen_model.FrozenModel(((None, 4, 4, 1), np.dtype("float32"), None), outputs, lambda *_: None)
+    with pytest.raises(UserError, match=message):
+        opened.choose(None, "a")

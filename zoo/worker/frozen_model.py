@@ -55,7 +55,7 @@ class FrozenModel:
             name = fitting[0]
         if name not in fitting:
             words = ", ".join("%s %s" % (each, tuple(shape)) for each, shape in self.outputs.items())
-            if len(fitting) > 3:
+            if len(fitting) > 3 and any(len(shape) != 1 for shape in self.outputs.values()):
                 words = "%s has %d outputs, as networks for detection: %s. An image classifier has one"
                 raise UserError(words % (path, len(fitting), ", ".join(fitting)))
             raise UserError("%s has the outputs %s: choose one with model.output=NAME" % (path, words))
