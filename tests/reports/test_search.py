@@ -14,7 +14,7 @@ WINNER = {
 }  # fmt: skip
 TRIALS = [
     {"number": 0, "state": "complete", "result": 3.456789, "epochs": 2, "values": {"a": 1}},
-    {"number": 1, "state": "pruned", "seconds": None, "epochs": 1, "values": {"a": 2, "b": 0.5}},
+    {"number": 1, "state": "pruned", "result": None, "epochs": 1, "values": {"a": 2, "b": 0.5}},
 ]
 
 

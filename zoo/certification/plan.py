@@ -39,8 +39,9 @@ def places(backend: str | None, stack: str) -> list[Place]:
         stack: ``best``, ``all`` (every stack that works), or the name of a stack.
     """
     here = machine.probe()
-    working = [] if backend else [each.backend.name for each in selection.works_here(selection.survey(here))]
-    names = [backend] if backend else working
+    names = [backend] if backend else []
+    if not backend:
+        names = [each.backend.name for each in selection.works_here(selection.survey(here, stacks.by_name()))]
     chosen = [selection.select(name, here, each) for name in names for each in _stacks(name, stack, here)]
     if not chosen:
         raise ZooError(f"No backend works on this machine with stack {stack!r}", "See `python -m zoo doctor`.")
@@ -51,7 +52,7 @@ def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
     rows = {each.name: each for each in selection.load_all()}
     if wanted == BEST or backend not in rows:  # selecting an unknown backend raises an error with the valid names
         return [None]
-    available = {each.name: each for each in stacks.load_all()}
+    available = stacks.by_name()
     row = rows[backend]
     names = row.stacks if wanted == ALL else [wanted]
     return [name for name in names if selection.evaluate(row, here, available, name).stack]

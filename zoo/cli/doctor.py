@@ -96,7 +96,8 @@ def _fields(row: Interpreter | Broken) -> dict[str, str]:
 def examine() -> Report:
     """Examine everything that a run depends on, without building, downloading or changing anything."""
     here = machine.probe()
-    usable, rows = _backends(here)
+    available = stacks.by_name()
+    usable, rows = _backends(here, available)
     registry = package_index.address()
     working, broken = interpreters.survey()
     free = paths.free_bytes()
@@ -112,7 +113,7 @@ def examine() -> Report:
         free_bytes=free,
         network=package_index.reachable(registry) if registry else None,
         checks=surroundings.examine(surroundings.collect(), here),
-        advice=_advice(here, usable, working, free),
+        advice=_advice(here, available, usable, working, free),
     )
 
 
@@ -124,7 +125,7 @@ def examine_capture(path: Path) -> Elsewhere:
         choice = [f"backend={selected.backend.name} stack={selected.stack.name}", *selected.reasons]
     except ZooError as error:
         choice = str(error).splitlines()
-    return Elsewhere(here, _backends(here)[1], choice)
+    return Elsewhere(here, _backends(here, stacks.by_name())[1], choice)
 
 
 def render(report: Report | Elsewhere) -> str:
@@ -151,12 +152,11 @@ def render(report: Report | Elsewhere) -> str:
 # -- examining
 
 
-def _backends(here: Machine) -> tuple[list[Candidate], list[BackendRow]]:
+def _backends(here: Machine, available: dict[str, Stack]) -> tuple[list[Candidate], list[BackendRow]]:
     """Return the usable candidates, best first, and the rows of all backends."""
-    candidates = selection.survey(here)
+    candidates = selection.survey(here, available)
     usable = selection.works_here(candidates)
     unusable = [candidate for candidate in candidates.values() if not candidate.stack]
-    available = _available()
     return usable, [_backend(candidate, here, available) for candidate in (*usable, *unusable)]
 
 
@@ -185,15 +185,13 @@ def _data() -> dict[str, int]:
     return dict(sizes)
 
 
-def _available() -> dict[str, Stack]:
-    return {stack.name: stack for stack in stacks.load_all()}
-
-
-def _advice(here: Machine, usable: list[Candidate], working: list[Interpreter], free: int) -> str:
+def _advice(
+    here: Machine, available: dict[str, Stack], usable: list[Candidate], working: list[Interpreter], free: int
+) -> str:
     training = [candidate for candidate in usable if candidate.backend.trains]
     if not training:
         nothing = "no backend works here yet: use zoo on Linux or on a Mac"
-        return str(selection.best_update(here, _available()) or nothing)
+        return str(selection.best_update(here, available) or nothing)
     stack = training[0].stack
     assert stack is not None  # noqa: S101  (a usable backend has a stack)
     if free < ROOM * stack.size_mb * MB:

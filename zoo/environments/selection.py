@@ -81,7 +81,7 @@ def select(wanted: str | None, machine: Machine, stack: str | None = None, pytho
         stack: the name of a required stack.
         python: a user's own interpreter; the stack then needs no lock, and the worker checks its device.
     """
-    available = {row.name: row for row in stacks.load_all()}
+    available = stacks.by_name()
     rows = {row.name: row for row in load_all()}
     if stack is not None and stack not in available:
         if any(stack in row.stacks for row in rows.values()):
@@ -135,9 +135,8 @@ def evaluate(
     return Candidate(backend, "; ".join(_grouped(problems)), support, None, gpu)
 
 
-def survey(machine: Machine) -> dict[str, Candidate]:
-    """Evaluate every backend on a machine, with its best stack."""
-    available = {row.name: row for row in stacks.load_all()}
+def survey(machine: Machine, available: Mapping[str, Stack]) -> dict[str, Candidate]:
+    """Evaluate every backend on a machine, with its best stack of those available."""
     return {row.name: evaluate(row, machine, available) for row in load_all()}
 
 
@@ -235,7 +234,7 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     elif candidate.support:
         lines += _by_hand(candidate.support, candidate.backend.stacks)
     lines += [f"{updated}."] if updated else []
-    return _error(what, candidate, machine, [*lines, _elsewhere(survey(machine), machine)])
+    return _error(what, candidate, machine, [*lines, _elsewhere(survey(machine, available), machine)])
 
 
 def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str]) -> ZooError:
@@ -251,7 +250,7 @@ def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
     usable = works_here(candidates)
     if not usable:
         nothing = "The zoo does not support this machine yet; it has stacks for Linux and macOS."
-        return str(best_update(machine, {stack.name: stack for stack in stacks.load_all()}) or nothing)
+        return str(best_update(machine, stacks.by_name()) or nothing)
     lines = [
         f"  {COMMAND}{candidate.backend.name:<9} # {candidate.why}"
         for candidate in usable

@@ -109,6 +109,10 @@ def load_all(root: Path | None = None) -> list[Stack]:
     return [load(name, root) for name in names(root)]
 
 
+def by_name() -> dict[str, Stack]:
+    return {row.name: row for row in load_all()}
+
+
 def load(name: str, root: Path | None = None) -> Stack:
     valid = names(root)
     if name not in valid:

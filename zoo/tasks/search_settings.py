@@ -79,8 +79,7 @@ def _limit(own: dict[str, str]) -> float | None:
         if "seconds" in own:
             raise ZooError(f"seconds={own['seconds']} has no effect with goal=time", "Add goal=accuracy.")
         return None
-    if "target" in own or "keep" in own:
-        key = "target" if "target" in own else "keep"
+    for key in {"target", "keep"} & own.keys():
         raise ZooError(f"{key}={own[key]} has no effect with goal=accuracy", f"Remove {key}=.")
     return float(_whole(own, "seconds", 60, 1))
 

@@ -446,7 +446,7 @@ def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path) -> No
         texts = "".join(f"text {part} {number}\n" for number in range(count))
         folder(tmp_path / "set", {f"{part}/sents.txt": texts, f"{part}/moods.txt": "0\n1\n" * (count // 2)})
     with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of sents\.txt") as caught:
-        sources.source_of(row("text_lines", tmp_path / "set"))
+        sources.source_of(row("text_lines", tmp_path / "set")).read()
     command = caught.value.remedy.partition("`")[2].partition("`")[0]
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     table = LabelledData(name="text_table", root=str(tmp_path / "joined"), text_column="0", label_column="1")
@@ -463,7 +463,7 @@ def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path) -> No
 def test_files_of_longer_texts_are_not_read_by_line(tmp_path: Path, content: str, message: str) -> None:
     files = {f"{name}.txt": "".join(content.format(f"{name}{n}") for n in range(9)) for name in "ab"}
     with pytest.raises(ZooError, match=message):
-        sources.source_of(row("text_lines", folder(tmp_path, files)))
+        sources.source_of(row("text_lines", folder(tmp_path, files))).read()
 
 
 def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path) -> None:

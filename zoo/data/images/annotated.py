@@ -10,7 +10,7 @@ from pathlib import Path
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.core.files import files_below
-from zoo.data.images import decode, set_parts
+from zoo.data.images import decode, set_parts, unknown_kinds
 
 _MASKS = set(
     "mask masks label labels annotation annotations gt ground truth segmentation segmentations trimap".split()  # noqa: SIM905
@@ -119,8 +119,7 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
 
 def _is_prose(path: Path) -> bool:
     """Return whether a file of text, such as a report or caption, has far more letters than digits."""
-    with path.open("rb") as stream:
-        start = stream.read(200)
+    start = unknown_kinds.head_of(path)[:200]
     letters, digits = (len(re.findall(kind, start)) for kind in (rb"[A-Za-z]", rb"\d"))
     return path.suffix.lower() == ".txt" and letters > 2 * digits
 

@@ -14,8 +14,8 @@ from zoo.data import datasets
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
-# Suffixes of backups, which are not read.
-_BACKUP = re.compile(r"\.(bak|old|orig|te?mp|swp)|.*~")
+# Suffixes of backups, annotations, programs and logs. Their files are not opened: there may be one for each image.
+_OTHER = re.compile(r"\.(bak|old|orig|te?mp|swp|xml|ini|log|py|pth?|mhd|xmp)|.*~")
 # What users write for a camera, or for a stream of images.
 _CAMERA = re.compile(r"(camera|webcam)(:\d+)?|/dev/video\d+|\d|(rtsp|rtmp|udp)://.*", re.IGNORECASE)
 
@@ -62,8 +62,8 @@ def of_file(path: Path) -> tuple[str, str]:
 
 @functools.cache
 def has_suffix(suffix: str) -> bool:
-    """Return whether a suffix in lower case belongs to a backup, or to a known format."""
-    return bool(_BACKUP.fullmatch(suffix) or formats.find("name" + suffix))
+    """Return whether a suffix in lower case belongs to a known format, or to a file next to images."""
+    return bool(_OTHER.fullmatch(suffix) or formats.find("name" + suffix))
 
 
 def _kind(path: Path) -> formats.Format | None:

@@ -22,7 +22,7 @@ from zoo.data import npy_images
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 11
+CACHE_VERSION = 12
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int

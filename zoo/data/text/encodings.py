@@ -3,8 +3,6 @@
 import codecs
 import re
 
-import charset_normalizer
-
 AUTO = "auto"
 # UTF-32 first: its mark begins with the mark of UTF-16.
 _MARKS = (
@@ -42,6 +40,8 @@ def proposed(content: bytes) -> list[str]:
     """Return at most two likely encodings of a text, the most likely first; none for damaged UTF-8."""
     if _is_mostly_utf8(content):
         return []
+    import charset_normalizer
+
     lines = content[: content.rfind(b"\n", 0, _SAMPLE) + 1] or content
     return [match.encoding for match in charset_normalizer.from_bytes(lines)][:2] or ["latin-1", "gb18030"]
 

@@ -42,10 +42,10 @@ def source_of(row: LabelledData) -> TextSource:
     """Return the source for the settings of ``data=text_folder``, ``text_table`` or ``text_lines``."""
     if row.name == "text_table":
         tables_of_parts, notes = _tables(row)
-        return _files(row, tables_of_parts, _table_rows, notes)
+        return _files(row, tables_of_parts, _rows_of_tables, notes)
     if row.name == "text_lines":
         files, notes = _class_files(row)
-        return _files(row, files, _line_rows, notes)
+        return _files(row, files, _rows_of_lines, notes)
     return _folder(row)
 
 
@@ -179,7 +179,7 @@ def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Ro
 
     def read() -> LabelledTexts:
         remarks = Remarks(notes=[*notes])
-        return labelled_texts.collect(row, (each for file in files for each in rows(row, remarks, *file)), remarks)
+        return labelled_texts.collect(row, rows(row, remarks, files), remarks)
 
     return TextSource(hashlib.sha256(sums.encode()).hexdigest(), str(row.root), read)
 
@@ -232,7 +232,12 @@ def _part_of_table(stem: str) -> str:
     return words.pop() if len(words) == 1 else ""
 
 
-def _table_rows(row: LabelledData, remarks: Remarks, part: str, _name: str, path: Path) -> Iterable[Row]:
+def _rows_of_tables(row: LabelledData, remarks: Remarks, files: list[File]) -> Iterable[Row]:
+    for part, _, path in files:
+        yield from _table_rows(row, remarks, part, path)
+
+
+def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> Iterable[Row]:
     columns = [("data.text_column", row.text_column), ("data.label_column", row.label_column)]
     try:
         table = tables.open_table(path, row, columns)
@@ -267,7 +272,6 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     while not row.class_files and len(inner := set_parts.subfolders(root)) == 1 and not _likely_class_files(root)[1:]:
         root = root / inner[0]
     if not row.class_files and (parts := _parts_of_class_files(root)):
-        _refuse_other_lines(row, parts[0])
         return parts
     names = row.class_files or _likely_class_files(root)
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
@@ -279,18 +283,15 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
-    _refuse_other_lines(row, files)
     notes = [f"{label}: one text a line of {path}" for _, label, path in files]
     left = [path.name for path in sorted(root.glob(f"*{SUFFIX}")) if path.name not in names and not row.class_files]
     return files, notes + ([f"Not read: {listed(left)}"] if left else [])
 
 
-def _refuse_other_lines(row: LabelledData, files: list[File]) -> None:
+def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, list[str]]) -> None:
     """Raise an error for files of marked-up texts, of texts of several lines, or of labels of another file."""
-    first = [path for part, _, path in files if part == files[0][0]]
-    rows = {path: text_files.lines(text_files.read(path, row.encoding)[0]) for path in first}
-    for path, every in rows.items():
-        lines = every[:LOOKED_AT]
+    rows = {path: read[path][:LOOKED_AT] for part, _, path in files if part == files[0][0]}
+    for path, lines in rows.items():
         tags = [line for line in lines if re.fullmatch(r"\s*</?[A-Za-z_][^<>]*>\s*", line)]
         if len(tags) * 10 > len(lines):
             raise ZooError(
@@ -304,16 +305,16 @@ def _refuse_other_lines(row: LabelledData, files: list[File]) -> None:
                 "Write each text into a file in a folder of its class. If each line is a text, name the files: "
                 f"'data.class_files=[{','.join(path.name for path in rows)}]'",
             )
-    few = [path for path, lines in rows.items() if 9 < len(lines[:LOOKED_AT]) > 3 * len({*lines[:LOOKED_AT]})]
-    whole = [path for path, lines in rows.items() if len({*lines[:LOOKED_AT]}) * 2 > len(lines[:LOOKED_AT])]
-    if few and whole and len({len(lines) for lines in rows.values()}) == 1:
+    few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines})]
+    whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
+    if few and whole and len({len(read[path]) for path in rows}) == 1:
         parts = {part: shlex.quote(str(path.parent.absolute())) for part, _, path in files}
         names = [shlex.quote(path.name) for path in (whole[0], few[0])]
         joined = [
             f"paste {place}/{names[0]} {place}/{names[1]} > {part or 'all'}.tsv" for part, place in parts.items()
         ]
         raise ZooError(
-            f"Each file of {few[0].parent} has {len(rows[few[0]]):,} lines: {few[0].name} may hold the labels of "
+            f"Each file of {few[0].parent} has {len(read[few[0]]):,} lines: {few[0].name} may hold the labels of "
             f"{whole[0].name}",
             f"Join them in a new folder: `mkdir joined && (cd joined && {' && '.join(joined)})`. Then give "
             "data=text_table data.root=joined data.text_column=0 data.label_column=1.",
@@ -354,13 +355,20 @@ def class_labels(names: list[str]) -> list[str]:
     return [".".join(each) for each in pieces]
 
 
-def _line_rows(row: LabelledData, remarks: Remarks, part: str, name: str, path: Path) -> Iterable[Row]:
+def _rows_of_lines(row: LabelledData, remarks: Remarks, files: list[File]) -> Iterable[Row]:
+    read = {path: _lines(row, remarks, path) for *_, path in files}
+    _refuse_other_lines(row, files, read)
+    for part, name, path in files:
+        for number, line in enumerate(read[path], 1):
+            if not line.startswith("###"):
+                yield part, name, line, f"{path}, line {number}"
+
+
+def _lines(row: LabelledData, remarks: Remarks, path: Path) -> list[str]:
     text, encoding = text_files.read(path, row.encoding)
     if row.encoding == "auto" and not encoding.startswith("utf-8"):
         remarks.notes.append(f"{path} is not UTF-8 and was read as {encoding}")
     lines = text_files.lines(text)
     if marked := sum(line.startswith("###") for line in lines):
         remarks.notes.append(f"{path}: {marked:,} lines that begin with ### are not texts, and are not used")
-    for number, line in enumerate(lines, 1):
-        if not line.startswith("###"):
-            yield part, name, line, f"{path}, line {number}"
+    return lines

@@ -62,7 +62,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     stack = overrides.get("stack")
     if overrides.get("backend") not in (None, "auto"):
         return overrides
-    available = {row.name: row for row in stacks.load_all()}
+    available = stacks.by_name()
     if stack:
         owners = [row for row in selection.load_all() if stack in row.stacks]
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]

@@ -63,15 +63,16 @@ class _Job:
         else:
             self._example_answers = self._subject.answers(self._examples)
         self._given = self._questions
-        if self._wanted.batch == "one" or self._wanted.reading.get("inside"):
-            self._given = self._subject.questions(request.data, 1)
-            self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
-            self._subject.inputs = [(name, (1, *shape[1:]), kind) for name, shape, kind in self._subject.inputs]
         if self._wanted.reading.get("inside"):
             inside.include(self._subject)
             self._given = [[image[np.newaxis]] for image in np.load(request.data.pictures[0], allow_pickle=False)]
             for limits in self._wanted.tolerance.values():
                 limits["difference"] += comparison.INSIDE
+        elif self._wanted.batch == "one":
+            self._given = self._subject.questions(request.data, 1)
+            self._subject.inputs = [(name, (1, *shape[1:]), kind) for name, shape, kind in self._subject.inputs]
+        if self._given is not self._questions:  # one item each
+            self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
 
     def _answers(self, own):
         if self._wanted.answers:
