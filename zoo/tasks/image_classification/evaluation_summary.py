@@ -18,7 +18,12 @@ def tables(run: Run) -> list[Table]:
     path = run.folder / judging.FIGURES
     if not path.is_file():
         return []
-    rows = json.loads(path.read_text(encoding="utf-8"))["classes"]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if "target" in content:
+        labels = [[f"{each:.4f}" if isinstance(each, float) else str(each) for each in row.values()]
+                  for row in content.get("labels", [])]  # fmt: skip
+        return [("", list(content["labels"][0]), labels)] if labels else []
+    rows = content["classes"]
     title = ""
     if len(rows) > MOST_CLASSES:
         title = f"The {WORST} classes of {len(rows)} with the lowest F1 (all: classes.csv)"
@@ -32,9 +37,10 @@ def lines(run: Run) -> list[str]:
     """Return the overall metrics, and the paths of the other results."""
     record, metrics, data = run.record, run.metrics, run.record["data"]
     where = f"{summaries.where(record)}, data {data.get('source') or data['name']}"
-    if "mean_absolute_error" in metrics:
-        figures = f"mean absolute error {metrics['mean_absolute_error']:.4g}, largest {metrics['largest_error']:.4g}"
-        return [f"{where}: {counted(data['items'], 'image')}", figures, "Table: predictions.csv"]
+    if "target" in (record.get("judgement") or {}):
+        interrupted = ["Interrupted; the metrics are for only a part."] if run.exit == "interrupted" else []
+        items = counted(record["judgement"]["items"], "image")
+        return [*interrupted, f"{where}: {items}", *summaries.of_target(run), "Tables: predictions.csv, mistakes.csv"]
     if "test_accuracy" not in metrics:
         return [f"Interrupted before the first image: {where}"]
     items = record["judgement"]["items"]

@@ -31,7 +31,17 @@ OTHER = {"images": ["from PIL import ExifTags, Image"], "pictures": ["from PIL i
 OTHER.update(inside=OTHER["images"], texts=[], next_token=[])
 
 
-def ending(kind):
+# The last lines of a program that prints something else than a class.
+_PRINTED = {
+    "number": '        print("%s: %.6g" % (item, answer[0]))',
+    "labels": """        rows = zip(ABOUT["classes"], answer, ABOUT["thresholds"])
+        given = ["%s %.4f" % (name, share) for name, share, least in rows if share >= least]
+        print("%s: %s" % (item, ", ".join(given) or "no label"))""",
+}
+
+
+def ending(kind, target=None):
     """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part."""
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
-        return text.read().strip()
+        code = text.read().strip()
+    return code.partition("        best = ")[0] + _PRINTED[target] if target else code
