@@ -147,11 +147,11 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -
     count = int(twice.known.sum())
     if count:
         test, train = twice.examples[0]
-        good = "results" if different else "accuracy"
+        good, much = ("results", "good") if different else ("accuracy", "high")
         console.warn(
             f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) equal or resemble "
             f"{twice.part} images ({twice.identical:,} identical files), such as {test} and {train}. "
-            f"The test {good} {'may' if twice.part == 'validation' else 'will'} be too {'good' if different else 'high'}"
+            f"The test {good} {'may' if twice.part == 'validation' else 'will'} be too {much}"
         )
     if twice.contradictions:
         shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)

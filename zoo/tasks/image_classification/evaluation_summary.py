@@ -20,9 +20,10 @@ def tables(run: Run) -> list[Table]:
         return []
     content = json.loads(path.read_text(encoding="utf-8"))
     if "target" in content:
-        labels = [[f"{each:.4f}" if isinstance(each, float) else str(each) for each in row.values()]
-                  for row in content.get("labels", [])]  # fmt: skip
-        return [("", list(content["labels"][0]), labels)] if labels else []
+        heads = ["label", "items", "threshold", "precision", "recall", "f1", "average precision"]
+        cells = ([row[head] for head in heads] for row in content.get("labels", []))
+        labels = [[f"{each:.4f}" if isinstance(each, float) else str(each) for each in row] for row in cells]
+        return [("", heads, labels)] if labels else []
     rows = content["classes"]
     title = ""
     if len(rows) > MOST_CLASSES:
