@@ -19,7 +19,7 @@ MOST_CLASSES = 40
 # Images that this page draws itself.
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
-    "mistakes": "Misclassified test images with true and predicted class", "scatter": "Predicted over true numbers",
+    "mistakes": "The worst mistakes, with true and predicted values", "scatter": "Predicted over true numbers",
     "contact": "Input images with their predictions", "sheet": "Content, style and result",
     "losses": "Losses by step", "content": "Content image", "style": "Style image", "result": "Result",
     "progress": "Progress of the optimization",
@@ -235,6 +235,14 @@ def confusion(folder: Path) -> Html | None:
     words = "Number of items by true class (rows) and predicted class (columns)"
     drawn = table(words, headings, cells, range(1, len(headings)))
     return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
+
+
+def errors_title(folder: Path) -> str:
+    kinds = {"labels.csv": "Labels", "scatter.png": "Largest errors"}
+    return next(
+        (title for name, title in kinds.items() if name in untrusted.names(folder, ".csv", ".png")),
+        "Confusion matrix",
+    )
 
 
 def _labels(folder: Path) -> Html | None:
