@@ -66,6 +66,6 @@ def test_a_network_learns_a_target(stack: str, kind: str, tmp_path: Path, capsys
     if stack == "tf-1.8":  # exported from the same weights.npz as the other stacks
         return
     assert main(["export", run, "format=onnx", f"output={tmp_path / 'out'}", f"output.root={tmp_path}"]) == 0
-    (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["exports"]
+    (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["formats"]
     assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
     assert max(row["difference"], row["files"]["difference"]) < 1e-5

@@ -71,7 +71,7 @@ def strata(known: Targets) -> list[str]:
     if known.kind == targets.LABELS:
         counts = known.values.sum(axis=0)
         ranked = np.where(known.values > 0, counts, len(known.values) + 1)
-        rarest, some = ranked.argmin(axis=1), known.values.any(axis=1)
+        rarest, some = ranked.argmin(axis=1).tolist(), known.values.sum(axis=1).tolist()
         return [known.names[place] if any_ else WITHOUT for place, any_ in zip(rarest, some, strict=True)]
     values = known.values[:, 0]
     count = max(1, min(_RANGES, len(values) // _IN_RANGE))

@@ -43,8 +43,9 @@ class Judged:
         order = np.argsort(-distance, kind="stable")
         if self.kind == targets.NUMBER:
             return order
-        wrong = (self.given != (self.truth > 0)).any(axis=1)
-        return order[wrong[order]]
+        wrong: NDArray[np.bool_] = np.any(self.given != (self.truth > 0), axis=1)
+        chosen: NDArray[np.int64] = order[wrong[order]]
+        return chosen
 
     def said(self, item: int) -> list[str]:
         """Return what is true and what is predicted for an item."""
@@ -62,8 +63,9 @@ class Judged:
 def thresholds(run: Run, count: int) -> list[float]:
     """Return the thresholds of a run's labels: those chosen on its validation part, or the usual ones."""
     kept = (run.record.get("judgement") or {}).get("thresholds")
-    fits = isinstance(kept, list) and len(kept) == count and all(isinstance(each, float) for each in kept)
-    return kept if fits else [targets.USUAL] * count
+    if isinstance(kept, list) and len(kept) == count and all(isinstance(each, float) for each in kept):
+        return kept
+    return [targets.USUAL] * count
 
 
 def of_worker(kind: str, names: list[str], mean: float | None, predictions: "Arrays") -> Judged:
@@ -82,7 +84,9 @@ def keep(
     worst = judged.worst()[:LISTED].tolist()
     pairs = zip(names_of(worst), (judged.said(item) for item in worst), strict=True)
     errors = np.abs(judged.predicted - judged.truth).max(axis=1)[worst].tolist()
-    rows = [[name, *said, f"{error:.6g}"] for (name, said), error in zip(pairs, errors, strict=True)]
+    rows: list[list[object]] = [
+        [name, *said, f"{error:.6g}"] for (name, said), error in zip(pairs, errors, strict=True)
+    ]
     largest = "error" if judged.kind == targets.NUMBER else "largest error of a probability"
     _write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
     analysis: Json = {"part": part, "items": len(judged.truth), "target": judged.kind}

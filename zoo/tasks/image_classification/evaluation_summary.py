@@ -21,8 +21,8 @@ def tables(run: Run) -> list[Table]:
     content = json.loads(path.read_text(encoding="utf-8"))
     if "target" in content:
         heads = ["label", "items", "threshold", "precision", "recall", "f1", "average precision"]
-        cells = ([row[head] for head in heads] for row in content.get("labels", []))
-        labels = [[f"{each:.4f}" if isinstance(each, float) else str(each) for each in row] for row in cells]
+        labels = [[f"{row[head]:.4f}" if isinstance(row[head], float) else str(row[head]) for head in heads]
+                  for row in content.get("labels", [])]  # fmt: skip
         return [("", heads, labels)] if labels else []
     rows = content["classes"]
     title = ""

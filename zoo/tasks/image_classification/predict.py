@@ -187,7 +187,7 @@ def _keep_predictions(
             context.record.metrics |= judged(classifier, probabilities, inputs.labels).metrics("test_")
 
 
-def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[np.float32]") -> None:
+def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
     """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
     path = folder / "predictions.csv"
     if classifier.numbers:
