@@ -55,7 +55,7 @@ class Judged:
         return ["|".join(np.array(self.names)[row].tolist()) for row in pairs]
 
     def metrics(self, prefix: str) -> Json:
-        """Return the figures of all items; without the loss, whose unit only the training knows, for a number."""
+        """Return the figures of all items. A number has no loss, because its unit is from training."""
         rows = targets.figures(self.kind, self.predicted, self.truth, self.thresholds)
         return {prefix + name: value for name, value in rows.items() if (name, self.kind) != ("loss", targets.NUMBER)}
 

@@ -78,8 +78,8 @@ class TableReading(common.TestData):
         literal=True, needs=_TABLE)  # fmt: skip
     label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
     target: str | None = setting(
-        None, "what a table gives for an image: classes (one class), labels (any number of labels, also in several "
-        "label columns of 0 and 1, a,b,c) or number (such as an age); null detects it", choices=(None, *KINDS),
+        None, "what a table gives for an image: classes (one class), labels (any number of labels) or number (an age); "
+        "null detects it", choices=(None, *KINDS),
         needs=_TABLE)  # fmt: skip
     encoding: str = like(LabelledData, "encoding", needs=_TABLE)
     delimiter: str = like(LabelledData, "delimiter", needs=_TABLE)

@@ -52,7 +52,7 @@ class FolderListing:
 
     @property
     def answers(self) -> Sequence[object]:
-        """Return for each name what is to be learned, to compare two images."""
+        """Return the class, labels or number of each name, to compare two images."""
         return self.labels if self.targets is None else [*map(tuple, self.targets.values.tolist())]
 
 

@@ -200,7 +200,7 @@ class _Reader:
             number, row = next(iter(given.items()))
             raise ZooError(
                 f"{row.where}: none of the columns {self.title} is 1 for {self.names[number]}, in "
-                f"{counted(len(given), 'row')} of {len(self.rows):,}; in each other row exactly one is 1",
+                f"{counted(len(given), 'row')} of {len(self.rows):,}. In each other row, exactly one is 1",
                 "If an image may have no label or several: data.target=labels\n"
                 "If each image has one class, correct these rows. One column as two classes: data.label_column=NAME",
             )

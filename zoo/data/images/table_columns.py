@@ -33,7 +33,7 @@ Number = Callable[[str], int | None]
 class Columns(NamedTuple):
     """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header.
 
-    ``kind`` is that of the targets, or an empty text if the rows of several columns decide. ``sign`` separates the
+    ``kind`` is the kind of target, or an empty text if the rows of several columns decide. ``sign`` separates the
     labels in a cell.
     """
 

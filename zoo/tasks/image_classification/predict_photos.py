@@ -57,6 +57,10 @@ class Classifier:
     def kind(self) -> str:
         return NUMBER if self.numbers else CLASSES if self.thresholds is None else LABELS
 
+    @property
+    def predicted(self) -> str:
+        return _PREDICTED.get(self.kind, CLASSES)
+
     def refuse_needless(self, context: RunContext[ClassifierConfig]) -> None:
         """Raise an error for settings that need one class for each image."""
         keys = ("classes", "top", "sheets", "probabilities", "precision") if self.numbers else ("top",)

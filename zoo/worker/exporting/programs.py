@@ -31,17 +31,11 @@ OTHER = {"images": ["from PIL import ExifTags, Image"], "pictures": ["from PIL i
 OTHER.update(inside=OTHER["images"], texts=[], next_token=[])
 
 
-# The last lines of a program that prints something else than a class.
-_PRINTED = {
-    "number": '        print("%s: %.6g" % (item, answer[0]))',
-    "labels": """        rows = zip(ABOUT["classes"], answer, ABOUT["thresholds"])
-        given = ["%s %.4f" % (name, share) for name, share, least in rows if share >= least]
-        print("%s: %s" % (item, ", ".join(given) or "no label"))""",
-}
-
-
 def ending(kind, target=None):
-    """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part."""
+    """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part.
+
+    ``target`` is ``labels`` or ``number`` if the program prints these instead of a class.
+    """
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
         code = text.read().strip()
-    return code.partition("        best = ")[0] + _PRINTED[target] if target else code
+    return code.partition("        best = ")[0] + "        " + ending("print_" + target) if target else code

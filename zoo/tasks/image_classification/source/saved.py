@@ -125,5 +125,8 @@ def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classi
     """Return the network, which accepts images of one size."""
     result = classifier(context)
     if result.kind != CLASSES:
-        raise ZooError(f"{context.settings.model['name']} predicts no classes", "Evaluate it with your own images.")
+        raise ZooError(
+            f"{context.settings.model['name']} predicts {result.predicted}, not classes",
+            "Evaluate it with your own images.",
+        )
     return result
