@@ -78,7 +78,7 @@ class TableReading(common.TestData):
         literal=True, needs=_TABLE)  # fmt: skip
     label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
     target: str | None = setting(
-        None, "what a table gives for an image: classes (one class), labels (any number of labels) or number (an age); "
+        None, "target of an image in a table: classes (one class), labels (any number of labels) or number (an age); "
         "null detects it", choices=(None, *KINDS),
         needs=_TABLE)  # fmt: skip
     encoding: str = like(LabelledData, "encoding", needs=_TABLE)
