@@ -29,7 +29,7 @@ def test_a_new_file_in_the_folder_is_a_format(exporters: Any, tmp_path: Path) ->
     (tmp_path / "planted.py").write_text(PLANTED.format(needs=("json",)))
     events: list[dict[str, Any]] = []
     emitter = types.SimpleNamespace(emit=lambda event, **fields: events.append({"event": event, **fields}))
-    exporters.save("the model", str(tmp_path), emitter, [exporters.find("planted")])
+    exporters.save("weights", str(tmp_path), emitter, [exporters.find("planted")], "the model")
     path = tmp_path / "model.txt"
     assert path.read_text() == "the model"
     assert events == [{"event": "artifact", "kind": "extra", "path": str(path)}]

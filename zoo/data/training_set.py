@@ -12,6 +12,8 @@ from zoo.core.files import storage_errors
 from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
 from zoo.data.images.folder_scan import FolderListing
+from zoo.data.targets import Targets
+from zoo.protocol.targets import LABELS, NUMBER
 
 Splits = dict[str, "NDArray[np.int64]"]
 # The data sets of the user's own images.
@@ -36,10 +38,12 @@ class TrainingSet:
         record: for ``run.json``.
         known: for each test row, whether the image is also used for training or validation; None if unknown.
         given: parts besides training that the folder has: ``validation``, ``test``.
+        targets: what is known of every row if that is not a class; ``labels`` are then its values, (n, outputs), and
+            ``class_names`` its names.
     """
 
     files: dict[str, Path]
-    labels: "NDArray[np.int64] | None"
+    labels: "NDArray[Any] | None"
     splits: "Splits"
     class_names: list[str]
     input_shape: tuple[int, ...]
@@ -49,6 +53,7 @@ class TrainingSet:
     record: dict[str, Any]
     known: "NDArray[np.bool_] | None" = None
     given: tuple[str, ...] = ()
+    targets: Targets | None = None
 
 
 def prepare(settings: TrainConfig) -> TrainingSet:
@@ -96,13 +101,20 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
         raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
+    known = folder.listing.targets
+    if known and known.kind == LABELS and not known.values[parts["train"]].any(axis=0).all():
+        lacking = np.array(known.names)[~known.values[parts["train"]].any(axis=0)].tolist()
+        raise ZooError(
+            f"No training image has {listed(map(repr, lacking))}",
+            "Remove these labels, add images, or lower data.validation and data.test.",
+        )
     twice = duplicates.find(folder, parts)
-    _warn_of_duplicates(twice)
+    _warn_of_duplicates(twice, bool(known))
     return TrainingSet(
         files={"x_train": folder.pictures, "x_test": folder.pictures},
-        labels=np.array(folder.listing.labels, np.int64),
+        labels=known.values if known else np.array(folder.listing.labels, np.int64),
         splits=parts,
-        class_names=folder.listing.class_names,
+        class_names=known.names if known else folder.listing.class_names,
         input_shape=(size, size, 3),
         normalization=_normalization(settings, 3, folder.pictures, parts["train"]),
         names=folder.listing.names,
@@ -119,7 +131,9 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "duplicates_in": twice.part,
             "identical_duplicates": twice.identical,
             "duplicates_in_two_classes": len(twice.contradictions),
+            **({"target": known.kind} if known else {}),
         },
+        targets=known,
         known=twice.known,
         given=tuple(sorted(set(folder.listing.parts) - {"train"})),
     )
@@ -129,18 +143,20 @@ def _listing(data: DataSettings) -> FolderListing:
     return image_table.scan(data) if data.name == "image_table" else folder_scan.scan(data.root, data.layout)
 
 
-def _warn_of_duplicates(twice: duplicates.Duplicates) -> None:
+def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -> None:
     count = int(twice.known.sum())
     if count:
         test, train = twice.examples[0]
+        good, much = ("results", "good") if different else ("accuracy", "high")
         console.warn(
             f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) equal or resemble "
             f"{twice.part} images ({twice.identical:,} identical files), such as {test} and {train}. "
-            f"The test accuracy {'may' if twice.part == 'validation' else 'will'} be too high"
+            f"The test {good} {'may' if twice.part == 'validation' else 'will'} be too {much}"
         )
     if twice.contradictions:
         shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)
-        console.warn(f"{counted(len(twice.contradictions), 'identical file')} in two classes: {shown}")
+        where = "with different targets" if different else "in two classes"
+        console.warn(f"{counted(len(twice.contradictions), 'identical file')} {where}: {shown}")
 
 
 def _picture_size(settings: TrainConfig) -> int:
@@ -159,6 +175,9 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
     drawn = [] if given else [f"test: {data.test:g} of every class"]
     if "validation" not in given:
         drawn.append(f"validation: {data.validation:g} of the rest of every class")
+    if folder.listing.targets:
+        of = "range of the number" if folder.listing.targets.kind == NUMBER else "label"
+        drawn = [words.replace("every class", f"every {of}") for words in drawn]
     if data.group:
         drawn = [f"{words}, by {data.group}" for words in drawn]
     place = "table" if folder.listing.table else "folder"
@@ -177,7 +196,7 @@ def _normalization(
     return mean, [max(value, 1.0) for value in deviation]  # a constant channel has deviation 0, which must not divide
 
 
-def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[np.int64]]":
+def part(material: TrainingSet, name: str) -> "tuple[NDArray[np.uint8], NDArray[Any]]":
     rows, kept = material.splits[name], "test" if name == "test" else "train"
     labels = np.load(material.files[f"y_{kept}"]) if material.labels is None else material.labels
     return cache.rows(material.files[f"x_{kept}"], rows), labels[rows]

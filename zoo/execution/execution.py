@@ -20,7 +20,7 @@ from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.explain import known_issues
 from zoo.protocol.events import ERROR_KINDS, Event, StartEvent
-from zoo.protocol.request import DistributedPart, ModelPart, Request
+from zoo.protocol.request import DistributedPart, ModelPart, Request, TargetPart
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 
@@ -225,7 +225,10 @@ def requested_model(model: Json, folder: Path, arguments: Json | None = None) ->
     """Return the model part of a request; copy a user's model file into the run folder. See :func:`request_of`."""
     own = model["args"] if "args" in model else model_arguments(model)
     copied = model_files.place(model, folder) if "file" in model else {}
-    return ModelPart(name=model["name"], args=own | (arguments or {}), saved=model.get("saved"), **copied)
+    target = TargetPart.of(model["target"]) if model.get("target") else None
+    return ModelPart(
+        name=model["name"], args=own | (arguments or {}), saved=model.get("saved"), target=target, **copied
+    )
 
 
 def raise_if_failed(context: RunContext[Settings], outcome: Outcome) -> None:

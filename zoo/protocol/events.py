@@ -138,6 +138,11 @@ class EpochEvent(Event):
     val_accuracy: Optional[float] = None
     val_top5: Optional[float] = None
     val_token_accuracy: Optional[float] = None
+    val_map: Optional[float] = None
+    val_f1: Optional[float] = None
+    val_micro_f1: Optional[float] = None
+    val_r2: Optional[float] = None
+    val_mae: Optional[float] = None
     style: Optional[float] = None
     content: Optional[float] = None
     roughness: Optional[float] = None

@@ -6,6 +6,7 @@ The job determines which parts a request has, and the classes of ``train``, ``da
 from typing import Any, Dict, List, Optional, Type
 
 from zoo.protocol.part import Json, Part, ProtocolError
+from zoo.protocol.targets import CLASSES
 
 PROTOCOL = 1
 # Runs only the probes of the device and the stack, not a job.
@@ -61,6 +62,21 @@ class DistributedPart(Part):
     id: str
 
 
+class TargetPart(Part):
+    """What the network learns, if not one class; see :mod:`zoo.protocol.targets`.
+
+    Attributes:
+        kind: ``labels`` or ``number``.
+        weights: weight of each label in the loss of items that have it.
+        mean, scale: a number is (output of the network) * scale + mean.
+    """
+
+    kind: str
+    weights: Optional[List[float]] = None
+    mean: float = 0.0
+    scale: float = 1.0
+
+
 class ModelPart(Part):
     """The model to build.
 
@@ -70,6 +86,7 @@ class ModelPart(Part):
         file: copy of a user's model file, with checksum ``sha256``.
         saved: path of a saved Keras model.
         notes: warnings to show before the results.
+        target: what it learns; None for one class.
     """
 
     name: str
@@ -78,6 +95,11 @@ class ModelPart(Part):
     sha256: Optional[str] = None
     saved: Optional[str] = None
     notes: Optional[List[str]] = None
+    target: Optional[TargetPart] = None
+
+    @property
+    def learns(self) -> str:
+        return self.target.kind if self.target else CLASSES
 
 
 class DataPart(Part):
@@ -92,7 +114,7 @@ class ItemData(DataPart):
         pictures: images of any size, uint8 (height, width, 3), one per file.
         tokens: all texts concatenated.
         offsets: (texts + 1,), start of each text.
-        labels: (n,), if known.
+        labels: (n,), or (n, outputs) for several labels and numbers, if known.
     """
 
     x: Optional[str] = None
@@ -401,6 +423,8 @@ class ExportPart(Part):
         calibration: items that calibrate int8.
         answers, example_answers: .npz files with the training stack's outputs for ``data`` and ``examples``.
         answers_ms: time per item on the training stack.
+        target: ``labels`` or ``number``; None for classes.
+        thresholds: of each label, from which probability on it is given.
     """
 
     kind: str
@@ -421,6 +445,8 @@ class ExportPart(Part):
     answers: Optional[str] = None
     example_answers: Optional[str] = None
     answers_ms: Optional[float] = None
+    target: Optional[str] = None
+    thresholds: Optional[List[float]] = None
 
 
 class NetworkPart(Part):

@@ -122,7 +122,7 @@ def _parts(run: ReportedRun, prefix: str) -> Iterator[Part]:
         ("curves", "Learning curves", lambda: results.curves(folder)),
         ("pictures", "Images", lambda: results.pictures(folder)),
         ("text", "Text", lambda: results.texts(folder)),
-        ("confusion", "Confusion matrix", lambda: results.confusion(folder)),
+        ("confusion", results.errors_title(folder), lambda: results.confusion(folder)),
         ("predictions", "Predictions", lambda: results.predictions(folder)),
         ("time", "Phase timings", lambda: results.time(record)),
         ("device", "Device", lambda: provenance.device(record)),

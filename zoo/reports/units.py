@@ -45,13 +45,17 @@ def named(name: str, value: float | None) -> Html:
     return data(value, spoken(value))
 
 
+_WORDS = {"map": "mean average precision", "f1": "F1", "mae": "mean absolute error", "r2": "R2"}
+
+
 def label(name: str) -> str:
     """Return the name of a metric in words: ``validation loss``, ``items per s``."""
     plain = f"validation_{name.removeprefix('val_')}" if name.startswith("val_") else name
     for suffix in ("_s", "_bytes"):
         if plain.endswith(suffix) and not plain.endswith("per_s"):
             plain = plain.removesuffix(suffix)
-    return plain.replace("_", " ").replace("top5", "top-5 accuracy")
+    words = plain.replace("_", " ").replace("top5", "top-5 accuracy")
+    return " ".join(_WORDS.get(word, word) for word in words.split(" "))
 
 
 def heading(name: str) -> str:

@@ -18,6 +18,8 @@ MOST_NAMES = 60
 # Two threads that import matplotlib at the same time see partially loaded modules.
 _LOADING = threading.Lock()
 PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
+# The second panel of networks for several labels or a number, and the label of its first.
+FIGURES = {"val_map": ("map", "mean average precision"), "val_mae": ("mae", "mean absolute error")}
 
 
 def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
@@ -26,10 +28,13 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
     from matplotlib.ticker import MaxNLocator
 
-    panels = figure.subplots(1, 2)
-    for axes, (_, name, label) in zip(panels, PANELS, strict=True):
+    panels, shown = figure.subplots(1, 2), [(name, label) for _, name, label in PANELS]
+    shown[1:] = [FIGURES[key] for key in FIGURES if key in history[0]] or shown[1:]
+    for axes, (name, label) in zip(panels, shown, strict=True):
         # Training metrics are means over an epoch, so they lag half an epoch behind the validation metrics.
-        axes.plot(epochs, [row[name] for row in history], "o-", ms=4, color="tab:blue", label="training (epoch mean)")
+        values = [row.get(name, float("nan")) for row in history]
+        if any(value == value for value in values):
+            axes.plot(epochs, values, "o-", ms=4, color="tab:blue", label="training (epoch mean)")
         # A language model's accuracy counts tokens.
         judged = next((key for key in (f"val_{name}", f"val_token_{name}") if key in history[0]), None)
         if judged:
@@ -49,9 +54,26 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             place = (row["epoch"] - 0.5, 1.01)  # above the panel, clear of the legend
             words = {"xycoords": ("data", "axes fraction"), "ha": "center", "color": "grey", "annotation_clip": False}
             axes.annotate(f"stage {row['stage']:.0f}", place, **words)
-        axes.legend()
+        if axes.lines:
+            axes.legend()
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
+
+
+def scatter(true: "NDArray[np.float64]", predicted: "NDArray[np.float64]", name: str, title: str, path: Path) -> None:
+    """Plot predicted over true numbers, (n,), with the line where both are equal, as PNG."""
+    figure = _figure(6, 6)
+    axes = figure.subplots()
+    ends = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
+    axes.plot(ends, ends, color="grey", lw=1, label="predicted = true")
+    axes.plot(true, predicted, "o", ms=4, alpha=0.5, color="tab:blue")
+    axes.set(xlabel=f"true {_shown(name)}", ylabel=f"predicted {_shown(name)}")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.suptitle(_shown(title, 60))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(path, dpi=120)
 
 
 def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:

@@ -13,7 +13,10 @@ from zoo.runs import records, tables
 from zoo.runs.records import Json
 
 # The main metric of a run is the first that it has; metrics of the training data are last.
-HEADLINES = ("test_accuracy", "val_accuracy", "test_loss", "val_loss", "accuracy", "loss", "items_per_s")
+HEADLINES = (
+    "test_accuracy", "test_map", "test_mae", "val_accuracy", "val_map", "val_mae", "test_loss", "val_loss",
+    "accuracy", "loss", "items_per_s",
+)  # fmt: skip
 # Columns of predictions.csv that contain numbers.
 _PROBABILITY = re.compile(r"(probability|number)(_\d+)?$|p_")
 

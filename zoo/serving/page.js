@@ -59,13 +59,17 @@ const words = (name) => name.replaceAll("_", " ");
 const percent = (share) => `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1)} %`;
 
 function answered(prediction, { digit = false } = {}) {
+  if (prediction.numbers) {
+    return Object.entries(prediction.numbers).map(([name, value]) =>
+      make("p", { className: "best", textContent: `${words(name)}: ${Number(value.toPrecision(6))}` }));
+  }
   const bars = make("ul", { className: "bars" });
   for (const { class: name, probability } of prediction.top) {
     const bar = make("i");
     bar.style.setProperty("--share", `${100 * probability}%`);
     bars.append(make("li", {}, make("span", { textContent: words(name) }), make("span", { textContent: percent(probability) }), bar));
   }
-  return [make("p", { className: digit ? "best digit" : "best", textContent: words(prediction.class) }), bars];
+  return [make("p", { className: digit ? "best digit" : "best", textContent: prediction.labels ? prediction.labels.map(words).join(", ") || "(no label)" : words(prediction.class) }), bars];
 }
 
 // The class names of a classifier, and an example of a prediction until there is a real one.
@@ -75,12 +79,13 @@ function classesOf(model) {
   const names = (model.classes ?? []).map(words), rest = names.slice(SHOWN_CLASSES);
   if (!names.length) return [];
   const more = make("details", {}, make("summary", { textContent: `${rest.length} more` }), rest.join(", "));
-  return [`Classes: ${names.slice(0, SHOWN_CLASSES).join(", ")}`, ...(rest.length ? [make("span", { textContent: " …" }), more] : [])];
+  const what = { labels: "Labels", number: "Number" }[model.target] ?? "Classes";
+  return [`${what}: ${names.slice(0, SHOWN_CLASSES).join(", ")}`, ...(rest.length ? [make("span", { textContent: " …" }), more] : [])];
 }
 
 function example(model) {
   const names = (model.classes ?? []).slice(0, 3), shares = [1 - 0.09 * (names.length - 1), 0.09, 0.09];
-  if (names.length < 2) return [];
+  if (names.length < 2 || model.target) return [];
   const top = names.map((name, place) => ({ class: name, probability: shares[place] }));
   return [make("p", { className: "name", textContent: "Example of a prediction" }), ...answered({ class: names[0], top })];
 }

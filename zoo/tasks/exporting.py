@@ -52,6 +52,7 @@ class Subject:
         own_stack: stack that can read the model, if stack ``export`` cannot: it predicts and writes a SavedModel.
         record: additional fields of ``run.json``.
         needed: files to copy next to each exported one.
+        target, thresholds: as in :class:`zoo.protocol.request.ExportPart`.
     """
 
     kind: str
@@ -67,6 +68,8 @@ class Subject:
     own_stack: str | None = None
     record: Json = dataclasses.field(default_factory=dict)
     needed: list[Path] = dataclasses.field(default_factory=list)
+    target: str | None = None
+    thresholds: list[float] | None = None
 
     @property
     def about(self) -> str:
@@ -178,7 +181,8 @@ def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, 
         quantize=context.settings.quantize, batch=context.settings.batch, tolerance=context.settings.tolerance,
         reading=subject.reading,
         code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
-        example_files=items.files, examples=items.examples, **more,
+        example_files=items.files, examples=items.examples, target=subject.target,
+        thresholds=subject.thresholds, **more,
     )  # fmt: skip
     return request
 

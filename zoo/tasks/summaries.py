@@ -4,11 +4,13 @@ import itertools
 from typing import Any
 
 from zoo.config import bounds
+from zoo.protocol import targets
 from zoo.runs import promises, records
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 
 SHOWN_PREDICTIONS = 20
+_FIGURES = targets.KINDS[targets.LABELS].names | targets.KINDS[targets.NUMBER].names
 # With fewer items, there is no comparison with the largest class.
 FEWEST_JUDGED = 20
 
@@ -62,6 +64,10 @@ def _result(metrics: Json) -> str:
     if "val_perplexity" in metrics:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
+        if found := [
+            f"{words} {metrics[prefix + key]:.4g}" for key, words in _FIGURES.items() if prefix + key in metrics
+        ]:
+            return f"{name} {', '.join(found)}"
         if f"{prefix}accuracy" in metrics:
             top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
             return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"
@@ -83,6 +89,8 @@ def _data(data: Json) -> str:
 def _mistakes(run: Run) -> list[str]:
     """Return the classes with the lowest accuracy, and the files with the mistakes."""
     analysis = run.record.get("judgement")
+    if analysis and "target" in analysis:
+        return [*_target_errors(analysis), *_duplicates(run)]
     if not analysis or not analysis["mistakes"]:
         return _duplicates(run)
     worst = sorted(analysis["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
@@ -92,6 +100,23 @@ def _mistakes(run: Run) -> list[str]:
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)"
     lowest = f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}"
     return [lowest, *_no_better(analysis, run.record["data"].get("what", "images")), *_duplicates(run)]
+
+
+def of_target(run: Run) -> list[str]:
+    """Summarize an evaluation of labels or numbers."""
+    return [_result(run.metrics), *_target_errors(run.record["judgement"])]
+
+
+def _target_errors(analysis: Json) -> list[str]:
+    """Return the labels with the lowest F1, or the error of always predicting the mean of a number."""
+    if analysis["target"] == targets.NUMBER:
+        usual = analysis.get("mae_of_mean")
+        words = "" if usual is None else f"; always predicting the training mean: mean absolute error {usual:.4g}"
+        return [f"Largest error {analysis['largest_error']:.4g}{words} (scatter.png, mistakes.png)"]
+    worst = sorted((row for row in analysis["labels"] if row["items"]), key=lambda row: row["f1"])[:3]
+    shown = ", ".join(f"{row['label']}: {row['f1']:.2f} (from {row['threshold']:.2f} on)" for row in worst)
+    wrong = f"Items with a wrong label: {analysis['mistakes']:,} of {analysis['items']:,} (mistakes.csv)"
+    return [f"{wrong}; lowest F1 of a label: {shown} (labels.csv)"]
 
 
 def _no_better(analysis: Json, what: str) -> list[str]:
@@ -136,13 +161,19 @@ def predictions(run: Run) -> list[str]:
         summary.append(f"... and {more:,} more in predictions.csv")
     speed = f"{run.metrics.get('items_per_s', 0):,.0f} per second"
     summary.append(f"{where(record)}: {len(rows) + more:,} {record['data'].get('what', 'images')}, {speed}")
+    if rows and "class" not in rows[0]:
+        return (
+            [*summary, _result(run.metrics)] if any(f"test_{name}" in run.metrics for name in _FIGURES) else summary
+        )
     if "test_accuracy" in run.metrics:
         summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
     return summary
 
 
 def _likeliest(row: dict[str, Any], count: int) -> str:
-    """Return a row's most likely classes with their probabilities, or the only class of the row."""
+    """Return a row's most likely classes with their probabilities, its only class, or its labels or number."""
+    if "class" not in row:
+        return str(row["labels"]) if "labels" in row else "  ".join(str(each) for each in list(row.values())[1:])
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
     ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
     return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

@@ -11,6 +11,7 @@ from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
 from zoo.environments.machine import Machine
+from zoo.protocol.request import TargetPart
 from zoo.runs import records, result
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -71,11 +72,12 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
         row = json.loads(path.read_text(encoding="utf-8"))["model"]
         name, arguments = row["name"], dict(row["args"])
         arguments |= {key: int(arguments[key]) for key in whole_numbers}
+        target = {"target": TargetPart.of(row["target"]).to_json()} if row.get("target") else {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(f"{path} cannot be used: {error}", "Give another run, or train again.") from error
     if "sha256" in row:
         model_files.require_same(row, given, source.folder, f"{verb} {shlex.quote(f'run={source.folder}')}")
-        return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"]}
+        return {"name": name, "args": arguments, "file": str(given), "sha256": row["sha256"], **target}
     if given is not None:
         raise ZooError(
             f"model={given} has no effect: {source.folder} has its own model, {name}",
@@ -83,7 +85,7 @@ def model(source: Run, whole_numbers: tuple[str, ...] = (), given: str | None = 
         )
     if name not in config_files.options("model") and not model_files.is_application(name):
         raise unknown("model", str(name), config_files.options("model"))
-    return {"name": name, "args": arguments}
+    return {"name": name, "args": arguments, **target}
 
 
 def refuse_other_data(source: Run, name: str, sha256: str) -> None:

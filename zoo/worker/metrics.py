@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from zoo.protocol import targets
+
 BEST = 5
 SMALLEST = 1e-7
 
@@ -48,6 +50,44 @@ def of_likeliest(kept, prefix):
     if hits.shape[1] == BEST:
         figures[prefix + "top5"] = float(hits.any(axis=1).mean())
     return figures
+
+
+def encoded(target, labels):
+    """Return several labels or numbers, (n, outputs), as the network learns them: float32, numbers standardized."""
+    if target.kind == targets.NUMBER:
+        labels = (labels - target.mean) / target.scale
+    return labels.astype(np.float32)
+
+
+def judged(target, predicted, labels):
+    """Return ``predicted`` and ``truth``, (n, outputs) in the unit of the target, and which are ``none``.
+
+    See :func:`likeliest`, which does this for one class, without a ``target``. Outputs that are not finite become 0.
+    """
+    if target is None:
+        return likeliest(predicted, labels)
+    none = _none(predicted)
+    predicted = np.where(none[:, None], np.float32(0), predicted)
+    if target.kind == targets.NUMBER:
+        predicted = predicted.astype(np.float64) * target.scale + target.mean
+    return {"predicted": predicted, "truth": labels, "none": none}
+
+
+def figures(target, kept, prefix):
+    """Return the figures of :func:`judged` items; ``prefix``, such as ``val_``, is prepended to the names."""
+    if target is None:
+        return of_likeliest(kept, prefix)
+    limits = kept.get("thresholds")
+    limits = None if limits is None else limits.tolist()
+    rows = targets.figures(target.kind, kept["predicted"], kept["truth"], limits, target.scale)
+    return {prefix + name: value for name, value in rows.items()}
+
+
+def thresholds(kept, count):
+    """Return the threshold of each label, chosen on ``count`` :func:`judged` items; without items the usual ones."""
+    truth = kept["truth"]
+    found = targets.thresholds(kept["predicted"], truth) if count else [targets.USUAL] * truth.shape[1]
+    return np.array(found, np.float64)
 
 
 def _none(predicted):

@@ -4,7 +4,7 @@ import numpy as np
 
 from zoo.models import compat, module_of
 from zoo.models.preprocessing import to_unit
-from zoo.worker import weights
+from zoo.worker import endings, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference import features
 from zoo.worker.training import checkpoint_files
@@ -24,7 +24,9 @@ def build_trained(request):
     model, preprocess = build(request)
     if request.weights:
         weights.load_for(request, model)
-    return features.cut(request, model) if request.features else model, preprocess
+    if request.features:
+        return features.cut(request, model), preprocess
+    return endings.in_unit(model, request.model.target), preprocess
 
 
 def build_model(model, load=True):
@@ -49,10 +51,11 @@ def build_model(model, load=True):
         from zoo.worker import keras_application
 
         network, preprocess = keras_application.build(model.replace(args=arguments), load)
-        return network, normalising(*own) if own else preprocess
+        return endings.for_target(network, model.learns), normalising(*own) if own else preprocess
     module = module_of(model.name)
     try:
-        return module.build(compat, **arguments), normalising(*own) if own else module.preprocess
+        network = endings.for_target(module.build(compat, **arguments), model.learns)
+        return network, normalising(*own) if own else module.preprocess
     except ValueError as error:
         raise UserError("the model %s cannot be built: %s" % (model.name, error)) from error
 

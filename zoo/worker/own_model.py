@@ -12,6 +12,7 @@ import traceback
 import types
 
 from zoo.models import compat
+from zoo.protocol.targets import CLASSES, KINDS, NUMBER
 from zoo.worker.errors import UserError
 
 # Layers that may follow the one whose activation determines the meaning of the outputs.
@@ -28,7 +29,7 @@ def build(model):
     with _explained(name):
         function = _function(_source(path, model.sha256), name)
         built = function(**_typed(function, arguments))
-    return check(built, arguments["classes"], name)
+    return check(built, arguments["classes"], name, model.learns)
 
 
 def _source(path, sha256):
@@ -94,8 +95,8 @@ def _said(error):
     return words if len(words) <= 2000 else words[:2000] + " ..."
 
 
-def check(model, classes, name):
-    """Check that a model ends in one number per class, and make it end in probabilities."""
+def check(model, classes, name, kind=CLASSES):
+    """Check that a model ends in a number per class or label, or one number, with the activation of its target."""
     if not isinstance(model, compat.keras.models.Model):
         what = "nothing" if model is None else "an object of type %s" % type(model).__name__
         raise UserError("build in %s returned %s, not a Keras model" % (name, what))
@@ -107,7 +108,13 @@ def check(model, classes, name):
     shape = compat.static_shape(model.outputs[0])
     if len(shape) != 2 or shape[1] != classes:
         raise UserError("the model of %s ends in %s; this data needs (None, %d)" % (name, shape, classes))
-    return ending_in_probabilities(model)
+    if kind == CLASSES:
+        return ending_in_probabilities(model)
+    ending, wanted = activation_of(model), KINDS[kind].activation
+    if ending not in ("linear", wanted):
+        words = "the model of %s ends in %s; data.target=%s needs a last layer without activation%s"
+        raise UserError(words % (name, ending, kind, " or with sigmoid" if wanted == "sigmoid" else ""))
+    return model if kind == NUMBER else ending_in_probabilities(model, wanted)
 
 
 def ending_in_probabilities(model, activation="softmax"):

@@ -67,7 +67,7 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
 
 def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
     first: dict[str, int] = {}
-    pairs, labels = [], folder.listing.labels
+    pairs, labels = [], folder.listing.answers
     for row, content in enumerate(folder.sums):
         if folder.usable[row] and labels[first.setdefault(content, row)] != labels[row]:
             pairs.append((folder.listing.names[first[content]], folder.listing.names[row]))

@@ -65,7 +65,7 @@ def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: 
         console.warn(remark)
     # Only a table gives parts and groups that names do not contain.
     given = (listing.parts, listing.groups) if listing.table else ()
-    columns = [listing.names, map(str, listing.labels), sums, *filter(None, given)]
+    columns = [listing.names, map(str, listing.answers), sums, *filter(None, given)]
     rows = "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True))
     whole = hashlib.sha256(rows.encode("utf-8", "replace"))
     return FolderDataset(listing, cached.pictures, cached.usable, skipped, sums, whole.hexdigest())
@@ -99,13 +99,13 @@ def split(
         for part, chosen in given.items():
             rows[part].append(np.flatnonzero(np.isin(first, chosen) & usable) if folder.listing.groups else chosen)
     trained = labels[np.concatenate(rows["train"])].tolist() if folder.listing.groups else labels.tolist()
-    if lacking := set(labels.tolist()) - set(trained):
+    if (lacking := set(labels.tolist()) - set(trained)) and not folder.listing.targets:
         raise ZooError(
             f"No training images are left for {listed(repr(folder.listing.class_names[each]) for each in lacking)}: "
             "data.group moves whole groups of images",
             "Lower data.test and data.validation, choose another seed, or add a split column to the table.",
         )
-    for part in ("validation", "test") if folder.listing.groups == [] else ():
+    for part in ("validation", "test") if folder.listing.groups == [] and not folder.listing.targets else ():
         covered = set(labels[np.concatenate(rows[part])].tolist())
         if covered and (small := set(labels.tolist()) - covered):
             names = listed((repr(folder.listing.class_names[each]) for each in sorted(small)), most=5)
@@ -221,7 +221,7 @@ def _check_classes(listing: FolderListing, usable: "NDArray[np.bool_]", skipped:
     rows = zip(listing.labels, parts, usable, strict=True)
     trained = {label for label, part, good in rows if good and part == "train"}
     lacking = [name for label, name in enumerate(listing.class_names) if label not in trained]
-    if lacking:
+    if lacking and not listing.targets:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped[:SHOWN])
         raise ZooError(
             f"No usable training images in {listed(map(repr, lacking))}:{reasons}",

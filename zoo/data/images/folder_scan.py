@@ -10,6 +10,7 @@ from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data import datasets
 from zoo.data.images import annotated, decode, set_parts, unknown_kinds
+from zoo.data.targets import Targets
 from zoo.data.text import tables
 
 # The files of each part, folder of the part, and class.
@@ -34,6 +35,7 @@ class FolderListing:
         notes: how the folder was read and what is not used, one sentence each.
         table: file that contains the labels; None if the folders are the classes.
         groups: for each name, the group of the image, or an empty string; empty without groups.
+        targets: several labels or a number for each name; ``labels`` then only determine how the data are split.
     """
 
     root: Path
@@ -46,6 +48,12 @@ class FolderListing:
     notes: list[str]
     table: Path | None = None
     groups: list[str] = dataclasses.field(default_factory=list)
+    targets: Targets | None = None
+
+    @property
+    def answers(self) -> Sequence[object]:
+        """Return the class, labels or number of each name, to compare two images."""
+        return self.labels if self.targets is None else [*map(tuple, self.targets.values.tolist())]
 
 
 def scan(root: str | None, layout: str = "auto") -> FolderListing:

@@ -19,19 +19,25 @@ from zoo.config.schemas.image_classification import TableReading
 from zoo.core import formats
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.paths import existing_input
-from zoo.data import datasets
+from zoo.data import datasets, targets
 from zoo.data.images import decode, folder_scan, set_parts, table_columns, unknown_kinds
 from zoo.data.images.folder_scan import FolderListing
-from zoo.data.images.table_columns import NOT_YET, Columns
+from zoo.data.images.table_columns import Columns
 from zoo.data.text import dialect, files, foreign_formats, tables
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
 # Words in the name of a table next to the part: train_labels.csv.
 _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
 # Approximate number of rows that decide what the columns are.
 _SAMPLE = 2000
+_KEEP = "Keep the right row. If an image has several labels, a row for each: data.target=labels"
 _IMAGES = "Give the folder of the images with data.images=DIR."
 # Folders of tables next to the folders of the files that they name.
 _BESIDE = ("metadata", "meta", "labels", "annotations", "csv")
+
+
+# Separates the labels of an image, which no cell contains.
+_AND = "\x1f"
 
 
 class _Row(NamedTuple):
@@ -56,6 +62,7 @@ class _Reader:
             what, remedy = (unknown_kinds.instead(place) if self.root.is_dir() else None) or ("", "")
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
+        self.kind, self.title = CLASSES, ""
         self.count = self.twice = self.unclear = 0
         self.folders = Counter[str]()
         self._by_name: dict[str, list[int]] = defaultdict(list)
@@ -104,12 +111,14 @@ class _Reader:
         sample = [cells for number, (_, cells, _) in enumerate(rows(False)) if cells and number % step == 0]
         if known and known.titles:
             title = known.title(known.labels[0])
+            data = dataclasses.replace(data, target=known.kind or data.target)
             if title not in map(str.strip, sample[0]):
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names[0])
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
+        self.kind, self.title = layout.kind, ", ".join(map(layout.title, layout.labels))
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
         if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
             self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
@@ -132,15 +141,19 @@ class _Reader:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
             self.unclear += len(numbers) > 1
-        elif tables.is_missing(row.label):
+        elif self.kind == CLASSES and tables.is_missing(row.label):
             reason = f"the label is {row.label or 'empty'}"
         elif layout.part is not None and not part:
             reason = f"{cells[layout.part]!r} is not a part such as train, val or test"
         if reason:
             self.skipped.append((name, f"{where}: {reason}"))
         elif (other := self.rows.setdefault(numbers[0], row))[:2] != row[:2]:
+            if self.kind == LABELS and len(layout.labels) == 1 and other.part == row.part:  # a row for each label
+                labels = sorted({*other.label.split(_AND), *row.label.split(_AND)} - {""})
+                self.rows[numbers[0]] = other._replace(label=_AND.join(labels))
+                return
             both = (f"{' '.join(filter(None, (repr(one.label), one.part)))} ({one.where})" for one in (other, row))
-            raise ZooError(f"{name} has two rows that differ: {' and '.join(both)}", f"Keep the right row. {NOT_YET}")
+            raise ZooError(f"{name} has two rows that differ: {' and '.join(both)}", _KEEP)
         else:
             self.twice += other is not row
 
@@ -162,12 +175,44 @@ class _Reader:
                     f"{self.table}: the group {row.group} is in two parts, {parts[row.group]} and {row.part}",
                     "Correct the table, or leave out data.group.",
                 )
-        trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
-        lacking = sorted({row.label for row in self.rows.values()} - trained)
-        if trains and (lacking or len(trained) < 2):
+        if not self.kind:
+            self._decide()
+        trained = {each for row in self.rows.values() if row.part in ("", "train") for each in self._labels(row)}
+        lacking = sorted({each for row in self.rows.values() for each in self._labels(row)} - trained)
+        if self.kind == NUMBER and trains and len(trained) < 2:
+            raise ZooError(
+                f"{self.table}: every training image has the number {listed(trained)}", "Nothing to learn."
+            )
+        if trains and self.kind != NUMBER and (lacking or len(trained) < 1 + (self.kind == CLASSES)):
             text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
             remedy = "Each class needs images for training, and a classifier two classes."
             raise ZooError(f"{self.table} has {text}", remedy)
+
+    def _labels(self, row: _Row) -> list[str]:
+        return [each for each in row.label.split(_AND) if each] if self.kind == LABELS else [row.label]
+
+    def _decide(self) -> None:
+        """Determine by all rows of several columns of 0 and 1 whether they are classes or labels."""
+        given = {number: row for number, row in self.rows.items() if not row.label or _AND in row.label}
+        if not given:
+            self.kind = CLASSES
+        elif any(_AND in row.label for row in given.values()):
+            self.kind = LABELS
+            self.notes.append("Rows with several 1: these columns are labels of which an image may have several")
+        else:
+            number, row = next(iter(given.items()))
+            raise ZooError(
+                f"{row.where}: none of the columns {self.title} is 1 for {self.names[number]}, in "
+                f"{counted(len(given), 'row')} of {len(self.rows):,}. In each other row, exactly one is 1",
+                "If an image may have no label or several: data.target=labels\n"
+                "If each image has one class, correct these rows. One column as two classes: data.label_column=NAME",
+            )
+
+    def _targets(self) -> targets.Targets | None:
+        """Return what is known of each used image, in the order of the rows; None for classes."""
+        if self.kind == NUMBER:
+            return targets.of_numbers(self.title, [float(row.label) for row in self.rows.values()])
+        return targets.of_labels([*map(self._labels, self.rows.values())]) if self.kind == LABELS else None
 
     def listing(self) -> FolderListing:
         unused = [name for number, name in enumerate(self.names) if number not in self.rows]
@@ -177,9 +222,15 @@ class _Reader:
             f"{counted(len(self.rows), 'image')} of {self.root} with a row, {len(unused):,} without"
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
-        names = self._class_names({row.label for row in self.rows.values()})
+        known = self._targets()
+        if known:
+            named = zip(self.rows.items(), targets.strata(known), strict=True)
+            self.rows = {number: row._replace(label=stratum) for (number, row), stratum in named}
+        names = self._class_names({row.label for row in self.rows.values()} if not known else set())
         self.notes += tables.unclear_labels(names.values(), "remove these rows from the table")
-        self.notes += tables.joined_labels(names.values())
+        if joined := tables.joined_labels(names.values()):
+            self.notes.append(f"{joined[0]}; data.target=labels learns each label")
+        names = names or {row.label: row.label for row in self.rows.values()}
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
         for number, row in sorted(
@@ -189,7 +240,11 @@ class _Reader:
         classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
         listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
         groups = [group[name] for name in listing.names] if self.data.group else []
-        return dataclasses.replace(listing, table=self.source, groups=groups)
+        if known:
+            place = {self.names[number]: row for row, number in enumerate(self.rows)}
+            known = known.chosen([place[name] for name in listing.names])
+            listing.notes[-1] = targets.counts_note(known)
+        return dataclasses.replace(listing, table=self.source, groups=groups, targets=known)
 
     def _class_names(self, labels: set[str]) -> dict[str, str]:
         """Return the name of each class: from a JSON file next to the table that names all class numbers, if any."""
@@ -259,15 +314,29 @@ def _are_same(folder: str, wanted: str) -> bool:
 
 
 def _class(where: str, cells: list[str], layout: Columns) -> str:
-    if len(layout.labels) == 1:
-        cell = cells[layout.labels[0]].strip()
+    """Return the class, the number or the labels of a row; raise ZooError if its cells contain none."""
+    cell = cells[layout.labels[0]].strip()
+    if layout.kind == NUMBER:
+        if not cell or not re.fullmatch(r"[-+.\d]+([eE][-+]?\d+)?", cell) or not tables.is_number(cell):
+            raise ZooError(
+                f"{where}: {cell!r} in column {layout.title(layout.labels[0])} is not a number",
+                "Write a number such as 3.5 into each row, or remove the row.",
+            )
+        return repr(float(cell))
+    if len(layout.labels) == 1 and not (layout.kind == LABELS and cell.lower() in table_columns.FLAGS):
+        if layout.kind == LABELS:
+            return "" if tables.is_missing(cell) else _AND.join(tables.labels_of(cell, layout.sign))
         return cell[:-2] if re.fullmatch(r"\d+\.0", cell) else cell
     flags = {layout.title(place): table_columns.FLAGS.get(cells[place].strip().lower()) for place in layout.labels}
+    for name, place in zip(flags, layout.labels, strict=True):
+        if flags[name] is None and layout.kind != CLASSES:
+            raise ZooError(f"{where}: {cells[place]!r} in column {name} is not 0 or 1", "Write 0 or 1 into each row.")
     chosen = [name for name, value in flags.items() if value]
-    if len(chosen) == 1:
-        return chosen[0]
+    if len(chosen) == 1 or layout.kind != CLASSES:
+        return _AND.join(chosen)
     raise ZooError(
         f"{where}: {counted(len(chosen), 'column')} of {listed(flags)} are 1 for {cells[layout.image]}"
         f"{': ' * bool(chosen)}{listed(chosen)}, and a class needs exactly one",
-        f"{NOT_YET} One column as two classes: data.label_column={shlex.quote(layout.title(layout.labels[0]))}",
+        "To learn each label: data.target=labels\n"
+        f"One column as two classes: data.label_column={shlex.quote(layout.title(layout.labels[0]))}",
     )

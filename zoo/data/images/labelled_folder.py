@@ -11,6 +11,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import refuse_unspellable, user_path
 from zoo.data.images import decode, folder_scan, image_table, set_parts
+from zoo.data.targets import Targets
 
 # Of several parts, the first of these is used, because results on training data mean little.
 PREFERRED = ("test", "validation", "train")
@@ -27,6 +28,7 @@ class LabelledFolder:
         unreadable: (name, reason) of folders that cannot be listed, and of unused rows of a table.
         table: the table that gives the classes, if any.
         files: names of the images of the table by class; ``classes`` has the class of each printable name.
+        targets: several labels or a number for each image of ``rows``, if the table gives these.
     """
 
     root: Path
@@ -37,6 +39,8 @@ class LabelledFolder:
     table: Path | None = None
     files: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     classes: dict[str, str] = dataclasses.field(default_factory=dict)
+    targets: Targets | None = None
+    rows: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def source(self) -> Path:
@@ -89,7 +93,7 @@ def of_table(data: TableReading) -> LabelledFolder:
         if of == part:
             files[listing.class_names[label]].append(name)
             classes[console.escape_controls(name, keep="")] = listing.class_names[label]
-    rest = listing.unreadable, listing.table, files, classes
+    rest = listing.unreadable, listing.table, files, classes, listing.targets, listing.names
     return LabelledFolder(listing.root, [*files], [*map(len, files.values())], part, *rest)
 
 

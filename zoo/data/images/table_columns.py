@@ -12,6 +12,7 @@ from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.text import tables
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
 # Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
 _OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
@@ -22,7 +23,6 @@ _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(i
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
-NOT_YET = "Several labels for an image, and numbers as targets, cannot be trained yet."
 # Words of sentences, and not of labels.
 _SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
@@ -31,13 +31,19 @@ Number = Callable[[str], int | None]
 
 
 class Columns(NamedTuple):
-    """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header."""
+    """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header.
+
+    ``kind`` is the kind of target, or an empty text if the rows of several columns decide. ``sign`` separates the
+    labels in a cell.
+    """
 
     titles: list[str]
     image: int
     labels: list[int]
     part: int | None
     group: int | None
+    kind: str = ""
+    sign: str = ""
 
     def title(self, place: int) -> str:
         return self.titles[place] if self.titles else str(place)
@@ -48,7 +54,8 @@ class Columns(NamedTuple):
         used = {*places.values(), *self.labels}
         other = [title for place, title in enumerate(self.titles) if title and place not in used]
         unused = f"; not used: {listed(other, most=5)}" * bool(other)
-        return f"class in {listed(map(self.title, self.labels), most=3)}{''.join(optional)}{unused}"
+        what = {LABELS: "labels", NUMBER: "number"}.get(self.kind, "class")
+        return f"{what} in {listed(map(self.title, self.labels), most=3)}{''.join(optional)}{unused}"
 
     def plain(self, place: int) -> str:
         return re.sub("[^a-z]", "", self.title(place).lower())
@@ -76,21 +83,80 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
             "Give a table with a row for each image.",
         )
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
-    asked = {"data.image_column": data.image_column, "data.label_column": data.label_column, "data.group": data.group}
-    image, label, grouped = (_place(path, key, name, first, columns) for key, name in asked.items())
+    asked = {"data.image_column": data.image_column, "data.group": data.group}
+    image, grouped = (_place(path, key, name, first, columns) for key, name in asked.items())
+    name = data.label_column
+    several = name is not None and name not in first and "," in name
+    names = [each.strip() for each in name.split(",")] if name and several else [name]
+    given = [
+        place for each in names if (place := _place(path, "data.label_column", each, first, columns)) is not None
+    ]
     if image is None:
         image = _image_column(path, columns, first, number, example)
     header = data.header
     if header is None:
-        named = any(name and not name.isdecimal() for name in asked.values())
+        named = any(each and not each.isdecimal() for each in (*asked.values(), *names))
         suffix = Path(first[image]).suffix.lower()
         header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
     layout = Columns(first if header else [], image, [], None, grouped)
-    layout = layout._replace(part=_part_column(path, columns, layout, label))
-    labels = _label_columns(path, columns, layout, number) if label is None else [label]
-    if len(labels) == 1:
-        _refuse_targets(path, columns, layout, labels[0], label is not None)
-    return layout._replace(labels=labels)
+    layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
+    if data.target in (LABELS, NUMBER):
+        return _of_target(path, columns, layout, given, given or _free(columns, layout, number))
+    labels = given or _label_columns(path, columns, layout, number)
+    if len(labels) == 1 and not data.target:
+        _refuse_targets(path, columns, layout, labels[0], bool(given))
+    if len(labels) > 1:
+        _refuse_no_flags(path, columns, layout, labels)
+    return layout._replace(labels=labels, kind=layout.kind or CLASSES * (len(labels) == 1))
+
+
+def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
+    """Return the columns that may be targets: not empty, and not of the image, its part, group or size."""
+    images = [number(cell) for cell in columns[layout.image]]
+    return [
+        place
+        for place, column in enumerate(columns)
+        if place not in (layout.image, layout.part, layout.group)
+        and any(column)
+        and not _is_counted(column)
+        and not _OF_IMAGES.fullmatch(layout.plain(place))
+        and [number(cell) for cell in column] != images
+    ]
+
+
+def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: list[int], pool: list[int]) -> Columns:
+    """Return the columns of several labels or of a number, among the ``given`` ones or those of ``pool``."""
+    flags = [place for place in pool if _is_of_flags(columns[place])]
+    if layout.kind == NUMBER and len(given) != 1:
+        pool = [place for place in pool if all(map(tables.is_number, columns[place]))]
+        pool = [place for place in pool if place not in flags] or pool
+    elif flags and (len(pool) == 1 or len(flags) > 1):
+        return layout._replace(labels=flags if len(pool) > len(flags) else pool)
+    elif len(pool) > 1:
+        pool = [place for place in pool if tables.several_labels(set(columns[place]))]
+    if len(pool) > 1:
+        raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], layout.kind)
+    if not pool:
+        what = "numbers" if layout.kind == NUMBER else "several labels: lists, or several columns of 0 and 1"
+        titles = layout.titles or [*map(str, range(len(columns)))]
+        raise ZooError(
+            f"{path} has no column of {what}; its columns are {_titles_and_row(titles, columns)}",
+            "Name the column with data.label_column=NAME, or remove data.target=.",
+        )
+    return layout._replace(labels=pool, sign=tables.sign_of_lists(columns[pool[0]]))
+
+
+def _is_of_flags(column: list[str]) -> bool:
+    return all(cell.lower() in FLAGS for cell in column)
+
+
+def _refuse_no_flags(path: Path, columns: list[list[str]], layout: Columns, labels: list[int]) -> None:
+    for place in labels:
+        if wrong := [cell for cell in columns[place] if cell.lower() not in FLAGS]:
+            raise ZooError(
+                f"{path}: column {layout.title(place)} contains {wrong[0]!r}; several label columns contain 0 and 1",
+                "Name one column, or columns of 0 and 1: data.label_column=NAME",
+            )
 
 
 def _place(path: Path, key: str, name: str | None, first: list[str], columns: list[list[str]]) -> int | None:
@@ -122,7 +188,7 @@ def _image_column(path: Path, columns: list[list[str]], first: list[str], number
     return same[0]
 
 
-def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: int | None) -> int | None:
+def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: list[int]) -> int | None:
     """Return the column of words such as train and test; a column with a single word needs a title such as split."""
     marks = [layout.title(place) for place in range(len(columns)) if _FLAG_OF_PART.fullmatch(layout.plain(place))]
     if len(marks) > 1 and any(re.match("is_?(final|public|private)", mark.lower()) for mark in marks):
@@ -134,9 +200,9 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: i
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
         flags = set(map(str.lower, column)) <= FLAGS.keys() and _FLAG_OF_PART.fullmatch(layout.plain(place))
-        if place not in (layout.image, layout.group, label) and ((None not in parts and several) or flags):
+        if place not in (layout.image, layout.group, *labels) and ((None not in parts and several) or flags):
             return place
-        if place != label and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
+        if place not in labels and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
             values = listed(sorted(set(column)))
             raise ZooError(
                 f"The column split of {path} holds {values}, and it is not known which part each number means",
@@ -146,18 +212,9 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, label: i
 
 
 def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
-    images = [number(cell) for cell in columns[layout.image]]
-    places = [
-        place
-        for place, column in enumerate(columns)
-        if place not in (layout.image, layout.part, layout.group)
-        and any(column)
-        and not _is_counted(column)
-        and not _OF_IMAGES.fullmatch(layout.plain(place))
-        and [number(cell) for cell in column] != images
-    ]
+    places = _free(columns, layout, number)
     numeric = [place for place in places if all(map(tables.is_number, columns[place]))]
-    flags = [place for place in places if all(cell.lower() in FLAGS for cell in columns[place])]
+    flags = [place for place in places if _is_of_flags(columns[place])]
     varied = [place for place in places if len(set(columns[place])) > 1]
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
     words = [place for place in recurring if place not in numeric or tables.GRADES.fullmatch(layout.plain(place))]
@@ -179,7 +236,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if len(pool) > 1:
         marks = [place for place in varied if {cell.lower() for cell in columns[place]} <= {"", *FLAGS}]
         pool = list(dict.fromkeys([*pool, *marks]))
-        raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes")
+        every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
+        raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes", every)
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
@@ -215,12 +273,13 @@ def _is_counted(column: list[str]) -> bool:
 def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place: int, asked: bool) -> None:
     """Raise an error for a column of numbers to predict, or of several labels for an image."""
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
-    row = " | ".join(column[0] for column in columns)
+    row, column_given = " | ".join(column[0] for column in columns), f"data.label_column={shlex.quote(name)}"
     numbers = tables.measurements(set(cells))
     if numbers and not (asked and len(numbers) <= _FEW):
         raise ZooError(
             f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",
-            f"{NOT_YET} Write classes into a column, such as ranges of {name}: data.label_column=NAME",
+            f"To predict this number: data.target=number {column_given}\n"
+            f"Or write classes into a column, such as ranges of {name}: data.label_column=NAME",
         )
     spoken = [cell for cell in cells if cell.count(" ") > 3 and _SPOKEN.search(cell)]
     if not asked and 2 * len(spoken) > len(cells) < 2 * len(set(cells)):
@@ -232,10 +291,12 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
     if several:
         raise ZooError(
             f"{path}: column {name} holds several labels for an image, such as {several!r}; a row: {row}",
-            f"{NOT_YET} Each combination as a class: data.label_column={shlex.quote(name)}",
+            f"To learn each label: data.target=labels {column_given}\n"
+            f"Each combination as a class: data.target=classes {column_given}",
         )
 
 
-def _ambiguous(path: Path, key: str, names: list[str], what: str) -> ZooError:
+def _ambiguous(path: Path, key: str, names: list[str], what: str, every: bool = False) -> ZooError:
     message = f"{path}: several columns may hold the {what}: {_listed(names)}"
-    return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}")
+    labels = ". All columns of 0 and 1 as labels: data.target=labels" * every
+    return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}{labels}")

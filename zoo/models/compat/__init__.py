@@ -43,6 +43,7 @@ from zoo.models.compat.training import (
     train_classifier,
     train_mse,
     train_terms,
+    weighted_cross_entropy,
 )
 from zoo.models.compat.version import (
     MAJOR,

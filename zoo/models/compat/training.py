@@ -42,10 +42,11 @@ def seed(number):
     set_seed(number)
 
 
-def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
+def compile_classifier(model, optimizer_name, learning_rate, jit, loss="categorical_crossentropy", **settings):
     """Compile a model that ends in probabilities, with cross-entropy and accuracy for one-hot labels.
 
     Args:
+        loss: another loss, for several labels and numbers; the accuracy then has no meaning.
         optimizer_name: see :func:`zoo.models.compat.optimizers.optimizer`, which may raise ValueError.
         jit: compile with XLA on TensorFlow with Keras 3; not possible on Metal.
         settings: other arguments of the optimizer. Weights with one axis (biases and scales) do not decay.
@@ -53,8 +54,21 @@ def compile_classifier(model, optimizer_name, learning_rate, jit, **settings):
     instance = optimizer(optimizer_name, learning_rate, **settings)
     if settings.get("weight_decay") and MAJOR >= 3:
         instance.exclude_from_weight_decay([each for each in model.trainable_weights if len(each.shape) < 2])
-    model.compile(loss="categorical_crossentropy", optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
+    model.compile(loss=loss, optimizer=instance, metrics=["accuracy"], **jit_arguments(jit))
     _traced_steps.pop(model, None)  # A model may be compiled again with more frozen layers.
+
+
+def weighted_cross_entropy(weights):
+    """Return binary cross-entropy, averaged over labels, in which the items with a label have its weight."""
+    ops = keras.ops if MAJOR >= 3 else keras.backend
+    constant = ops.convert_to_tensor if MAJOR >= 3 else ops.constant
+
+    def binary_crossentropy(true, predicted):
+        shares = ops.clip(predicted, 1e-7, 1.0 - 1e-7)
+        found = constant(np.array([weights], np.float32)) * true * ops.log(shares)
+        return -ops.mean(found + (1.0 - true) * ops.log(1.0 - shares), axis=-1)
+
+    return binary_crossentropy
 
 
 def freeze(model, names):

@@ -19,7 +19,7 @@ MOST_CLASSES = 40
 # Images that this page draws itself.
 DRAWN = {"curves.png", "confusion.png"}
 PICTURES = {
-    "mistakes": "Misclassified test images with true and predicted class",
+    "mistakes": "The worst mistakes, with true and predicted values", "scatter": "Predicted over true numbers",
     "contact": "Input images with their predictions", "sheet": "Content, style and result",
     "losses": "Losses by step", "content": "Content image", "style": "Style image", "result": "Result",
     "progress": "Progress of the optimization",
@@ -144,13 +144,15 @@ def curves(folder: Path) -> Html | None:
     if not rows:
         return None
     loss = all(y > 0 for name in ("loss", "val_loss") for _, y in points(rows, name))
-    drawn = [_panel(rows, "loss", Axis("loss", log=loss)), _panel(rows, "accuracy", Axis("accuracy")), _terms(rows)]
+    second = next((name for name in ("map", "mae") if points(rows, f"val_{name}")), "accuracy")
+    drawn = [_panel(rows, "loss", Axis("loss", log=loss)), _panel(rows, second, Axis(label(second))), _terms(rows)]
     return join([tag("div", [panel for panel in drawn if panel], class_="pair"), _numbers(rows)])
 
 
 # Drawn in separate panels, or not useful as a curve.
 KNOWN = {
-    "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "learning_rate", "epoch_s",
+    "epoch", "loss", "accuracy", "val_loss", "val_map", "val_mae", "val_accuracy", "val_token_accuracy",
+    "learning_rate", "epoch_s",
     "items_per_s", "peak_memory_bytes", "best", "steps", "stage",
 }  # fmt: skip
 
@@ -172,7 +174,7 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
     marks = [Mark(x, y, "best epoch") for x, y in validation(kept, name)]
     stages = points(rows, "stage")
     marks += [Mark(x - 0.5, None, f"stage {y:g}") for (_, before), (x, y) in pairwise(stages) if y != before]
-    return lines(series, Axis("epoch", whole=True), axis, f"{name.capitalize()} by epoch", marks)
+    return lines(series, Axis("epoch", whole=True), axis, f"{capitalized(label(name))} by epoch", marks)
 
 
 def _numbers(rows: list[Row]) -> Html:
@@ -214,7 +216,7 @@ def confusion(folder: Path) -> Html | None:
     """Show the confusion matrix with recall, precision and F1 by class, or its image if there are many classes."""
     rows = untrusted.table(folder, "confusion.csv", MOST_CLASSES + 1)
     if not rows:
-        return None
+        return join([_labels(folder), _mistakes(folder)])
     if len(rows) > MOST_CLASSES:
         return join([images.shown(folder, "confusion.png", "Confusion matrix"), _mistakes(folder)])
     first, *classes = list(rows[0])
@@ -229,6 +231,24 @@ def confusion(folder: Path) -> Html | None:
     words = "Number of items by true class (rows) and predicted class (columns)"
     drawn = table(words, headings, cells, range(1, len(headings)))
     return join([tag("div", drawn, class_="confusion"), _mistakes(folder)])
+
+
+def errors_title(folder: Path) -> str:
+    kinds = {"labels.csv": "Labels", "scatter.png": "Largest errors"}
+    return next(
+        (title for name, title in kinds.items() if name in untrusted.names(folder, ".csv", ".png")),
+        "Confusion matrix",
+    )
+
+
+def _labels(folder: Path) -> Html | None:
+    """Show the figures of each label of a network for several labels."""
+    rows = untrusted.table(folder, "labels.csv", untrusted.MOST_ROWS)
+    if not rows:
+        return None
+    names = list(rows[0])[:8]
+    cells: list[list[Child]] = [[_cell(row, name) for name in names] for row in rows]
+    return table("Figures of each label", [heading(name) for name in names], cells, range(1, len(names)))
 
 
 def _figures(line: list[float], taken: list[float], classes: list[str], true: str) -> list[Html]:

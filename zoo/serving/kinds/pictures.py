@@ -31,7 +31,7 @@ class Kind(Classifier):
         shape = (*network.size, 3 if self._style is None else 1)
         super().__init__(
             name, place, limits, context, network.model, network.weights, shape, network.classes,
-            settings.precision, settings.top or 0,
+            settings.precision, settings.top or 0, network.kind, network.thresholds,
         )  # fmt: skip
         self._how: Json = {"op": "photo", "size": network.size, "resize": settings.resize}
         if self._style is not None:

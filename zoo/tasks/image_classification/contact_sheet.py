@@ -1,6 +1,7 @@
 """Contact sheets: pages of small images with their predictions, as PNG."""
 
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +22,11 @@ PAPER, INK, FAINT, BAR = "#ffffff", "#1a1a1a", "#6a6a6a", "#c9d8f0"
 
 @dataclass(frozen=True)
 class Entry:
-    """An image on a sheet: thumbnail, uint8 (height, width, 3), name, and (label, probability), best first."""
+    """An image on a sheet: thumbnail, uint8 (height, width, 3), name, (label, probability or None), best first."""
 
     thumb: "Bytes"
     name: str
-    labels: list[tuple[str, float]]
+    labels: Sequence[tuple[str, float | None]]
 
 
 def per_page() -> int:
@@ -72,6 +73,9 @@ def _label(pen: "ImageDraw.ImageDraw", letters: "ImageFont.FreeTypeFont", entry:
     pen.text((left, top), name, FAINT, letters)
     for number, (label, share) in enumerate(entry.labels[: LINES - 1], 1):
         y = top + number * LINE
+        if share is None:
+            pen.text((left + 3, y), _fitted(pen, label, letters, CELL), INK, letters)
+            continue
         pen.rectangle((left, y, left + max(1, round(share * CELL)), y + LINE - 3), BAR)
         percentage = f"{share:.0%}"
         room = CELL - pen.textlength(percentage, letters) - 8

@@ -1,21 +1,22 @@
 """Evaluate a classifier on labeled images: top-1, top-5, metrics by class, confusion matrix, worst mistakes."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import Overrides
-from zoo.config.schemas.classifiers import EvaluateConfig
+from zoo.config.schemas.classifiers import EvaluateConfig, EvaluationData
 from zoo.config.schemas.common import TestData
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.arrays import NDArray, np
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode, labelled_folder, reading
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import InferPart, ItemData
-from zoo.runs import tables
+from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -50,13 +51,28 @@ def evaluate(overrides: Overrides) -> Run:
         return _of_arrays(context, origin.classifier(), inputs)
     if settings.data.name not in ("folder", "image_table"):
         return _of_arrays(context, *evaluation_data.data_set(context, origin))
-    is_table = settings.data.name == "image_table"
-    folder = labelled_folder.of_table(settings.data) if is_table else labelled_folder.find(str(settings.data.root))
+    if settings.data.name == "image_table":
+        folder = labelled_folder.of_table(_reading(origin, settings.data))
+    else:
+        folder = labelled_folder.find(str(settings.data.root))
     if isinstance(origin, TrainedRun):
         evaluation_data.warn_of_own_images(origin.run, folder)
         if origin.shape[2] == 1:
             return _of_arrays(context, *evaluation_data.gray_folder(settings, origin, folder))
     return _of_folder(context, origin.classifier(context), folder)
+
+
+def _reading(origin: source.Source, data: EvaluationData) -> EvaluationData:
+    """Return how a table is read for a run: for what it predicts, and by default from the columns of its training."""
+    if not isinstance(origin, TrainedRun):
+        return data
+    kind = origin.classifier().kind
+    if data.target not in (None, kind):
+        raise ZooError(f"{origin.run.folder} predicts {kind}, not {data.target}", "Remove data.target=.")
+    if kind == CLASSES:
+        return data
+    usual = origin.run.record["config"]["data"].get("label_column")
+    return dataclasses.replace(data, target=kind, label_column=data.label_column or usual)
 
 
 def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
@@ -67,10 +83,10 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
     shown, classes = list(map(photo_stream.shown, folder.folders)), classifier.classes
-    judging: Judging | Errors = Errors()
+    judging: Judging | Errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
     labels: dict[str, Any] = {}
-    if classifier.numbers:
-        labels = dict(zip(shown, _values(classifier, folder), strict=True))
+    if classifier.kind != CLASSES:
+        labels = _truth(classifier, folder, shown)
     else:
         numbers = class_names.labels_of(folder.folders, classes, f"The classes of {folder.source}", by_number=True)
         classes = class_names.named_after(classes, folder.folders, numbers)
@@ -85,14 +101,15 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
         with (
             NumberWriter(context.folder, classes)
             if classifier.numbers
-            else PredictionWriter(context.folder, classes, title, 0, False, BEST)
+            else PredictionWriter(context.folder, classes, title, 0, False, BEST, classifier.thresholds)
         ) as writer:
             for closed, reason in folder.unreadable:
                 writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
 
             def take(picture: Picture, probabilities: "NDArray[np.float32]") -> None:
                 writer.take(picture, probabilities)
-                judging.take(picture.name, labels[photo_stream.shown(folder.class_of(picture.name))], probabilities)
+                key = picture.name if folder.targets else photo_stream.shown(folder.class_of(picture.name))
+                judging.take(picture.name, labels[key], probabilities)
 
             names = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
             settings = context.settings
@@ -106,11 +123,33 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
                     "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
                     "class_names": folder.folders,
                 }  # fmt: skip
-        if isinstance(judging, Judging):
-            _conclude(context, judging, title, _thumbs(folder.root, judging))
-        elif judging.names:
-            context.record.metrics = judging.metrics() | context.record.metrics
+        _conclude(context, judging, title, _thumbs(folder.root, judging))
     return context.result
+
+
+def _truth(classifier: Classifier, folder: LabelledFolder, shown: list[str]) -> dict[str, Any]:
+    """Return what is true by the name of an image or, for folders whose names are numbers, by the folder."""
+    known = folder.targets
+    if known is None and not classifier.numbers:
+        raise ZooError(
+            f"{classifier.model['name']} predicts labels, and class folders give one class",
+            "Give a table of the images: data=image_table data.root=FILE data.images=DIR",
+        )
+    if known is None:
+        return {name: [value] for name, value in zip(shown, _values(classifier, folder), strict=True)}
+    if known.kind != classifier.kind:
+        raise ZooError(
+            f"{folder.source} gives {known.kind}, and the network predicts {classifier.kind}", "Give its data."
+        )
+    if known.kind == NUMBER:
+        values = known.values
+    else:
+        if unknown := sorted(set(known.names) - set(classifier.classes)):
+            raise ZooError(f"{folder.source} has labels that the network does not know: {listed(unknown)}",
+                           f"It knows {listed(classifier.classes)}.")  # fmt: skip
+        values = np.zeros((len(known.values), len(classifier.classes)))
+        values[:, [classifier.classes.index(name) for name in known.names]] = known.values
+    return dict(zip(map(photo_stream.shown, folder.rows), values.tolist(), strict=True))
 
 
 def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
@@ -126,7 +165,7 @@ def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
         ) from error
 
 
-def _thumbs(root: Path, judging: Judging) -> "Thumb":
+def _thumbs(root: Path, judging: Judging | Errors) -> "Thumb":
     def thumb(item: int) -> "NDArray[np.uint8] | None":
         try:
             return decode.read_with_thumb(root / judging.names[item], reading.photo((8, 8)), THUMB)[1]
@@ -139,6 +178,7 @@ def _thumbs(root: Path, judging: Judging) -> "Thumb":
 def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
     predict.refuse_for_arrays(context)
     name, judging = str(classifier.model["name"]), Judging(classifier.classes)
+    errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record, "data": inputs.record})
@@ -152,15 +192,23 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
         probabilities = np.load(path, allow_pickle=False) if path.is_file() else np.empty((0, 0))
         names = inputs.names[: len(probabilities)]
         if names:
-            tables.write_predictions(context.folder / "predictions.csv", names, classifier.classes, probabilities)
+            predict.write(context.folder, names, classifier, probabilities)
         for each, label, shares in zip(names, inputs.labels, probabilities, strict=False):
-            judging.take(each, int(label), shares)
+            if classifier.kind == CLASSES:
+                judging.take(each, int(label), shares)
+            else:
+                errors.take(each, label, shares)
         title = f"{name} on {context.choice.stack.name}: {inputs.record['name']}"
-        _conclude(context, judging, title, lambda item: np.load(pixels, mmap_mode="r")[item].squeeze())
+        _conclude(
+            context,
+            errors if errors.names else judging,
+            title,
+            lambda item: np.load(pixels, mmap_mode="r")[item].squeeze(),
+        )
     return context.result
 
 
-def _conclude(context: RunContext[EvaluateConfig], judging: Judging, title: str, thumb: "Thumb") -> None:
+def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, title: str, thumb: "Thumb") -> None:
     """Write metrics, tables and images; an interrupted run covers only the images processed so far."""
     if not judging.names:
         return

@@ -18,7 +18,13 @@ def tables(run: Run) -> list[Table]:
     path = run.folder / judging.FIGURES
     if not path.is_file():
         return []
-    rows = json.loads(path.read_text(encoding="utf-8"))["classes"]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if "target" in content:
+        heads = ["label", "items", "threshold", "precision", "recall", "f1", "average precision"]
+        labels = [[f"{row[head]:.4f}" if isinstance(row[head], float) else str(row[head]) for head in heads]
+                  for row in content.get("labels", [])]  # fmt: skip
+        return [("", heads, labels)] if labels else []
+    rows = content["classes"]
     title = ""
     if len(rows) > MOST_CLASSES:
         title = f"The {WORST} classes of {len(rows)} with the lowest F1 (all: classes.csv)"
@@ -32,9 +38,10 @@ def lines(run: Run) -> list[str]:
     """Return the overall metrics, and the paths of the other results."""
     record, metrics, data = run.record, run.metrics, run.record["data"]
     where = f"{summaries.where(record)}, data {data.get('source') or data['name']}"
-    if "mean_absolute_error" in metrics:
-        figures = f"mean absolute error {metrics['mean_absolute_error']:.4g}, largest {metrics['largest_error']:.4g}"
-        return [f"{where}: {counted(data['items'], 'image')}", figures, "Table: predictions.csv"]
+    if "target" in (record.get("judgement") or {}):
+        interrupted = ["Interrupted; the metrics are for only a part."] if run.exit == "interrupted" else []
+        items = counted(record["judgement"]["items"], "image")
+        return [*interrupted, f"{where}: {items}", *summaries.of_target(run), "Tables: predictions.csv, mistakes.csv"]
     if "test_accuracy" not in metrics:
         return [f"Interrupted before the first image: {where}"]
     items = record["judgement"]["items"]

@@ -14,6 +14,7 @@ from zoo.data.images import decode, grayscale, reading
 from zoo.data.images.reading import Reading
 from zoo.data.sources import bundled_photos
 from zoo.protocol.request import ItemData
+from zoo.protocol.targets import CLASSES
 from zoo.runs.context import create_context
 from zoo.runs.result import Run
 from zoo.tasks import export_examples, exporting
@@ -34,7 +35,6 @@ def export(overrides: Overrides) -> Run:
     if isinstance(origin, TrainedRun):
         return exporting.export(context, _of_run(context.settings, origin))
     classifier = origin.classifier(context)
-    classifier.refuse_numbers()
     return exporting.export(context, _of_network(classifier, context.settings))
 
 
@@ -62,6 +62,8 @@ def _subject(network: Classifier, how: Reading, settings: ExportConfig, items: W
         model=network.model,
         weights=network.weights,
         classes=network.classes,
+        target=None if network.kind == CLASSES else network.kind,
+        thresholds=network.thresholds,
         items=(lambda folder, most: _as_images(items(folder, most), how)) if inside else items,
         examples=lambda folder: _examples(how, folder),
         reading=how._asdict() | {"inside": inside},
@@ -102,6 +104,8 @@ def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) 
 def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> ItemData:
     np.save(folder / "items.npy", pixels, allow_pickle=False)
     if labels is None:
+        return ItemData(x=str(folder / "items.npy"))
+    if labels.ndim > 1:  # several labels or numbers: no accuracy
         return ItemData(x=str(folder / "items.npy"))
     np.save(folder / "item_labels.npy", labels, allow_pickle=False)
     return ItemData(x=str(folder / "items.npy"), labels=str(folder / "item_labels.npy"))

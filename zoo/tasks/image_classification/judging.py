@@ -1,14 +1,15 @@
 """Collect the predictions of a classifier for labeled images; write metrics, tables and images."""
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.files import write_json
 from zoo.runs.records import Json
-from zoo.tasks import error_analysis
+from zoo.tasks import error_analysis, target_analysis
 from zoo.tasks.image_classification import contact_sheet
+from zoo.tasks.image_classification.error_analysis import sheet_entry
 
 # Returns the thumbnail of an evaluated image by its index, uint8 (height, width[, 3]).
 Thumb = Callable[[int], "NDArray[np.uint8] | None"]
@@ -19,20 +20,39 @@ SMALLEST = 1e-7
 
 
 class Errors:
-    """Collects the errors of predicted numbers."""
+    """Collects predicted labels or numbers, and what is true."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: "Callable[[NDArray[np.float64], NDArray[np.float64]], target_analysis.Judged]") -> None:
         self.names: list[str] = []
-        self._errors = array("d")
+        self._judge = judge
+        self._rows: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
 
-    def take(self, name: str, value: float, numbers: "NDArray[np.float32]") -> None:
-        """Record the error of the number predicted for an image."""
+    def take(self, name: str, truth: "Sequence[float]", outputs: "NDArray[np.float32]") -> None:
+        """Record the outputs for an image, and what is true."""
         self.names.append(name)
-        self._errors.append(abs(float(numbers[0]) - value))
+        self._rows.append((outputs.astype(np.float64), np.array(truth, np.float64)))
+
+    def judged(self) -> target_analysis.Judged:
+        predicted, truth = (np.stack(rows) for rows in zip(*self._rows, strict=True))
+        return self._judge(predicted, truth)
 
     def metrics(self) -> Json:
-        """Return the mean and the largest absolute error."""
-        return {"mean_absolute_error": sum(self._errors) / len(self._errors), "largest_error": max(self._errors)}
+        return self.judged().metrics("test_")
+
+    def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
+        """As :meth:`Judging.keep`."""
+        judged = self.judged()
+        analysis = target_analysis.keep(
+            folder, judged, title, "test", lambda items: [self.names[item] for item in items]
+        )
+        write_json(folder / FIGURES, what | self.metrics() | analysis)
+        entries = []
+        for item in judged.worst()[: contact_sheet.per_page()].tolist():
+            image = thumb(item)
+            entries += [] if image is None else [sheet_entry(judged, image, self.names[item], item)]
+        if entries:
+            contact_sheet.draw(entries, f"{title}: largest errors", folder / "mistakes.png")
+        return analysis
 
 
 class Judging:

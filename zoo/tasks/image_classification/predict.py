@@ -11,7 +11,7 @@ from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
-from zoo.core.arrays import np
+from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
 from zoo.data.images import unknown_kinds
@@ -21,13 +21,16 @@ from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import DoneEvent
 from zoo.protocol.request import InferPart, ItemData, Request
+from zoo.protocol.targets import CLASSES, USUAL
 from zoo.runs import records, tables
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import trained_run
+from zoo.tasks import target_analysis, trained_run
 from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
+from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.prediction_writer import NumberWriter, write_labels
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
@@ -59,7 +62,7 @@ def infer(overrides: Overrides) -> Run:
         context.record.model, context.record.trained_run = name, str(run.folder)
         context.record.data = inputs.record
         outcome = execute(context, _infer_request(context, run, inputs, origin.model))
-        _keep_predictions(context, outcome, inputs, run)
+        _keep_predictions(context, outcome, inputs, origin.classifier())
     return context.result
 
 
@@ -74,7 +77,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
     is_gray = isinstance(origin, TrainedRun) and origin.shape[2] == 1
     style = origin.style if isinstance(origin, TrainedRun) and is_gray else None
     classifier = origin.classifier(context)
-    classifier.refuse_numbers()
+    classifier.refuse_needless(context)
     return context, classifier, style
 
 
@@ -170,7 +173,7 @@ def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, t
 
 
 def _keep_predictions(
-    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, run: Run
+    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, classifier: Classifier
 ) -> None:
     raise_if_failed(context, outcome)
     if outcome.done and outcome.done.features:
@@ -179,8 +182,32 @@ def _keep_predictions(
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
         names = inputs.names[: len(probabilities)]
-        classes = run.record["data"]["class_names"]
-        tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities)
+        write(context.folder, names, classifier, probabilities)
+        if classifier.kind != CLASSES and inputs.labels is not None and len(names):
+            context.record.metrics |= judged(classifier, probabilities, inputs.labels).metrics("test_")
+
+
+def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
+    """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
+    path = folder / "predictions.csv"
+    if classifier.numbers:
+        with NumberWriter(folder, classifier.classes) as writer:
+            for name, row in zip(names, outputs.tolist(), strict=True):
+                writer.write([name, *(f"{number:.9g}" for number in row)])
+    elif classifier.thresholds is not None:
+        write_labels(path, names, classifier.classes, outputs, classifier.thresholds)
+    else:
+        tables.write_predictions(path, names, classifier.classes, outputs)
+
+
+def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]") -> target_analysis.Judged:
+    """Return the predictions of labels or numbers for the first items of ``truth``, (n, outputs)."""
+    known = np.asarray(truth)[: len(outputs)]
+    mean = (classifier.model.get("target") or {}).get("mean")
+    limits = classifier.thresholds or [USUAL] * len(classifier.classes)
+    return target_analysis.Judged(
+        classifier.kind, classifier.classes, outputs.astype(np.float64), known, limits, mean
+    )
 
 
 def _keep_names(context: RunContext[Settings], done: DoneEvent, inputs: Inputs) -> None:

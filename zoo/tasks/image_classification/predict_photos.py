@@ -13,6 +13,7 @@ from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import FeaturesPart
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -41,6 +42,7 @@ class Classifier:
         weights: ``.npz`` for the worker; None if the model has them.
         record: its fields in ``run.json``.
         numbers: whether it predicts numbers instead of classes; ``classes`` then has their names.
+        thresholds: of each label, from which probability on it is given; None for classes and numbers.
     """
 
     model: Arguments
@@ -49,12 +51,26 @@ class Classifier:
     classes: list[str]
     record: Json
     numbers: bool = False
+    thresholds: list[float] | None = None
 
-    def refuse_numbers(self) -> None:
-        """Raise an error if the network predicts numbers, because classes are needed."""
-        if self.numbers:
-            words = "`infer` and `evaluate` with a folder of images show its numbers."
-            raise ZooError(f"{self.model['name']} predicts numbers, not classes (its loss is for numbers)", words)
+    @property
+    def kind(self) -> str:
+        return NUMBER if self.numbers else CLASSES if self.thresholds is None else LABELS
+
+    @property
+    def predicted(self) -> str:
+        return _PREDICTED.get(self.kind, CLASSES)
+
+    def refuse_needless(self, context: RunContext[ClassifierConfig]) -> None:
+        """Raise an error for settings that need one class for each image."""
+        keys = ("classes", "top", "sheets", "probabilities", "precision") if self.numbers else ("top",)
+        if self.kind != CLASSES:
+            context.refuse_needless(f"with {self.model['name']}, which predicts {_PREDICTED[self.kind]}", *keys)
+            if context.settings.precision == "auto":
+                raise ZooError("precision=auto compares classes, and there are labels", "Name a precision.")
+
+
+_PREDICTED = {LABELS: "labels", NUMBER: "numbers"}
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
@@ -79,6 +95,8 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
 
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     settings = context.settings
+    if not settings.wants_features:
+        classifier.refuse_needless(context)
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     name = str(classifier.model["name"])
     start_run(context, ["infer", name, context.choice.backend.name])
@@ -115,7 +133,8 @@ def _writer(
     if classifier.numbers:
         return NumberWriter(folder, classifier.classes)
     title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
-    return PredictionWriter(folder, classifier.classes, title, settings.sheets, settings.probabilities, best)
+    whole, limits = settings.probabilities, classifier.thresholds
+    return PredictionWriter(folder, classifier.classes, title, settings.sheets, whole, best, limits)
 
 
 def ask(

@@ -16,6 +16,16 @@ SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
 
 
+# Between the labels of an image in tables.
+AND = "|"
+
+
+def labels_over(names: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]) -> list[str]:
+    """Return the labels whose probability reaches their threshold."""
+    pairs = zip(names, probabilities.tolist(), thresholds, strict=True)
+    return [name for name, share, threshold in pairs if share >= threshold]
+
+
 class LeftOut:
     """Lists skipped files in ``skipped.csv`` of the run folder."""
 
@@ -73,6 +83,18 @@ class NumberWriter(TableWriter):
         self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
+def write_labels(
+    path: Path, names: list[str], labels: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]
+) -> None:
+    """Write the labels of items and the probability of each label, (n, labels), as CSV."""
+    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
+        rows = csv_files.Writer(out)
+        rows.writerow(["input", "labels", *(f"p_{name}" for name in labels)])
+        for name, row in zip(names, probabilities, strict=True):
+            given = AND.join(labels_over(labels, row, thresholds))
+            rows.writerow([name, given, *(f"{share:.9g}" for share in row.tolist())])
+
+
 class PredictionWriter(TableWriter):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
@@ -81,14 +103,19 @@ class PredictionWriter(TableWriter):
         pages: largest number of contact sheets.
         whole: also write ``probabilities.npy``, (n, classes) float32.
         best: number of classes in each row, the most likely first.
+        thresholds: of labels; a row then has the labels of the image and the probability of every label.
     """
 
     def __init__(
-        self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST
-    ) -> None:
-        self._best = min(best, len(classes))
+        self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST,
+        thresholds: list[float] | None = None,
+    ) -> None:  # fmt: skip
+        self._best, self._thresholds = min(best, len(classes)), thresholds
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
-        super().__init__(folder, "predictions.csv", ["input", "class", "probability", *more])
+        columns = ["class", "probability", *more]
+        if thresholds is not None:
+            columns = ["labels", *(f"p_{name}" for name in classes)]
+        super().__init__(folder, "predictions.csv", ["input", *columns])
         self._classes, self._title = classes, title
         self._entries: list[contact_sheet.Entry] = []
         self._page = 0
@@ -114,9 +141,13 @@ class PredictionWriter(TableWriter):
         top = [(self._classes[index], float(probabilities[index])) for index in best]
         shares = zip(best, top, strict=True)
         rows = [{"class": int(index), "name": name, "probability": share} for index, (name, share) in shares]
-        entry = {"input": picture.name, "top": rows}
+        entry: dict[str, object] = {"input": picture.name, "top": rows}
+        cells = [word for name, share in top for word in (name, f"{share:.7g}")]
+        if self._thresholds is not None:
+            given = labels_over(self._classes, probabilities, self._thresholds)
+            entry["labels"], cells = given, [AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
         self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
-        self.write([picture.name, *(word for name, share in top for word in (name, f"{share:.7g}"))])
+        self.write([picture.name, *cells])
         if self._raw:
             self._raw.write(np.asarray(probabilities, "<f4").tobytes())
         if picture.thumb is not None:

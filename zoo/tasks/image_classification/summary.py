@@ -26,12 +26,16 @@ def tables(run: Run) -> list[Table]:
     if not _of_photos(run) or "features" in run.record:
         return []
     rows = [_best(row) for row in itertools.islice(run.each_prediction(), summaries.SHOWN_PREDICTIONS)]
+    if rows and "labels" in next(run.each_prediction(), {}):
+        return [("", ["image", "labels"], rows)]
     ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]
     heads = run.record["data"].get("numbers", ranks)
     return [("", ["image", *heads], rows)] if rows else []
 
 
 def _best(row: dict[str, Any]) -> list[str]:
+    if "labels" in row:
+        return [row["input"], row["labels"]]
     if "class" not in row:
         return [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()]
     places = [""] + [f"_{rank}" for rank in range(2, 6) if f"class_{rank}" in row]

@@ -45,6 +45,8 @@ def train(overrides: Overrides) -> Run:
     settings, images = context.settings, counted(len(material.splits["train"]), "image")
     pretrained_first = weights or application.loads_imagenet(settings.model, settings.weights)
     epochs = settings.trainer.epochs + (settings.fine_tune.head_epochs if pretrained_first else 0)
+    if known := material.targets:
+        console.say(known.words(known.part(material.splits["train"])))
     console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
@@ -74,6 +76,12 @@ def _refuse_needless(context: RunContext[TrainConfig], material: TrainingSet) ->
     context.refuse_without_validation(len(material.splits["validation"]), "images")
     if material.given and "test" not in material.given:
         context.refuse_needless(f"with {context.settings.data.root}, which has parts, but no test part", "data.test")
+    if material.targets:
+        why = f"with targets that are not classes (data.target={material.targets.kind})"
+        context.refuse_needless(why, "trainer.label_smoothing", "data.balance")
+        if context.settings.trainer.label_smoothing or context.settings.data.balance:
+            context.overlay("machine", {"trainer.label_smoothing": 0.0, "data.balance": False})
+            console.say(f"The recipe's label smoothing and balance of classes are off {why}")
     for part in material.given:
         context.refuse_needless(f"with {context.settings.data.root}, which has a part for it", f"data.{part}")
 
@@ -144,6 +152,8 @@ def _train_request(
         arguments["normalise"] = scaling
     npz = weights.npz if weights else None
     request = request_of(context, settings.model, "train_image_classifier", npz, arguments)
+    if request.model and material.targets:
+        request.model.target = material.targets.part(material.splits["train"])
     request.train = ImageTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
     request.fine_tune = FineTunePart(**dataclasses.asdict(settings.fine_tune)) if weights or by_keras else None
     request.freeze = FreezePart(**dataclasses.asdict(settings.freeze))
@@ -202,8 +212,8 @@ TRAIN = Command(
     "train",
     TrainConfig,
     train,
-    figures=("loss", "accuracy", "val_loss", "val_accuracy"),
-    columns=("val_top5",),
+    figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_map", "val_f1", "val_mae", "val_r2"),
+    columns=("val_top5", "val_micro_f1"),
     add_defaults=add_defaults,
     summary=summaries.training,
 )

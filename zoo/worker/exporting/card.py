@@ -24,13 +24,18 @@ _USES = {
     "pictures": ("restyles image files: `python predict.py photo.jpg` writes `photo.restyled.png`", "pixels"),
     "next_token": ('continues a text by 200 tokens: `python predict.py "To be" 200`', "logits of the next token"),
 }
+_OF_TARGETS = {
+    "labels": ("names the labels over their thresholds: `python predict.py cat.jpg`", "probabilities of all labels"),
+    "number": ("predicts a number in its unit: `python predict.py cat.jpg`", "number"),
+}
 _INSIDE = " The model resizes and scales images: it takes the uint8 pixels of one image of any size."
 
 
 def facts(subject, exporter, name, quantize):
     """Return the metadata of the exported model as JSON; ``name`` is the format."""
     request = subject.request
-    about = {"description": "%s: %s" % (request.name, TASKS[subject.kind]), "model": request.name}
+    task = {"labels": "gives images labels", "number": "predicts a number"}.get(request.target, TASKS[subject.kind])
+    about = {"description": "%s: %s" % (request.name, task), "model": request.name}
     about.update(format=name, quantize=quantize, source=request.about)
     about["inputs"] = [{"name": name, "shape": list(shape), "dtype": kind} for name, shape, kind in subject.inputs]
     about["outputs"] = list(subject.outputs)
@@ -38,6 +43,10 @@ def facts(subject, exporter, name, quantize):
         about["classes"] = request.classes
         if hasattr(exporter, "labels"):
             about["labels"] = exporter.labels(subject)
+    if request.target:
+        about["target"] = request.target
+    if request.thresholds:
+        about["thresholds"] = request.thresholds
     about["preprocessing"] = dict(request.reading, **(subject.preprocessing or {}))
     if subject.kind == "pictures":
         about["preprocessing"].update(multiple=fast.GRAIN, least=fast.LEAST_EDGE, range=[0, 255])
@@ -66,7 +75,10 @@ def readme(subject, exporter, about, code):
     parts = ["# %s for %s" % (about["model"], exporter.RUNTIME)]
     packages = ["numpy", *(["pillow"] if subject.kind in ("images", "pictures") else []), exporter.PACKAGE]
     text = "`predict.py` needs the packages %s. It %s. The function `predict` returns the %s."
-    parts.append(text % (", ".join("`%s`" % name for name in packages), *_USES[subject.kind]))
+    use, returned = _USES[subject.kind]
+    if subject.request.target:
+        use, returned = _OF_TARGETS[subject.request.target]
+    parts.append(text % (", ".join("`%s`" % name for name in packages), use, returned))
     parts[-1] += _INSIDE if subject.before else ""
     parts.append("`%s` contains the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)
     parts += ["```python\n%s```" % code]
@@ -86,4 +98,7 @@ def program(subject, exporter):
     title = "%s for %s" % (subject.request.name, exporter.RUNTIME)
     head = _HEAD % (title, words, "\n".join(lines), "\n".join(other))
     sources = [inspect.getsource(function).strip() for function in (*programs.FUNCTIONS[kind], exporter.opened)]
-    return "\n\n\n".join([head, subject.request.code.strip(), *sources, programs.ending(kind)]) + "\n"
+    return (
+        "\n\n\n".join([head, subject.request.code.strip(), *sources, programs.ending(kind, subject.request.target)])
+        + "\n"
+    )

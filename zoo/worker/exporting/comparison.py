@@ -17,8 +17,12 @@ FROM_FILES = {"images": 1e-3, "texts": 1e-3, "next_token": 1e-3, "pictures": 1.0
 INSIDE = 1e-2
 
 
-def compare(kind, answers, source):
+def compare(kind, answers, source, scale=1.0, thresholds=None):
     """Compare outputs with those of the source model: for each batch, a list of arrays, one per output.
+
+    Args:
+        scale: deviation of numbers; their differences are divided by it.
+        thresholds: of labels; a prediction has changed if one of its labels has.
 
     Returns:
         ``difference``: largest difference of probabilities, or of colors divided by 255. ``changed``: predictions, or
@@ -32,13 +36,13 @@ def compare(kind, answers, source):
             if not np.isfinite(one).all():
                 raise UserError("the exported model's outputs are not finite (NaN or infinity)")
         ours, theirs = _comparable(kind, ours), _comparable(kind, theirs)
-        largest = max([largest, *(float(np.abs(one - other).max()) for one, other in zip(ours, theirs))])
-        differs = _changed(kind, ours[0], theirs[0])
+        largest = max([largest, *(float(np.abs(one - other).max()) / scale for one, other in zip(ours, theirs))])
+        differs = _changed(kind, ours[0], theirs[0], thresholds)
         changed, items = changed + int(differs.sum()), items + differs.size
     return {"difference": largest, "changed": 1000.0 * changed / items, "items": items}
 
 
-def of_files(kind, answers, source):
+def of_files(kind, answers, source, scale=1.0, thresholds=None):
     """Compare the first outputs of single items with the source's; pixels are cropped to the size of the result.
 
     Returns:
@@ -49,8 +53,11 @@ def of_files(kind, answers, source):
     for ours, theirs in zip(answers, source):
         theirs = theirs[0][:, : ours.shape[0], : ours.shape[1]] if kind == "pictures" else theirs[0].reshape(1, -1)
         (ours,), (theirs,) = _comparable(kind, [ours[None]]), _comparable(kind, [theirs])
-        differences.append(float(np.abs(ours - theirs).max()))
-        if kind != "pictures":
+        differences.append(float(np.abs(ours - theirs).max()) / scale)
+        if thresholds:
+            near = np.abs(theirs - np.array(thresholds)) <= FROM_FILES[kind]
+            changed += bool(((ours >= thresholds) != (theirs >= thresholds))[~near].any())
+        elif kind != "pictures":
             best = theirs.max() - theirs[0, ours.argmax()]
             changed += bool(best > 2 * FROM_FILES[kind])
     worst = int(np.argmax(differences))
@@ -68,7 +75,10 @@ def _comparable(kind, outputs):
     return [first]
 
 
-def _changed(kind, ours, theirs):
+def _changed(kind, ours, theirs, thresholds):
+    if thresholds:
+        near = np.abs(theirs - np.array(thresholds)) <= 1e-5
+        return (((ours >= thresholds) != (theirs >= thresholds)) & ~near).any(axis=-1)
     if kind == "pictures":
         return (np.abs(ours - theirs) * 255.0 > CHANGED_LEVELS).any(axis=-1)
     return ours.argmax(axis=-1) != theirs.argmax(axis=-1)

@@ -31,7 +31,11 @@ OTHER = {"images": ["from PIL import ExifTags, Image"], "pictures": ["from PIL i
 OTHER.update(inside=OTHER["images"], texts=[], next_token=[])
 
 
-def ending(kind):
-    """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part."""
+def ending(kind, target=None):
+    """Return the code in a file of ``templates``: the last lines of the program for a kind, or another part.
+
+    ``target`` is ``labels`` or ``number`` if the program prints these instead of a class.
+    """
     with open(os.path.join(os.path.dirname(__file__), "templates", kind + ".txt"), encoding="utf-8") as text:
-        return text.read().strip()
+        code = text.read().strip()
+    return code.partition("        best = ")[0] + "        " + ending("print_" + target) if target else code

@@ -45,13 +45,15 @@ class _Job:
 
     def __init__(self, request):
         self._wanted = request.export
+        target = request.model.target
+        self._how = {"scale": target.scale if target else 1.0, "thresholds": request.export.thresholds}
         self._subject = subject.of(request)
         self._questions = self._subject.questions(request.data)
         self.items = sum(len(question[0]) for question in self._questions)
         self.labels = np.load(request.data.labels, allow_pickle=False) if request.data.labels else None
         own = self._subject.answers(self._questions)
         self.source, self.source_ms = self._answers(own)
-        self.rebuilt = comparison.compare(self._subject.kind, own, self.source)["difference"]
+        self.rebuilt = comparison.compare(self._subject.kind, own, self.source, **self._how)["difference"]
         calibration = self._wanted.calibration
         size = 1 if self._wanted.batch == "one" else subject.BATCH
         self._calibration = self._subject.questions(calibration, size) if calibration else []
@@ -108,6 +110,8 @@ class _Job:
 
     def _export(self, row, exporter, folder):
         quantize, began = row["quantize"], time.monotonic()
+        if self._wanted.target and row["format"] == "coreml":
+            raise UserError("Core ML files classify; labels and numbers are not supported. Use another format")
         about = card.facts(self._subject, exporter, row["format"], quantize)
         calibration = self._calibration if quantize == "int8" else []
         path = os.path.join(folder, exporter.NAME)
@@ -124,7 +128,7 @@ class _Job:
 
     def _check(self, row, run):
         answers = [run(question) for question in self._given]
-        row.update(comparison.compare(self._subject.kind, answers, self.source), ran=True)
+        row.update(comparison.compare(self._subject.kind, answers, self.source, **self._how), ran=True)
         row["accuracy"] = comparison.accuracy(answers, self.labels)
         row["milliseconds"] = comparison.milliseconds(run, self._given[0])
         tolerance = self._wanted.tolerance[row["quantize"]]
@@ -139,10 +143,12 @@ class _Job:
         """Run the README's code on files, and compare its answers with the zoo's own."""
         kind, files = self._subject.kind, self._wanted.example_files
         answers = outside.answers(folder, files)
-        row["files"] = comparison.of_files(kind, answers, self._example_answers)
+        row["files"] = comparison.of_files(kind, answers, self._example_answers, **self._how)
         most, own = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind], row["files"]
         if not self._subject.before:
-            own = comparison.of_files(kind, answers, [run(question) for question in self._scaled_examples()])
+            own = comparison.of_files(
+                kind, answers, [run(question) for question in self._scaled_examples()], **self._how
+            )
         if own["difference"] > (most if self._subject.before else comparison.FROM_FILES[kind]) or own["changed"]:
             name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
             words = "its README's program differs for files: largest difference %.3g, for %r; %d of %d answers differ"

@@ -41,7 +41,7 @@ def run(request, events, stop, phases):
     save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
     metrics = {"items": len(predicted), "items_per_s": len(predicted) / max(1e-9, phases["infer_s"])}
-    if request.data.labels:
+    if request.data.labels and request.model.target is None:
         labels = np.load(request.data.labels, allow_pickle=False)[: len(predicted)]
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, labels)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}

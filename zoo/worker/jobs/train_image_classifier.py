@@ -7,7 +7,8 @@ import tempfile
 
 from zoo.models import compat
 from zoo.models.saved_weights import listed
-from zoo.worker import weights
+from zoo.protocol.targets import LABELS
+from zoo.worker import endings, metrics, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
@@ -45,13 +46,21 @@ def run(request, events, stop, phases):
         name = "test" if len(parts["test"]) else "validation"
         if not len(parts[name]):
             return {}
-        kept = evaluation.evaluate(model, preprocess, parts[name], training.settings.batch_size, training.group)
+        size, target = training.settings.batch_size, training.target
+
+        def judged(part):
+            return evaluation.evaluate(model, preprocess, part, size, training.group, target)
+
+        kept = judged(parts[name])
+        if target and target.kind == LABELS:
+            count = len(parts["validation"])
+            kept["thresholds"] = metrics.thresholds(judged(parts["validation"]) if count else kept, count)
         return evaluation.keep(kept, name, training)
 
-    metrics = evaluate_best(model, checkpointer, training, evaluate)
-    metrics.update(epochs=epochs, precision=settings.precision)
+    results = evaluate_best(model, checkpointer, training, evaluate)
+    results.update(epochs=epochs, precision=settings.precision)
     compat.freeze(model, set())
-    return save(model, training, metrics)
+    return save(model, training, results)
 
 
 def build_and_fill(training):
@@ -117,7 +126,7 @@ class _Stages:
                 parts = {name: self._features(trunk, name, scratch) for name in ("train", "validation")}
             if self._training.stop.asked:
                 return 0
-            compile_model(head, settings)
+            compile_model(head, settings, self._training.target)
             batches = self._batches(parts, lambda rows: rows)
             stage = Stage(settings, last=self._last, number=self._number(1))
             return self._fit(head, batches, stage, "only the last layer learns")
@@ -139,7 +148,7 @@ class _Stages:
 
         def prepare(left):
             model = compat.freeze(self._model, frozen | leaving if left else frozen)
-            compile_model(model, settings)
+            compile_model(model, settings, self._training.target)
             return model
 
         share = self._training.request.freeze.after
@@ -162,11 +171,14 @@ class _Stages:
 
     def _batches(self, parts, preprocess, augment=None, mixup=0.0):
         settings, classes, balance = self._training.settings, self._data.classes, self._data.balance
-        group = self._training.group
-        batches = image_batches.ImageBatches(parts, preprocess, settings, classes, augment, balance, mixup, group)
+        group, target = self._training.group, self._training.target
+        batches = image_batches.ImageBatches(
+            parts, preprocess, settings, classes, augment, balance, mixup, group, target
+        )
         return batches.place(self._training)
 
 
-def compile_model(model, settings):
-    """Compile a classifier with the configured optimizer; raise ValueError if the stack does not have it."""
-    compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, beta_2=settings.beta_2)
+def compile_model(model, settings, target=None):
+    """Compile a network with the configured optimizer; raise ValueError if the stack does not have it."""
+    more = {"loss": endings.loss(target), "beta_2": settings.beta_2}
+    compat.compile_classifier(model, settings.optimizer, settings.learning_rate, settings.jit, **more)

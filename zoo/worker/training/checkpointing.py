@@ -8,6 +8,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.compat import training_state
+from zoo.protocol.targets import CLASSES, FIGURES, KINDS
 from zoo.worker import weights
 from zoo.worker.errors import UserError
 from zoo.worker.training import checkpoint_files
@@ -164,12 +165,16 @@ class Checkpointer:
             self.best["best_epoch"] = record["epoch"]
 
     def _is_better(self, record):
-        """Compare validation accuracy, then validation loss; without a validation set, the latest epoch is best."""
+        """Compare the main figure of the target, such as validation accuracy, then validation loss.
+
+        Without a validation set, the latest epoch is best.
+        """
         if "val_loss" not in record:
             return True
-        if "val_accuracy" not in record or self._settings.best_by == "loss":
+        figure = "val_" + KINDS[self._run.target.kind if self._run.target else CLASSES].best
+        if figure not in record or self._settings.best_by == "loss":
             return record["val_loss"] < self.best["val_loss"]
-        return (record["val_accuracy"], -record["val_loss"]) > (self.best["val_accuracy"], -self.best["val_loss"])
+        return (record[figure], -record["val_loss"]) > (self.best[figure], -self.best["val_loss"])
 
     def roll_back(self, state, error):
         """Return to the last checkpoint after a loss that is not finite, with half the learning rate.
@@ -230,4 +235,7 @@ def _check(saved):
         raise ValueError("its best epoch is invalid")
 
 
-_KEPT = ("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "val_top5")
+_KEPT = (
+    "loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy", "val_top5",
+    *("val_" + name for name in FIGURES),
+)  # fmt: skip

@@ -9,8 +9,8 @@ from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
 
 
-def evaluate(model, preprocess, part, batch_size, group=None):
-    """Predict every item of a part, batch by batch, and return :func:`zoo.worker.metrics.likeliest` of all items.
+def evaluate(model, preprocess, part, batch_size, group=None, target=None):
+    """Predict every item of a part, batch by batch, and return :func:`zoo.worker.metrics.judged` of all items.
 
     The part has ``rows`` and ``labels``; ``preprocess`` maps stored rows to inputs. The processes of ``group`` share
     the items; each returns the result for all of them.
@@ -20,7 +20,7 @@ def evaluate(model, preprocess, part, batch_size, group=None):
         some = part if last - first == len(part) else part.between(first, last)
         size, kept, begin = min(batch_size, len(some)), [], 0
         for predicted in predict_batches(model, slices(some.rows, size, preprocess), size):
-            kept.append(metrics.likeliest(predicted, some.labels[begin : begin + len(predicted)]))
+            kept.append(metrics.judged(target, predicted, some.labels[begin : begin + len(predicted)]))
             begin += len(predicted)
         return {name: np.concatenate([row[name] for row in kept]) for name in kept[0]}
 
@@ -30,14 +30,15 @@ def evaluate(model, preprocess, part, batch_size, group=None):
 def keep(kept, part, training):
     """Write the mistakes of a part, ``test`` or ``validation``, into the run folder; return the metrics of the part.
 
-    ``kept`` is from :func:`zoo.worker.metrics.likeliest`.
+    ``kept`` is from :func:`zoo.worker.metrics.judged`.
     """
     path = os.path.join(training.folder, "judged_%s.npz" % part)
-    bad = int(kept.pop("none").sum())
+    none = kept.pop("none")
+    bad, count = int(none.sum()), len(none)
     if bad:
         words = "The network's outputs for %d of %d items for %s are not numbers (NaN); they count as wrong"
-        training.warn(words % (bad, len(kept["label"]), "testing" if part == "test" else part))
+        training.warn(words % (bad, count, "testing" if part == "test" else part))
     if training.group.rank == 0:
         save_arrays(path, kept)
     training.events.emit("artifact", kind="judged", path=path)
-    return metrics.of_likeliest(kept, "test_" if part == "test" else "val_")
+    return metrics.figures(training.target, kept, "test_" if part == "test" else "val_")

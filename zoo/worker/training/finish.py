@@ -1,6 +1,6 @@
 """Finish training: evaluate the best weights once, and save them."""
 
-from zoo.worker import exporters
+from zoo.worker import endings, exporters
 
 
 def evaluate_best(model, checkpointer, run, evaluate=dict):
@@ -18,5 +18,5 @@ def evaluate_best(model, checkpointer, run, evaluate=dict):
 
 def save(model, run, metrics):
     if run.group.rank == 0:
-        exporters.save(model, run.folder, run.events, run.exporters)
+        exporters.save(model, run.folder, run.events, run.exporters, endings.for_file(model, run.target))
     return run.outcome(metrics)

@@ -82,9 +82,13 @@ class ImageBatches:
         balance: weight items so that every class counts the same.
         mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
         group: the processes that share the batches; this one reads and augments only its own items.
+        target: what the network learns, if not one class.
     """
 
-    def __init__(self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None):
+    def __init__(
+        self, parts, preprocess, settings, classes, augment=None, balance=False, mixup=0.0, group=None, target=None
+    ):
+        self._target = target
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._smoothing = settings.seed, settings.label_smoothing
         self._group = group or distributed.Alone()
@@ -134,6 +138,8 @@ class ImageBatches:
         rows, labels = self._train.rows[chosen[places]], self._train.labels[chosen[places]]
         if self._augment:
             rows = self._augment(rows, seeds, places, len(chosen))
+        if self._target:
+            return self._preprocess(rows), metrics.encoded(self._target, labels)
         batch = (self._preprocess(rows), smooth_labels(self._one_hot[labels], self._smoothing))
         return batch if self._weights is None else (*batch, self._weights[labels])
 
@@ -151,8 +157,8 @@ class ImageBatches:
     def evaluate(self, model):
         if not len(self._validation):
             return {}
-        kept = evaluate(model, self._preprocess, self._validation, self._size, self._group)
-        return metrics.of_likeliest(kept, "val_")
+        kept = evaluate(model, self._preprocess, self._validation, self._size, self._group, self._target)
+        return metrics.figures(self._target, kept, "val_")
 
 
 def class_weights(labels, classes):

@@ -115,7 +115,7 @@ class _Loop:
 
     def _evaluate(self):
         state, began = self._state, time.monotonic()
-        record = {"loss": state.means.loss, "accuracy": state.means.accuracy}
+        record = dict({"loss": state.means.loss}, **self._accuracy())
         record.update(self._batches.evaluate(state.model))
         evaluate_s = time.monotonic() - began
         self._run.add("evaluate_s", evaluate_s)
@@ -155,9 +155,12 @@ class _Loop:
             steps=state.steps,
             items=state.items,
             loss=state.means.loss,
-            accuracy=state.means.accuracy,
             items_per_s=state.items / max(1e-9, state.seconds),
+            **self._accuracy(),
         )
+
+    def _accuracy(self):
+        return {} if self._run.target else {"accuracy": self._state.means.accuracy}
 
     def _enforce_limits(self):
         """Stop at the time limit, and before memory runs out, with a checkpoint to resume from."""

@@ -17,6 +17,7 @@ class Run:
     def __init__(self, request, events, stop, phases):
         self.request, self.events, self.stop, self.phases = request, events, stop, phases
         self.settings, self.folder = request.train, request.run_dir
+        self.target = request.model.target if request.model else None
         self.group = distributed.current()
         self._began = time.monotonic()
         # Reject formats that cannot be written now, not after hours of training.

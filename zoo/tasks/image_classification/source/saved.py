@@ -10,6 +10,7 @@ from zoo.core.paths import user_path
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
+from zoo.protocol.targets import CLASSES, USUAL
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
@@ -54,8 +55,6 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
     numbers = bool(model.measures) and not settings.wants_features
     if numbers:
-        why = f"with {model.path.name}, whose loss is for numbers"
-        context.refuse_needless(why, "classes", "top", "sheets", "probabilities", "precision")
         count = model.outputs or 1
         names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
     else:
@@ -74,7 +73,8 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = f"{len(names)} {'labels' if model.labels else 'classes'}"
     what = "features" if settings.wants_features else counted(len(names), "number") if numbers else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
-    return Classifier(request, size, None, names, {"weights": record}, numbers)
+    limits = [USUAL] * len(names) if model.labels else None
+    return Classifier(request, size, None, names, {"weights": record}, numbers, limits)
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
@@ -124,5 +124,9 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
     """Return the network, which accepts images of one size."""
     result = classifier(context)
-    result.refuse_numbers()
+    if result.kind != CLASSES:
+        raise ZooError(
+            f"{context.settings.model['name']} predicts {result.predicted}, not classes",
+            "Evaluate it with your own images.",
+        )
     return result

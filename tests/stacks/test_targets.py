@@ -1,0 +1,71 @@
+"""Several labels and numbers on real stacks: trained, resumed, predicted and exported."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support import real_stacks
+from tests.support.trainings import record
+from zoo.cli.main import main
+
+pytestmark = pytest.mark.stacks
+COUNT = 160
+
+
+def lay(folder: Path, shift: int) -> None:
+    """Write images whose three channels are labels, and whose brightness is a number."""
+    random, lines = np.random.default_rng(5), ["image,red,green,blue,light"]
+    (folder / "images").mkdir(parents=True)
+    for number in range(COUNT):
+        flags, light = random.random(3) < (0.5, 0.4, 0.25), int(random.integers(20, 100))
+        pixels = light + random.integers(0, 10, (12, 12, 3)) + shift * flags
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / "images" / f"{number}.png")
+        lines.append(f"{number},{','.join(str(int(each)) for each in flags)},{light * 1000.5}")
+    (folder / "t.csv").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("stack", ["tf-2.21", "torch", "tf-1.8"])
+@pytest.mark.parametrize("kind", ["labels", "number"])
+def test_a_network_learns_a_target(stack: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    real_stacks.environment(stack)
+    lay(tmp_path / "data", 120 if kind == "labels" else 0)
+    column = "red,green,blue" if kind == "labels" else "light"
+    data = [
+        "data=image_table",
+        f"data.root={tmp_path / 'data' / 't.csv'}",
+        f"data.label_column={column}",
+        "data.size=12",
+    ]
+    words = [f"data.target={kind}", "model=mnist_dense", "backend=cpu", f"stack={stack}", f"output.root={tmp_path}"]
+    trainer = [
+        "trainer.batch_size=16",
+        "trainer.learning_rate=0.003",
+        "model.dropout=0.1",
+        "trainer.schedule=constant",
+        "trainer.warmup=0",
+    ]
+    assert main(["train", *data, *words, *trainer, "trainer.epochs=30", "output.name=whole"]) == 0
+    metrics = record(tmp_path / "whole")["metrics"]
+    assert metrics["test_f1"] > 0.9 if kind == "labels" else metrics["test_r2"] > 0.8
+    assert main(["train", *data, *words, *trainer, "trainer.epochs=29", "output.name=parts"]) == 0
+    assert main(["train", f"resume={tmp_path / 'parts'}", "trainer.epochs=30"]) == 0
+    whole, parts = (dict(np.load(tmp_path / name / "weights.npz")) for name in ("whole", "parts"))
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
+
+    run, more = f"run={tmp_path / 'whole'}", ["backend=cpu", f"stack={stack}", f"output.root={tmp_path}"]
+    names = [tmp_path / "data" / "images" / f"{number}.png" for number in range(5)]
+    (tmp_path / "few").mkdir()
+    for path in names:
+        (tmp_path / "few" / path.name).write_bytes(path.read_bytes())
+    assert main(["infer", run, f"input={tmp_path / 'few'}", *more, "output.name=answers"]) == 0
+    lines = (tmp_path / "answers" / "predictions.csv").read_text().splitlines()
+    assert lines[0] == ("input,labels,p_blue,p_green,p_red" if kind == "labels" else "input,light")
+    if stack == "tf-1.8":  # exported from the same weights.npz as the other stacks
+        return
+    assert main(["export", run, "format=onnx", f"output={tmp_path / 'out'}", f"output.root={tmp_path}"]) == 0
+    (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["formats"]
+    assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
+    assert max(row["difference"], row["files"]["difference"]) < 1e-5

@@ -1,0 +1,121 @@
+"""Kinds of targets: one class, several labels or a number for each item, with activation, loss and figures.
+
+Host and worker share these definitions. Arrays are NumPy's, but only their methods are used, which every version has.
+"""
+
+import math
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+CLASSES, LABELS, NUMBER = "classes", "labels", "number"
+
+
+class Kind(NamedTuple):
+    """What a network with this kind of target has.
+
+    Attributes:
+        activation: of the last layer.
+        loss: name of the loss in Keras.
+        best: the figure that selects the best epoch, next to the loss.
+        names: words for the figures, by their name without the part of the data.
+    """
+
+    activation: str
+    loss: str
+    best: str
+    names: Dict[str, str]
+
+
+KINDS = {
+    CLASSES: Kind("softmax", "categorical_crossentropy", "accuracy", {"accuracy": "accuracy"}),
+    LABELS: Kind(
+        "sigmoid",
+        "binary_crossentropy",
+        "map",
+        {"map": "mean average precision", "f1": "macro F1", "micro_f1": "micro F1"},
+    ),
+    NUMBER: Kind("linear", "mse", "r2", {"r2": "R2", "mae": "mean absolute error"}),
+}
+# Names of the figures of several labels and of numbers in epochs and results.
+FIGURES = tuple(name for kind in (LABELS, NUMBER) for name in KINDS[kind].names)
+# A label is given from this probability on, if no validation items determine a threshold.
+USUAL = 0.5
+# The largest weight of a rare label in the loss.
+MOST_WEIGHT = 20.0
+
+
+def counts(predicted: Any, truth: Any, thresholds: List[float]) -> List[Tuple[int, int, int]]:
+    """Return for each label the number of items that have it, that get it, and both.
+
+    ``predicted`` are probabilities (n, labels), ``truth`` is 0 or 1.
+    """
+    rows = []
+    for column, threshold in enumerate(thresholds):
+        true, taken = truth[:, column] > 0, predicted[:, column] >= threshold
+        rows.append((int(true.sum()), int(taken.sum()), int((true & taken).sum())))
+    return rows
+
+
+def f1(true: int, taken: int, both: int) -> float:
+    return 2.0 * both / max(1, true + taken)
+
+
+def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]]:
+    """Return a label's average precision, and the threshold with the best F1; None if no item has the label.
+
+    ``predicted`` and ``truth`` have the shape (n,). Equal probabilities count as one step.
+    """
+    order = (-predicted).argsort(kind="mergesort")
+    shares, true = predicted[order], truth[order] > 0
+    hits, total = true.cumsum(), int(true.sum())
+    if not total:
+        return None
+    ends = [*((shares[1:] != shares[:-1]).nonzero()[0]).tolist(), len(shares) - 1]
+    average, before, best, threshold = 0.0, 0, -1.0, USUAL
+    for end in ends:
+        found = int(hits[end])
+        average += (found - before) / total * found / (end + 1)
+        before = found
+        figure = f1(total, end + 1, found)
+        if figure > best:
+            best, below = figure, float(shares[end + 1]) if end + 1 < len(shares) else 0.0
+            threshold = (float(shares[end]) + below) / 2
+    return average, threshold
+
+
+def thresholds(predicted: Any, truth: Any) -> List[float]:
+    """Return for each label the threshold with the best F1 on these items, or the usual one if no item has it."""
+    rows = (precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1]))
+    return [row[1] if row else USUAL for row in rows]
+
+
+def figures(
+    kind: str, predicted: Any, truth: Any, limits: Optional[List[float]] = None, scale: float = 1.0
+) -> Dict[str, float]:
+    """Return loss and figures of predictions (n, outputs).
+
+    Labels without an item do not count in means over labels.
+
+    Args:
+        limits: threshold of each label; None chooses them on these items.
+        scale: deviation of a number in training; the loss is relative to its square.
+    """
+    if kind == NUMBER:
+        errors = predicted - truth
+        spread = float(((truth - truth.mean()) ** 2).mean())
+        square = float((errors**2).mean())
+        mae = float(abs(errors).mean())
+        return {"loss": square / scale**2, "r2": 1.0 - square / spread if spread else 0.0, "mae": mae}
+    shares = predicted.astype("float64").clip(1e-7, 1 - 1e-7)
+    right = shares * (truth > 0) + (1 - shares) * (truth <= 0)
+    rows = [precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1])]
+    limits = [row[1] if row else USUAL for row in rows] if limits is None else limits
+    found = counts(predicted, truth, limits)
+    present = [row for row in found if row[0]]
+    known = [row[0] for row in rows if row]
+    whole = [sum(row[place] for row in found) for place in range(3)]
+    return {
+        "loss": -sum(map(math.log, right.ravel().tolist())) / max(1, right.size),
+        "map": sum(known) / max(1, len(known)),
+        "f1": sum(f1(*row) for row in present) / max(1, len(present)),
+        "micro_f1": f1(*whole),
+    }

@@ -1,0 +1,123 @@
+"""The errors of a network that predicts several labels or a number: figures, tables and plots."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from zoo.core import csv_files
+from zoo.core.arrays import Arrays, NDArray, np
+from zoo.protocol import targets
+from zoo.runs import plots
+from zoo.runs.records import Json
+from zoo.runs.result import Run
+
+LISTED = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """Predictions for items whose targets are known.
+
+    Attributes:
+        kind: ``labels`` or ``number``.
+        names: the labels, or the name of the number.
+        predicted: (n, names), probabilities or numbers; ``truth`` likewise, with 0 and 1 for labels.
+        thresholds: of each label.
+        mean: mean of the number in training, if known.
+    """
+
+    kind: str
+    names: list[str]
+    predicted: "NDArray[np.float64]"
+    truth: "NDArray[np.float64]"
+    thresholds: list[float]
+    mean: float | None = None
+
+    @property
+    def given(self) -> "NDArray[np.bool_]":
+        return self.predicted >= np.array(self.thresholds)
+
+    def worst(self) -> "NDArray[np.int64]":
+        """Return the items with a wrong label, or all items by number, the largest error first."""
+        distance = np.abs(self.predicted - self.truth).max(axis=1)
+        order = np.argsort(-distance, kind="stable")
+        if self.kind == targets.NUMBER:
+            return order
+        wrong: NDArray[np.bool_] = np.any(self.given != (self.truth > 0), axis=1)
+        chosen: NDArray[np.int64] = order[wrong[order]]
+        return chosen
+
+    def said(self, item: int) -> list[str]:
+        """Return what is true and what is predicted for an item."""
+        if self.kind == targets.NUMBER:
+            return [f"{rows[item, 0]:.6g}" for rows in (self.truth, self.predicted)]
+        pairs = (self.truth[item] > 0, self.given[item])
+        return ["|".join(np.array(self.names)[row].tolist()) for row in pairs]
+
+    def metrics(self, prefix: str) -> Json:
+        """Return the figures of all items. A number has no loss, because its unit is from training."""
+        rows = targets.figures(self.kind, self.predicted, self.truth, self.thresholds)
+        return {prefix + name: value for name, value in rows.items() if (name, self.kind) != ("loss", targets.NUMBER)}
+
+
+def thresholds(run: Run, count: int) -> list[float]:
+    """Return the thresholds of a run's labels: those chosen on its validation part, or the usual ones."""
+    kept = (run.record.get("judgement") or {}).get("thresholds")
+    if isinstance(kept, list) and len(kept) == count and all(isinstance(each, float) for each in kept):
+        return kept
+    return [targets.USUAL] * count
+
+
+def of_worker(kind: str, names: list[str], mean: float | None, predictions: "Arrays") -> Judged:
+    """Return the predictions that the worker kept in ``judged_test.npz`` or ``judged_validation.npz``."""
+    limits = predictions["thresholds"].tolist() if "thresholds" in predictions else [targets.USUAL] * len(names)
+    return Judged(kind, names, predictions["predicted"], predictions["truth"], limits, mean)
+
+
+def keep(
+    folder: Path, judged: Judged, title: str, part: str, names_of: "Callable[[Sequence[int]], Sequence[str]]"
+) -> Json:
+    """Write ``labels.csv`` or ``scatter.png``, and ``mistakes.csv``; return the fields for ``run.json``.
+
+    ``names_of`` returns the names of items, by their index.
+    """
+    worst = judged.worst()[:LISTED].tolist()
+    pairs = zip(names_of(worst), (judged.said(item) for item in worst), strict=True)
+    errors = np.abs(judged.predicted - judged.truth).max(axis=1)[worst].tolist()
+    rows: list[list[object]] = [
+        [name, *said, f"{error:.6g}"] for (name, said), error in zip(pairs, errors, strict=True)
+    ]
+    largest = "error" if judged.kind == targets.NUMBER else "largest error of a probability"
+    _write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
+    analysis: Json = {"part": part, "items": len(judged.truth), "target": judged.kind}
+    if judged.kind == targets.NUMBER:
+        plots.scatter(judged.truth[:, 0], judged.predicted[:, 0], judged.names[0], title, folder / "scatter.png")
+        largest_error = float(np.abs(judged.predicted - judged.truth).max())
+        baseline = {} if judged.mean is None else {"mae_of_mean": float(np.abs(judged.truth - judged.mean).mean())}
+        return analysis | baseline | {"name": judged.names[0], "largest_error": largest_error}
+    table = label_figures(judged)
+    _write(folder / "labels.csv", [list(table[0]), *([_cell(each) for each in row.values()] for row in table)])
+    return analysis | {"mistakes": len(judged.worst()), "thresholds": judged.thresholds, "labels": table}
+
+
+def label_figures(judged: Judged) -> list[Json]:
+    """Return a row for each label: items, threshold, precision, recall, F1 and average precision."""
+    rows = []
+    counts = targets.counts(judged.predicted, judged.truth, judged.thresholds)
+    for place, (true, taken, both) in enumerate(counts):
+        found = targets.precision_recall(judged.predicted[:, place], judged.truth[:, place])
+        rows.append({
+            "label": judged.names[place], "items": true, "threshold": judged.thresholds[place],
+            "precision": both / max(1, taken), "recall": both / max(1, true), "f1": targets.f1(true, taken, both),
+            "average precision": found[0] if found else 0.0,
+        })  # fmt: skip
+    return rows
+
+
+def _cell(value: object) -> object:
+    return f"{value:.4f}" if isinstance(value, float) else value
+
+
+def _write(path: Path, rows: list[list[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+        csv_files.Writer(out).writerows(rows)
