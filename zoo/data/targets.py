@@ -32,11 +32,14 @@ class Targets:
     def chosen(self, rows: "Sequence[int] | NDArray[np.int64]") -> "Targets":
         return dataclasses.replace(self, values=self.values[rows])
 
-    def part(self, rows: "NDArray[np.int64]") -> TargetPart:
-        """Return the target of a request, with the weights or the unit computed from training rows."""
+    def part(self, rows: "NDArray[np.int64]", loss: str) -> TargetPart:
+        """Return the target of a request, with the weights or the unit computed from training rows.
+
+        ``loss`` is the one of a number.
+        """
         values = self.values[rows].astype(np.float64)
         if self.kind == targets.NUMBER:
-            return TargetPart(kind=self.kind, mean=float(values.mean()), scale=float(values.std()) or 1.0)
+            return TargetPart(kind=self.kind, loss=loss, mean=float(values.mean()), scale=float(values.std()) or 1.0)
         found = np.maximum(values.sum(axis=0), 1.0)
         weights = np.clip((len(values) - found) / found, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zoo.core.errors import ZooError
 from zoo.execution.launchers import Executor, Job
 from zoo.execution.sweeps import attempts
 from zoo.protocol.events import EpochEvent, StartEvent
@@ -64,8 +65,14 @@ class Training:
         for event in self._tail.new():
             if isinstance(event, StartEvent) and self._began is None:
                 self._began, self._seen_at = event.t, time.monotonic()
-            value = getattr(event, self.metric, None) if isinstance(event, EpochEvent) else None
-            if isinstance(event, EpochEvent) and self._began is not None and value is not None:
+            if isinstance(event, EpochEvent) and self._began is not None:
+                value = getattr(event, self.metric, None)
+                if value is None:
+                    self.job.interrupt()
+                    raise ZooError(
+                        f"The epochs of {self.folder} have no {self.metric}, by which trials are compared",
+                        "Keep a part for validation. For labels or a number, add data.target=.",
+                    )
                 epochs.append((event.epoch, float(value), event.t - self._began))
         return epochs
 

@@ -69,9 +69,11 @@ class TargetPart(Part):
         kind: ``labels`` or ``number``.
         weights: weight of each label in the loss of items that have it.
         mean, scale: a number is (output of the network) * scale + mean.
+        loss: of a number, ``mse`` or ``mae``.
     """
 
     kind: str
+    loss: Optional[str] = None
     weights: Optional[List[float]] = None
     mean: float = 0.0
     scale: float = 1.0

@@ -89,7 +89,12 @@ def thresholds(predicted: Any, truth: Any) -> List[float]:
 
 
 def figures(
-    kind: str, predicted: Any, truth: Any, limits: Optional[List[float]] = None, scale: float = 1.0
+    kind: str,
+    predicted: Any,
+    truth: Any,
+    limits: Optional[List[float]] = None,
+    scale: float = 1.0,
+    loss: Optional[str] = None,
 ) -> Dict[str, float]:
     """Return loss and figures of predictions (n, outputs).
 
@@ -97,14 +102,14 @@ def figures(
 
     Args:
         limits: threshold of each label; None chooses them on these items.
-        scale: deviation of a number in training; the loss is relative to its square.
+        scale: deviation of a number in training; the loss is of errors divided by it.
+        loss: of a number, ``mse`` or ``mae``.
     """
     if kind == NUMBER:
-        errors = predicted - truth
         spread = float(((truth - truth.mean()) ** 2).mean())
-        square = float((errors**2).mean())
-        mae = float(abs(errors).mean())
-        return {"loss": square / scale**2, "r2": 1.0 - square / spread if spread else 0.0, "mae": mae}
+        square, mae = float(((predicted - truth) ** 2).mean()), float(abs(predicted - truth).mean())
+        r2 = 1.0 - square / spread if spread else 0.0
+        return {"loss": mae / scale if loss == "mae" else square / scale**2, "r2": r2, "mae": mae}
     shares = predicted.astype("float64").clip(1e-7, 1 - 1e-7)
     right = shares * (truth > 0) + (1 - shares) * (truth <= 0)
     rows = [precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1])]

@@ -1,5 +1,6 @@
 """Read the settings of a search from the command line, and summarize its result."""
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from zoo.core.paths import user_path
 from zoo.environments import machine, selection
 from zoo.execution import launchers
 from zoo.execution.sweeps import record
+from zoo.protocol.targets import KINDS, LABELS, NUMBER
 from zoo.tasks import registry
 from zoo.tasks.tune import Search
 
@@ -35,6 +37,8 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
         backend, stack = choice.backend.name, stack or choice.stack.name
     fixed = rest.with_("machine", {"backend": backend} | ({"stack": stack} if stack else {}))
     space = search_space.load(model, str(backend), own.get("space"))
+    if (kind := rest.get("data.target")) in (LABELS, NUMBER) and "space" not in own:
+        space = dataclasses.replace(space, metric=f"val_{KINDS[kind].best}", target={})
     _refuse_unknown(fixed, space)
     limit = _limit(own)
     target = None if limit else _target(own, space, model, data)

@@ -35,12 +35,12 @@ def for_file(model, target):
     if target is None:
         return model
     whole = in_unit(model, target)
-    whole.compile(loss=KINDS[target.kind].loss, optimizer="sgd")
+    whole.compile(loss=target.loss or KINDS[target.kind].loss, optimizer="sgd")
     return whole
 
 
 def loss(target):
     """Return the loss of a request's target: a name in Keras, or a function."""
-    if target is None or target.weights is None:
-        return KINDS[target.kind if target else CLASSES].loss
-    return compat.weighted_cross_entropy(target.weights)
+    if target is None:
+        return KINDS[CLASSES].loss
+    return compat.weighted_cross_entropy(target.weights) if target.weights else target.loss or KINDS[target.kind].loss

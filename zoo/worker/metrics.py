@@ -79,7 +79,7 @@ def figures(target, kept, prefix):
         return of_likeliest(kept, prefix)
     limits = kept.get("thresholds")
     limits = None if limits is None else limits.tolist()
-    rows = targets.figures(target.kind, kept["predicted"], kept["truth"], limits, target.scale)
+    rows = targets.figures(target.kind, kept["predicted"], kept["truth"], limits, target.scale, target.loss)
     return {prefix + name: value for name, value in rows.items()}
 
 

@@ -77,8 +77,12 @@ class Trainer(FaultTolerance):
     label_smoothing: float = setting(
         0.0, "share of each label that is spread over all classes", at_least=0, at_most=0.9
     )
+    loss: str = setting(
+        "mse", "loss of a number: mse (mean squared error) or mae (mean absolute error; outliers count less)",
+        choices=("mse", "mae"), needs="data.target=number and data.name!=text_file")  # fmt: skip
     best_by: str = setting(
-        "accuracy", "validation metric that selects the best epoch; with equal accuracy, the lower loss wins",
+        "accuracy", "validation metric that selects the best epoch: accuracy (for labels mean average precision, for "
+        "numbers R2) or loss; with equal accuracy, the lower loss wins",
         choices=("accuracy", "loss"))  # fmt: skip
     patience: int | None = setting(
         None, "stop after this many epochs without improvement; null trains all epochs", at_least=1, at_most=100_000

@@ -46,7 +46,7 @@ def train(overrides: Overrides) -> Run:
     pretrained_first = weights or application.loads_imagenet(settings.model, settings.weights)
     epochs = settings.trainer.epochs + (settings.fine_tune.head_epochs if pretrained_first else 0)
     if known := material.targets:
-        console.say(known.words(known.part(material.splits["train"])))
+        console.say(known.words(known.part(material.splits["train"], settings.trainer.loss)))
     console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
@@ -153,8 +153,10 @@ def _train_request(
     npz = weights.npz if weights else None
     request = request_of(context, settings.model, "train_image_classifier", npz, arguments)
     if request.model and material.targets:
-        request.model.target = material.targets.part(material.splits["train"])
-    request.train = ImageTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
+        request.model.target = material.targets.part(material.splits["train"], settings.trainer.loss)
+    trainer = dataclasses.asdict(settings.trainer)
+    del trainer["loss"]  # it is part of the target
+    request.train = ImageTrainPart(**trainer, seed=settings.seed)
     request.fine_tune = FineTunePart(**dataclasses.asdict(settings.fine_tune)) if weights or by_keras else None
     request.freeze = FreezePart(**dataclasses.asdict(settings.freeze))
     request.data = ImageData(

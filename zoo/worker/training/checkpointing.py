@@ -171,8 +171,9 @@ class Checkpointer:
         """
         if "val_loss" not in record:
             return True
-        figure = "val_" + KINDS[self._run.target.kind if self._run.target else CLASSES].best
-        if figure not in record or self._settings.best_by == "loss":
+        target = self._run.target
+        figure = "val_" + KINDS[target.kind if target else CLASSES].best
+        if figure not in record or self._settings.best_by == "loss" or target and target.loss == "mae":
             return record["val_loss"] < self.best["val_loss"]
         return (record[figure], -record["val_loss"]) > (self.best[figure], -self.best["val_loss"])
 

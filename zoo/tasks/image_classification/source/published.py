@@ -1,5 +1,7 @@
 """One of the zoo's networks, with published weights or weights in a file."""
 
+from pathlib import Path
+
 from zoo.config import config_files, model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.overrides import Overrides
@@ -7,6 +9,7 @@ from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.core.errors import ZooError
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
+from zoo.runs import records
 from zoo.runs.context import RunContext
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier, fastest
 from zoo.weights import class_names, pretrained
@@ -27,6 +30,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
         raise ZooError(f"{name} does not accept photos", "Give run=, or use mobilenet or mobilenet_v2 with weights=.")
+    _refuse_other_targets(chosen.path)
     headless = settings.wants_features and network.classes is None
     if not headless and (network.classes is None or network.top_problem):
         raise ZooError(
@@ -44,6 +48,15 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     if scaling:
         arguments["normalise"] = scaling
     return Classifier({"name": name, "args": arguments}, (size, size), chosen.npz, names, {"weights": chosen.record})
+
+
+def _refuse_other_targets(path: Path) -> None:
+    """Raise an error for the weights of a run that learned labels or a number: they do not say so themselves."""
+    folder = path.parent
+    if (folder / records.RECORD).is_file():
+        kind = ((records.read(folder).get("model") or {}).get("target") or {}).get("kind")
+        if kind:
+            raise ZooError(f"{path} is of a run that learned data.target={kind}, not classes", f"Give run={folder}.")
 
 
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
