@@ -1,14 +1,20 @@
 """Several labels, or a number, for each item of a data set."""
 
 import dataclasses
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from zoo.core.arrays import NDArray, np
-from zoo.core.errors import counted, listed
+from zoo.core.errors import ZooError, counted, listed
+from zoo.data.text import tables
 from zoo.protocol import targets
 from zoo.protocol.request import TargetPart
 
+# Cells of a column that says whether an item has a label.
+FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
+# Separates the labels of an item, which no cell contains.
+AND = "\x1f"
 # Items without any label are split as a class of this name.
 WITHOUT = "(no label)"
 # Most ranges of a number that are split like classes, and the items of each.
@@ -44,6 +50,18 @@ class Targets:
         weights = np.clip((len(values) - found) / found, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])
 
+    def refuse_untrained(self, rows: "NDArray[np.int64]") -> None:
+        """Raise an error if no training row has a label, or if all have the same number."""
+        values = self.values[rows]
+        if self.kind == targets.NUMBER and len(rows) and (values == values[0]).all():
+            raise ZooError(f"Every training item has the number {values[0, 0]:g}", "There is nothing to learn.")
+        lacking = [] if self.kind == targets.NUMBER else np.array(self.names)[~values.any(axis=0)].tolist()
+        if lacking:
+            raise ZooError(
+                f"No training item has {listed(map(repr, lacking))}",
+                "Remove these labels, add items, or make the parts for validation and testing smaller.",
+            )
+
     def words(self, part: TargetPart) -> str:
         """Describe what a network learns, with the weights of labels or the unit of the number."""
         if self.kind == targets.NUMBER:
@@ -54,6 +72,33 @@ class Targets:
         weights = listed((f"{name} {weight:.3g}" for name, weight in pairs), most=10)
         count = counted(len(self.names), "label")
         return f"Learns {count}, each with its own probability. Weights in the loss: {weights}"
+
+
+def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
+    """Return the number of a row, or its labels joined by :data:`AND`; raise ZooError if its cells contain none.
+
+    Args:
+        cells: by the title of their column: one with the number or a list, or several with 0 and 1.
+        sign: separates the labels in a list.
+    """
+    (title, cell), *more = cells.items()
+    if kind == targets.NUMBER:
+        if not cell or not re.fullmatch(r"[-+.\d]+([eE][-+]?\d+)?", cell) or not tables.is_number(cell):
+            raise ZooError(
+                f"{where}: {cell!r} in column {title} is not a number",
+                "Write a number such as 3.5 into each row, or remove the row.",
+            )
+        return repr(float(cell))
+    if kind == targets.LABELS and not more and cell.lower() not in FLAGS:
+        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign))
+    for title, cell in cells.items():
+        if cell.lower() not in FLAGS:
+            raise ZooError(f"{where}: {cell!r} in column {title} is not 0 or 1", "Write 0 or 1 into each row.")
+    return AND.join(title for title, cell in cells.items() if FLAGS[cell.lower()])
+
+
+def labels_in(joined: str) -> list[str]:
+    return [each for each in joined.split(AND) if each]
 
 
 def of_labels(rows: Sequence[Sequence[str]]) -> Targets:
@@ -92,6 +137,6 @@ def counts_note(known: Targets) -> str:
     shown = listed(f"{name} ({count:,})" for name, count in sums)
     several = Counter(int(count) for count in known.values.sum(axis=1))
     return (
-        f"{counted(len(known.names), 'label')}: {shown}; {several.total() - several[0] - several[1]:,} images have "
-        f"several, {several[0]:,} have none"
+        f"{counted(len(known.names), 'label')}: {shown}; {several.total() - several[0] - several[1]:,} have several, "
+        f"{several[0]:,} have none"
     )

@@ -13,7 +13,7 @@ from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
 from zoo.data.images.folder_scan import FolderListing
 from zoo.data.targets import Targets
-from zoo.protocol.targets import LABELS, NUMBER
+from zoo.protocol.targets import NUMBER
 
 Splits = dict[str, "NDArray[np.int64]"]
 # The data sets of the user's own images.
@@ -102,12 +102,8 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     if not len(parts["train"]):
         raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
     known = folder.listing.targets
-    if known and known.kind == LABELS and not known.values[parts["train"]].any(axis=0).all():
-        lacking = np.array(known.names)[~known.values[parts["train"]].any(axis=0)].tolist()
-        raise ZooError(
-            f"No training image has {listed(map(repr, lacking))}",
-            "Remove these labels, add images, or lower data.validation and data.test.",
-        )
+    if known:
+        known.refuse_untrained(parts["train"])
     twice = duplicates.find(folder, parts)
     _warn_of_duplicates(twice, bool(known))
     return TrainingSet(

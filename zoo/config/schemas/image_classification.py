@@ -8,7 +8,6 @@ from zoo.config.schemas.distributed import Shareable
 from zoo.config.schemas.text import LabelledData, delimiter_problem
 from zoo.config.setting import PLACE, SPEED, like, setting
 from zoo.core.errors import listed
-from zoo.protocol.targets import KINDS
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
 LAYOUTS = ("auto", "classes")
@@ -77,10 +76,7 @@ class TableReading(common.TestData):
         None, "column of a table with files or ids of images: its name, or its number from 0; null detects it",
         literal=True, needs=_TABLE)  # fmt: skip
     label_column: str | None = like(LabelledData, "label_column", default=None, needs=_TABLE)
-    target: str | None = setting(
-        None, "target of an image in a table: classes (one class), labels (any number of labels) or number (an age); "
-        "null detects it", choices=(None, *KINDS),
-        needs=_TABLE)  # fmt: skip
+    target: str | None = like(LabelledData, "target", needs=_TABLE)
     encoding: str = like(LabelledData, "encoding", needs=_TABLE)
     delimiter: str = like(LabelledData, "delimiter", needs=_TABLE)
     quoting: str = like(LabelledData, "quoting", needs=_TABLE)

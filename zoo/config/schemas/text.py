@@ -7,6 +7,7 @@ from typing import Any
 from zoo.config.schemas import common
 from zoo.config.schemas.distributed import Shareable
 from zoo.config.setting import SPEED, like, one_of, setting
+from zoo.protocol.targets import CLASSES, KINDS, LABELS
 
 LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
@@ -62,8 +63,12 @@ class LabelledData(TextData):
         "text", "column of a table with the texts: its name, or its number from 0 if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     label_column: str = setting(
-        "label", "column of a table with the classes: its name, or its number from 0 if there is no header",
+        "label", "column of a table with the classes: its name, or its number from 0 if there is no header; or "
+        "several columns of 0 and 1, separated by commas",
         literal=True, needs="data.name=text_table")  # fmt: skip
+    target: str | None = setting(
+        None, "target of an item in a table: classes (one class), labels (any number of labels) or number (an age); "
+        "null detects it", choices=(None, *KINDS), needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
         "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, space (the first), or signs such as ::",
         literal=True, needs="data.name=text_table")  # fmt: skip
@@ -84,7 +89,17 @@ class LabelledData(TextData):
 
     def checks(self) -> list[str | None]:
         late = f"data.fold must be from 0 to {self.folds - 1} with data.folds={self.folds}, got {self.fold}"
-        return [delimiter_problem(self.delimiter), late if self.fold >= self.folds else None]
+        needless = "data.classes has no effect with data.target=labels or number: remove it"
+        return [
+            delimiter_problem(self.delimiter),
+            late if self.fold >= self.folds else None,
+            needless if self.classes and self.kind != CLASSES else None,
+        ]
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of target; several columns of labels are labels of which a text may have several."""
+        return self.target or (LABELS if "," in self.label_column else CLASSES)
 
 
 @dataclass

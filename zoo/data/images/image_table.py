@@ -36,10 +36,6 @@ _IMAGES = "Give the folder of the images with data.images=DIR."
 _BESIDE = ("metadata", "meta", "labels", "annotations", "csv")
 
 
-# Separates the labels of an image, which no cell contains.
-_AND = "\x1f"
-
-
 class _Row(NamedTuple):
     label: str
     part: str
@@ -149,8 +145,8 @@ class _Reader:
             self.skipped.append((name, f"{where}: {reason}"))
         elif (other := self.rows.setdefault(numbers[0], row))[:2] != row[:2]:
             if self.kind == LABELS and len(layout.labels) == 1 and other.part == row.part:  # a row for each label
-                labels = sorted({*other.label.split(_AND), *row.label.split(_AND)} - {""})
-                self.rows[numbers[0]] = other._replace(label=_AND.join(labels))
+                labels = sorted({*other.label.split(targets.AND), *row.label.split(targets.AND)} - {""})
+                self.rows[numbers[0]] = other._replace(label=targets.AND.join(labels))
                 return
             both = (f"{' '.join(filter(None, (repr(one.label), one.part)))} ({one.where})" for one in (other, row))
             raise ZooError(f"{name} has two rows that differ: {' and '.join(both)}", _KEEP)
@@ -189,14 +185,14 @@ class _Reader:
             raise ZooError(f"{self.table} has {text}", remedy)
 
     def _labels(self, row: _Row) -> list[str]:
-        return [each for each in row.label.split(_AND) if each] if self.kind == LABELS else [row.label]
+        return targets.labels_in(row.label) if self.kind == LABELS else [row.label]
 
     def _decide(self) -> None:
         """Determine by all rows of several columns of 0 and 1 whether they are classes or labels."""
-        given = {number: row for number, row in self.rows.items() if not row.label or _AND in row.label}
+        given = {number: row for number, row in self.rows.items() if not row.label or targets.AND in row.label}
         if not given:
             self.kind = CLASSES
-        elif any(_AND in row.label for row in given.values()):
+        elif any(targets.AND in row.label for row in given.values()):
             self.kind = LABELS
             self.notes.append("Rows with several 1: these columns are labels of which an image may have several")
         else:
@@ -315,25 +311,16 @@ def _are_same(folder: str, wanted: str) -> bool:
 
 def _class(where: str, cells: list[str], layout: Columns) -> str:
     """Return the class, the number or the labels of a row; raise ZooError if its cells contain none."""
-    cell = cells[layout.labels[0]].strip()
-    if layout.kind == NUMBER:
-        if not cell or not re.fullmatch(r"[-+.\d]+([eE][-+]?\d+)?", cell) or not tables.is_number(cell):
-            raise ZooError(
-                f"{where}: {cell!r} in column {layout.title(layout.labels[0])} is not a number",
-                "Write a number such as 3.5 into each row, or remove the row.",
-            )
-        return repr(float(cell))
-    if len(layout.labels) == 1 and not (layout.kind == LABELS and cell.lower() in table_columns.FLAGS):
-        if layout.kind == LABELS:
-            return "" if tables.is_missing(cell) else _AND.join(tables.labels_of(cell, layout.sign))
+    given = {layout.title(place): cells[place].strip() for place in layout.labels}
+    if layout.kind != CLASSES:
+        return targets.of_row(where, given, layout.kind, layout.sign)
+    (cell, *more) = given.values()
+    if not more:
         return cell[:-2] if re.fullmatch(r"\d+\.0", cell) else cell
-    flags = {layout.title(place): table_columns.FLAGS.get(cells[place].strip().lower()) for place in layout.labels}
-    for name, place in zip(flags, layout.labels, strict=True):
-        if flags[name] is None and layout.kind != CLASSES:
-            raise ZooError(f"{where}: {cells[place]!r} in column {name} is not 0 or 1", "Write 0 or 1 into each row.")
+    flags = {name: targets.FLAGS.get(value.lower()) for name, value in given.items()}
     chosen = [name for name, value in flags.items() if value]
-    if len(chosen) == 1 or layout.kind != CLASSES:
-        return _AND.join(chosen)
+    if len(chosen) == 1:
+        return chosen[0]
     raise ZooError(
         f"{where}: {counted(len(chosen), 'column')} of {listed(flags)} are 1 for {cells[layout.image]}"
         f"{': ' * bool(chosen)}{listed(chosen)}, and a class needs exactly one",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
+from zoo.data.targets import FLAGS
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
@@ -20,7 +21,6 @@ _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
-FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
 # Words of sentences, and not of labels.

@@ -19,10 +19,12 @@ from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError
 from zoo.core.files import file_sha256, fill_once
 from zoo.data import npy_images
+from zoo.data.targets import Targets
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
+from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 12
+CACHE_VERSION = 13
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -43,11 +45,13 @@ class TextInfo(labelled_texts.Remarks):
         class_names: by label; empty for one text without labels.
         parts: parts that the source defines in addition to the training part: ``validation``, ``test``.
         unknown: share of tokens missing in the vocabulary.
+        target: kind of target, see :mod:`zoo.protocol.targets`; ``class_names`` are its labels or number.
     """
 
     class_names: list[str]
     parts: list[str]
     unknown: float
+    target: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +60,10 @@ class TextDataset:
 
     Attributes:
         folder: contains ``tokens.npy``, all texts in sequence. For labeled texts also ``offsets.npy``, the start of
-            each (one more than texts), and ``labels.npy``. ``test.npy`` and ``validation.npy`` are True for the texts
-            of these parts; without a validation part, the seed of a run draws one. ``same.npy`` has a number that
-            texts of the same words share, ``texts.bin`` the texts in UTF-8, and ``places.npy`` the start of each.
+            each (one more than texts), and ``labels.npy``, (texts,) or (texts, outputs). ``test.npy`` and
+            ``validation.npy`` are True for the texts of these parts; without a validation part, the seed of a run
+            draws one. ``same.npy`` has a number that texts of the same words share, ``texts.bin`` the texts in UTF-8,
+            and ``places.npy`` the start of each.
     """
 
     folder: Path
@@ -67,6 +72,13 @@ class TextDataset:
     source: str
     info: TextInfo
     tokenizer: tokenization.Tokenizer
+
+    @property
+    def targets(self) -> Targets | None:
+        """The labels or the number of each text; None for classes."""
+        if self.info.target == CLASSES:
+            return None
+        return Targets(self.info.target, self.info.class_names, np.load(self.folder / "labels.npy"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +152,8 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
     labels, parts = np.array(source.labels, np.int64), np.array(source.parts or [""] * len(source.labels))
     test, validation = parts == "test", parts == "validation"
     if not test.any():
-        test[~validation] = folds(labels[~validation], row.folds, source.class_names) == row.fold
+        names = [] if source.targets else source.class_names
+        test[~validation] = folds(labels[~validation], row.folds, names) == row.fold
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         known = [source.texts[number] for number in _split(test, validation, row, tokenizer)["train"]]
@@ -153,11 +166,12 @@ def _labelled(row: LabelledData, source: labelled_texts.LabelledTexts, vocabular
     encoded = tokenizer.encode_all(source.texts)
     tokens = np.concatenate(encoded).astype(_dtype(tokenizer))
     plain = [text.encode("utf-8", "replace") for text in source.texts]
-    arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": labels, "test": test}
+    learned = source.targets.values if source.targets else labels
+    arrays = {"tokens": tokens, "offsets": _offsets(encoded), "labels": learned, "test": test}
     arrays |= {"validation": validation, "same": _same(source.texts), "places": _offsets(plain)}
     given, unknown = sorted(set(source.parts or []) - {"train"}), _unknown(tokens) / max(1, len(tokens))
     remarks = {each.name: getattr(source, each.name) for each in dataclasses.fields(labelled_texts.Remarks)}
-    info = TextInfo(source.class_names, given, unknown, **remarks)
+    info = TextInfo(source.class_names, given, unknown, row.kind, **remarks)
     return _Content(arrays, info, tokenizer, b"".join(plain))
 
 
@@ -184,7 +198,7 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         most = int(sum(map(len, read())) * (1 - row.validation))
         tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
-    return _Content({}, TextInfo([], [], unknown, notes=notes), tokenizer)
+    return _Content({}, TextInfo([], [], unknown, CLASSES, notes=notes), tokenizer)
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
@@ -221,11 +235,11 @@ def _dtype(tokenizer: tokenization.Tokenizer) -> Any:
 
 
 def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "NDArray[np.int64]":
-    """Assign each text to a fold: each class in turn, in a fixed order."""
+    """Assign each text to a fold: each class in turn, in a fixed order. Without ``class_names``, some may be rare."""
     order = np.random.Generator(np.random.PCG64(FOLD_SEED)).permutation(len(labels))
     assigned = np.empty(len(labels), np.int64)
     present, sizes = np.unique(labels, return_counts=True)
-    if len(sizes) and sizes.min() < count:
+    if class_names and len(sizes) and sizes.min() < count:
         rare, several = class_names[present[sizes.argmin()]], sizes[sizes > 1]
         such = f", such as data.folds={several.min()}" if len(several) else ""
         if sizes.min() < 2 <= len(several):

@@ -8,7 +8,10 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable
+from zoo.data import targets
+from zoo.data.targets import Targets
 from zoo.data.text import tables, tokenization
+from zoo.protocol.targets import CLASSES, NUMBER
 
 PARTS = ("train", "validation", "test")
 MOST_CLASSES = 1000
@@ -45,12 +48,14 @@ class LabelledTexts(Remarks):
         labels: n class numbers.
         parts: n times ``train``, ``validation`` or ``test``; None if the source has no parts.
         class_names: sorted.
+        targets: instead of classes; ``labels`` then number the :func:`zoo.data.targets.strata`.
     """
 
     texts: list[str]
     labels: list[int]
     parts: list[str] | None
     class_names: list[str]
+    targets: Targets | None = None
 
 
 def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> LabelledTexts:
@@ -65,6 +70,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
             remarks.blank += 1
         else:
             kept.append(each)
+    if row.kind != CLASSES:
+        return _with_targets(row, kept, remarks)
     _refuse_numbers(row, [name for _, name, _, _ in kept], any(part for part, _, _, _ in kept))
     _check_skipped(row, len(kept) + remarks.blank, remarks.skipped)
     _check_wanted(row, labels)
@@ -74,7 +81,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     refuse_unspellable(class_names, Path(row.root or ""))
     _check_classes(row, class_names, names, parts)
     remarks.notes += tables.unclear_labels(class_names)
-    remarks.notes += tables.joined_labels(class_names) if row.name == "text_table" else []
+    joined = tables.joined_labels(class_names) if row.name == "text_table" else []
+    remarks.notes += [f"{note}; data.target=labels learns each label" for note in joined]
     if unwanted:
         remarks.notes.append(f"Not used: {counted(unwanted, 'text')} of classes that data.classes does not name")
     remarks.notes.append(_counts(class_names, names, parts))
@@ -83,9 +91,28 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     return LabelledTexts(texts, labelled, parts if any(parts) else None, class_names, **vars(remarks))
 
 
+def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> LabelledTexts:
+    """Collect texts with several labels or a number."""
+    _check_skipped(row, len(kept) + remarks.blank, remarks.skipped)
+    texts, labels, parts = [each[2] for each in kept], [each[1] for each in kept], [each[0] for each in kept]
+    if row.kind == NUMBER:
+        known = targets.of_numbers(row.label_column, [float(each) for each in labels])
+    else:
+        known = targets.of_labels([*map(targets.labels_in, labels)])
+    if not texts or not known.names:
+        raise ZooError(f"{row.root} holds no text with a label", "Set data.label_column, or data.target.")
+    if any(parts) and "" in parts:
+        raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")
+    remarks.notes.append(targets.counts_note(known))
+    strata = targets.strata(known)
+    names = sorted(set(strata))
+    numbers = [names.index(name) for name in strata]
+    return LabelledTexts(texts, numbers, parts if any(parts) else None, known.names, known, **vars(remarks))
+
+
 def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
     for part, name, text, where in rows:
-        if row.name != "text_table" or not tables.is_missing(name):
+        if row.name != "text_table" or row.kind != CLASSES or not tables.is_missing(name):
             yield part, name.strip(), text, where
         else:
             remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
@@ -103,7 +130,7 @@ def _refuse_numbers(row: LabelledData, names: list[str], parted: bool) -> None:
     if numbers and (_are_many(names) or (min(Counter(names).values()) < row.folds and not parted)):
         raise ZooError(
             f"{row.root} holds numbers as labels, from {min(numbers):g} to {max(numbers):g}",
-            "Numbers as targets cannot be trained yet. Write classes into a column, such as ranges of the numbers.",
+            "To predict these numbers: data.target=number. Or write classes into a column, such as their ranges.",
         )
 
 

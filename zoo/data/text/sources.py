@@ -12,11 +12,12 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
-from zoo.data import datasets
+from zoo.data import datasets, targets
 from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
+from zoo.protocol.targets import CLASSES, LABELS
 
 SUFFIX = ".txt"
 # Number of leading lines of a class that show what its file holds.
@@ -238,7 +239,8 @@ def _rows_of_tables(row: LabelledData, remarks: Remarks, files: list[File]) -> I
 
 
 def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> Iterable[Row]:
-    columns = [("data.text_column", row.text_column), ("data.label_column", row.label_column)]
+    titles = [row.label_column] if row.kind != LABELS else re.split(r"\s*,\s*", row.label_column.strip())
+    columns = [("data.text_column", row.text_column), *(("data.label_column", title) for title in titles)]
     try:
         table = tables.open_table(path, row, columns)
     except ZooError as error:
@@ -247,8 +249,13 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> I
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
-    remarks.dialect, count = table.dialect, 0
-    for line, cells, problem in table.rows:
+    remarks.dialect, count, rows = table.dialect, 0, table.rows
+    if row.kind == LABELS and len(titles) == 1:
+        whole = list(rows)
+        sign, rows = tables.sign_of_lists(cells[1] for _, cells, problem in whole if not problem), iter(whole)
+    else:
+        sign = ""
+    for line, cells, problem in rows:
         if problem:
             remarks.skipped.append((f"{path}, line {line}", problem))
         else:
@@ -259,7 +266,11 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> I
                     "Extract the text into its own column and set data.text_column=NAME.",
                 )
             count += 1
-            yield part, cells[1], cells[0], f"{path}, line {line}"
+            where, label = f"{path}, line {line}", cells[1]
+            if row.kind != CLASSES:
+                given = dict(zip(titles, map(str.strip, cells[1:]), strict=True))
+                label = targets.of_row(where, given, row.kind, sign)
+            yield part, label, cells[0], where
 
 
 def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:

@@ -1,5 +1,6 @@
 """Train a text classifier."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
-from zoo.core.arrays import np
+from zoo.core.arrays import NDArray, np
+from zoo.data.targets import Targets
 from zoo.data.text import dataset
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
@@ -17,7 +19,7 @@ from zoo.runs.history import title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import error_analysis, fastest_stack, few_items, summaries
+from zoo.tasks import error_analysis, fastest_stack, few_items, summaries, target_analysis
 from zoo.tasks.text import export, linear_baseline, predict, pretrained_text, training
 
 
@@ -36,11 +38,16 @@ def train(overrides: Overrides) -> Run:
             context.refuse_needless(f"with {texts.source}, which has a {part} part", *keys)
     if settings.model.get("spelling") and not settings.model.get("pair_buckets", True):
         context.refuse_needless("without model.pair_buckets", "model.spelling")
+    known = texts.targets
+    if known:
+        _prepare_targets(context, known, parts["train"])
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
     def requested(trial: RunContext[TextTrainConfig]) -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
+        if request.model and known:
+            request.model.target = known.part(parts["train"], trial.settings.trainer.loss)
         request.pieces = texts.tokenizer.token_bytes()
         files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
         np.savez(split, **dict[str, Any](parts))
@@ -49,22 +56,24 @@ def train(overrides: Overrides) -> Run:
 
     calibration.settle(context, requested)
     settings = context.settings
+    if known:
+        console.say(known.words(known.part(parts["train"], settings.trainer.loss)))
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
         sizes = {f"{name}_items": len(part) for name, part in parts.items()}
         set_data(context, training.record_of(texts, settings) | sizes)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)
         context.record.data["unknown_by_part"] = training.tell_unknown(texts, dataset.unknown_shares(texts, parts))
-        known, part = dataset.duplicates(texts, parts)
-        count = int(known.sum())
+        twice, part = dataset.duplicates(texts, parts)
+        count = int(twice.sum())
         if count:
-            share = f"{count:,} of {len(known):,} test texts ({count / len(known):.1%})"
+            share = f"{count:,} of {len(twice):,} test texts ({count / len(twice):.1%})"
             console.warn(f"{share} are also used for {part}: memorized texts count as correct")
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
         training.train_and_judge(context, requested(context))
-        context.record.judgement = _judgement(context, texts, parts, known)
-        if settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
+        context.record.judgement = _judgement(context, texts, parts, twice)
+        if context.settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
             context.record.linear_baseline = linear_baseline.measure(texts, parts)
     return context.result
 
@@ -83,11 +92,32 @@ def _judgement(
     def names(part: str, numbers: Sequence[int]) -> list[str]:
         return [f"{part}[{number}]" for number in numbers]
 
+    if targets := texts.targets:
+        part, predictions = judged
+        mean = float(targets.values[parts["train"]].mean())
+        result = target_analysis.of_worker(targets.kind, targets.names, mean, predictions)
+        return target_analysis.keep(context.folder, result, title(context), part, functools.partial(names, part))
+
     def read(part: str, numbers: Sequence[int]) -> list[str]:
         return [predict.shortened(text) for text in dataset.texts_of(texts, parts[part][list(numbers)])]
 
     items = error_analysis.Items(texts.info.class_names, names, read, known)
     return error_analysis.keep(context.folder, items, title(context), *judged)
+
+
+def _prepare_targets(context: RunContext[TextTrainConfig], known: Targets, rows: "NDArray[np.int64]") -> None:
+    """Refuse settings that need classes, and turn off those of the recipe."""
+    known.refuse_untrained(rows)
+    why = f"with targets that are not classes (data.target={known.kind})"
+    off = {"trainer.label_smoothing": 0.0, "linear_baseline": False}
+    off |= {
+        f"model.{key}": usual
+        for key, usual in (("pair_buckets", 0), ("spelling", False))
+        if key in context.settings.model
+    }
+    context.refuse_needless(why, *off)
+    context.overlay("machine", off)
+    console.say(f"Label smoothing and the linear classifiers are off {why}")
 
 
 def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
@@ -114,8 +144,8 @@ TRAIN = Command(
     "text_train",
     TextTrainConfig,
     train,
-    figures=("loss", "accuracy", "val_loss", "val_accuracy"),
-    columns=("val_top5",),
+    figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_map", "val_f1", "val_mae", "val_r2"),
+    columns=("val_top5", "val_micro_f1"),
     add_defaults=fastest_stack.add_to_training,
     summary=summaries.training,
 )

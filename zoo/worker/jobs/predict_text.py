@@ -16,7 +16,7 @@ from zoo.worker.training.text_batches import open_texts
 def run(request, events, stop, phases):
     """Write ``probabilities.npy``, (n, classes) float32, for the texts of the request.
 
-    If the request has labels, the ``done`` event has loss and accuracy.
+    If the request has labels, the ``done`` event has loss and accuracy, for classes.
     """
     began = time.monotonic()
     model = build_trained_for_texts(request)
@@ -41,6 +41,6 @@ def run(request, events, stop, phases):
     path = os.path.join(request.run_dir, "probabilities.npy")
     save_array(path, predicted)
     events.emit("artifact", kind="probabilities", path=path)
-    if data.labels:
+    if data.labels and not request.model.target:
         metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data.labels, allow_pickle=False))
     return {"metrics": metrics, "stopped": None}

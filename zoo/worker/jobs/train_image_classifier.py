@@ -7,8 +7,7 @@ import tempfile
 
 from zoo.models import compat
 from zoo.models.saved_weights import listed
-from zoo.protocol.targets import LABELS
-from zoo.worker import endings, metrics, weights
+from zoo.worker import endings, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
@@ -51,10 +50,7 @@ def run(request, events, stop, phases):
         def judged(part):
             return evaluation.evaluate(model, preprocess, part, size, training.group, target)
 
-        kept = judged(parts[name])
-        if target and target.kind == LABELS:
-            count = len(parts["validation"])
-            kept["thresholds"] = metrics.thresholds(judged(parts["validation"]) if count else kept, count)
+        kept = evaluation.with_thresholds(target, judged, parts[name], parts["validation"])
         return evaluation.keep(kept, name, training)
 
     results = evaluate_best(model, checkpointer, training, evaluate)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from zoo.models import logistic_regression, text_features, word_parts
-from zoo.worker.metrics import likeliest
+from zoo.worker import metrics
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.equal_batches import tell_if_raised
@@ -36,17 +36,22 @@ def run(request, events, stop, phases):
         with training.timed("fit_linear_s"):
             _fit_linear(model, texts, labels, split["train"], request.pieces)
     tell_if_raised(training, len(split["train"]))
-    batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group)
+    target = training.target
+    batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group, target)
     fit(model, batches, Stage(training.settings), checkpointer, training)
 
     def evaluate():
         size, group = training.settings.batch_size, training.group
-        predicted = predict_shared(model, texts, split["test"], size, group)
-        return evaluation.keep(likeliest(predicted, labels[split["test"]]), "test", training)
 
-    metrics = evaluate_best(model, checkpointer, training, evaluate)
-    metrics["precision"] = training.settings.precision
-    return save(model, training, metrics)
+        def judged(chosen):
+            return metrics.judged(target, predict_shared(model, texts, chosen, size, group), labels[chosen])
+
+        kept = evaluation.with_thresholds(target, judged, split["test"], split["validation"])
+        return evaluation.keep(kept, "test", training)
+
+    results = evaluate_best(model, checkpointer, training, evaluate)
+    results["precision"] = training.settings.precision
+    return save(model, training, results)
 
 
 def _fit_linear(model, texts, labels, chosen, pieces):

@@ -173,7 +173,8 @@ class Checkpointer:
             return True
         target = self._run.target
         figure = "val_" + KINDS[target.kind if target else CLASSES].best
-        if figure not in record or self._settings.best_by == "loss" or target and target.loss == "mae":
+        by_loss = self._settings.best_by == "loss" or (target is not None and target.loss == "mae")
+        if figure not in record or by_loss:
             return record["val_loss"] < self.best["val_loss"]
         return (record[figure], -record["val_loss"]) > (self.best[figure], -self.best["val_loss"])
 

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from zoo.protocol.targets import LABELS
 from zoo.worker import distributed, metrics
 from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
@@ -25,6 +26,14 @@ def evaluate(model, preprocess, part, batch_size, group=None, target=None):
         return {name: np.concatenate([row[name] for row in kept]) for name in kept[0]}
 
     return distributed.together(group, len(part), judged)
+
+
+def with_thresholds(target, judge, part, validation):
+    """Judge a part, and choose the thresholds of labels on the validation part; ``judge`` judges a part's items."""
+    kept = judge(part)
+    if target and target.kind == LABELS:
+        kept["thresholds"] = metrics.thresholds(judge(validation) if len(validation) else kept, len(validation))
+    return kept
 
 
 def keep(kept, part, training):

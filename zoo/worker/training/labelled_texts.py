@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from zoo.worker import distributed
-from zoo.worker.metrics import score
+from zoo.worker import distributed, metrics
 from zoo.worker.prediction import predict_batches
 from zoo.worker.training.equal_batches import equal_batches
 from zoo.worker.training.schedules import smooth_labels
@@ -19,13 +18,14 @@ class TextBatches:
         split: indices of the texts, ``train`` and ``validation``.
         settings: ``batch_size``, ``seed``, ``label_smoothing`` and ``word_dropout``.
         group: the processes that share the batches; this one reads only its own texts.
+        target: what the network learns, if not one class; ``labels`` are (texts, outputs).
     """
 
     on_device = None
 
-    def __init__(self, texts, labels, split, classes, settings, group=None):
+    def __init__(self, texts, labels, split, classes, settings, group=None, target=None):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
-        self._rows = np.eye(classes, dtype=np.float32)
+        self._rows, self._target = np.eye(classes, dtype=np.float32), target
         self._group = group or distributed.Alone()
         self._steps, self._size = equal_batches(len(split["train"]), settings.batch_size, self._group.multiple)
 
@@ -38,7 +38,11 @@ class TextBatches:
             begin, end = self._group.bounds(len(chosen))
             batch = self._texts.batch(chosen, slice(begin, end))
             batch = word_dropout(batch, self._settings.word_dropout, random, (len(chosen), slice(begin, end)))
-            labels = smooth_labels(self._rows[self._labels[chosen[begin:end]]], self._settings.label_smoothing)
+            labels = self._labels[chosen[begin:end]]
+            if self._target:
+                labels = metrics.encoded(self._target, labels)
+            else:
+                labels = smooth_labels(self._rows[labels], self._settings.label_smoothing)
             yield distributed.ShareOfBatch((batch, labels), begin, len(chosen))
 
     def evaluate(self, model):
@@ -46,7 +50,11 @@ class TextBatches:
         if not len(chosen):
             return {}
         predicted = predict_shared(model, self._texts, chosen, self._size, self._group)
-        loss, accuracy = score(predicted, self._labels[chosen])
+        if self._target:
+            return metrics.figures(
+                self._target, metrics.judged(self._target, predicted, self._labels[chosen]), "val_"
+            )
+        loss, accuracy = metrics.score(predicted, self._labels[chosen])
         return {"val_loss": loss, "val_accuracy": accuracy}
 
 

@@ -1,7 +1,7 @@
 """Build text models for this stack, with their random initial weights, and compile them."""
 
 from zoo.models import compat
-from zoo.worker import devices, precision, weights
+from zoo.worker import devices, endings, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
 from zoo.worker.training import feature_extraction
@@ -18,7 +18,7 @@ def build_and_compile(run):
             model = build_for_texts(request)
             weights.initialise(model, settings.seed)
             compat.compile_classifier(
-                model, settings.optimizer, settings.learning_rate, settings.jit,
+                model, settings.optimizer, settings.learning_rate, settings.jit, endings.loss(run.target),
                 clip=settings.clip, beta_2=settings.beta_2, weight_decay=settings.weight_decay,
             )  # fmt: skip
         except ValueError as error:
@@ -59,4 +59,4 @@ def build_trained_for_texts(request):
     model = build_for_texts(request)
     if request.weights:
         weights.load(model, request.weights)
-    return model
+    return endings.in_unit(model, request.model.target)

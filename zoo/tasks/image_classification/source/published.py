@@ -53,10 +53,10 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 def _refuse_other_targets(path: Path) -> None:
     """Raise an error for the weights of a run that learned labels or a number: they do not say so themselves."""
     folder = path.parent
-    if (folder / records.RECORD).is_file():
-        kind = ((records.read(folder).get("model") or {}).get("target") or {}).get("kind")
-        if kind:
-            raise ZooError(f"{path} is of a run that learned data.target={kind}, not classes", f"Give run={folder}.")
+    if not (folder / records.RECORD).is_file():
+        return
+    if kind := (records.read(folder).get("data") or {}).get("target"):
+        raise ZooError(f"{path} is of a run that learned data.target={kind}, not classes", f"Give run={folder}.")
 
 
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
