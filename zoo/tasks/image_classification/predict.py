@@ -30,7 +30,6 @@ from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
 from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import NumberWriter, write_labels
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
@@ -189,25 +188,14 @@ def _keep_predictions(
 
 def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
     """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
-    path = folder / "predictions.csv"
-    if classifier.numbers:
-        with NumberWriter(folder, classifier.classes) as writer:
-            for name, row in zip(names, outputs.tolist(), strict=True):
-                writer.write([name, *(f"{number:.9g}" for number in row)])
-    elif classifier.thresholds is not None:
-        write_labels(path, names, classifier.classes, outputs, classifier.thresholds)
-    else:
-        tables.write_predictions(path, names, classifier.classes, outputs)
+    how = classifier.kind, classifier.thresholds or ()
+    tables.write_predictions(folder / "predictions.csv", names, classifier.classes, outputs, None, *how)
 
 
 def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]") -> target_analysis.Judged:
-    """Return the predictions of labels or numbers for the first items of ``truth``, (n, outputs)."""
-    known = np.asarray(truth)[: len(outputs)]
-    mean = (classifier.model.get("target") or {}).get("mean")
+    target = {"kind": classifier.kind, "mean": (classifier.model.get("target") or {}).get("mean")}
     limits = classifier.thresholds or [USUAL] * len(classifier.classes)
-    return target_analysis.Judged(
-        classifier.kind, classifier.classes, outputs.astype(np.float64), known, limits, mean
-    )
+    return target_analysis.of_outputs(target, classifier.classes, limits, outputs, truth)
 
 
 def _keep_names(context: RunContext[Settings], done: DoneEvent, inputs: Inputs) -> None:

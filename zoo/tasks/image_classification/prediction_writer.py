@@ -7,6 +7,7 @@ from typing import IO, Self
 
 from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
+from zoo.runs import tables
 from zoo.tasks.image_classification import contact_sheet
 from zoo.tasks.image_classification.photo_stream import Picture, Skipped
 
@@ -14,16 +15,6 @@ BEST = 5
 # Number of skipped files on the screen and in run.json; skipped.csv has all of them.
 SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
-
-
-# Between the labels of an image in tables.
-AND = "|"
-
-
-def labels_over(names: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]) -> list[str]:
-    """Return the labels whose probability reaches their threshold."""
-    pairs = zip(names, probabilities.tolist(), thresholds, strict=True)
-    return [name for name, share, threshold in pairs if share >= threshold]
 
 
 class LeftOut:
@@ -83,18 +74,6 @@ class NumberWriter(TableWriter):
         self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
-def write_labels(
-    path: Path, names: list[str], labels: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]
-) -> None:
-    """Write the labels of items and the probability of each label, (n, labels), as CSV."""
-    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
-        rows = csv_files.Writer(out)
-        rows.writerow(["input", "labels", *(f"p_{name}" for name in labels)])
-        for name, row in zip(names, probabilities, strict=True):
-            given = AND.join(labels_over(labels, row, thresholds))
-            rows.writerow([name, given, *(f"{share:.9g}" for share in row.tolist())])
-
-
 class PredictionWriter(TableWriter):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
@@ -144,8 +123,9 @@ class PredictionWriter(TableWriter):
         entry: dict[str, object] = {"input": picture.name, "top": rows}
         cells = [word for name, share in top for word in (name, f"{share:.7g}")]
         if self._thresholds is not None:
-            given = labels_over(self._classes, probabilities, self._thresholds)
-            entry["labels"], cells = given, [AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
+            given = tables.labels_over(self._classes, probabilities, self._thresholds)
+            entry["labels"] = given
+            cells = [tables.AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
         self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
         self.write([picture.name, *cells])
         if self._raw:
