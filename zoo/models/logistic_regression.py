@@ -99,9 +99,8 @@ def _loss(groups, ratios, labels, parts, pool, kind, start):
         return of_all(total)
 
     def loss(gains):
-        values, errors = judge(
-            np.stack([sums_by_text(column * gains) for column in ratios.T], axis=1) + start, chosen
-        )
+        outputs = np.stack([sums_by_text(column * gains) for column in ratios.T], axis=1)
+        values, errors = judge(outputs + start, chosen)
         gradient = penalty * gains
         for column, error in zip(ratios.T, errors.T / texts):
             gradient += column * sums_by_feature(error)

@@ -97,9 +97,9 @@ def log_count_ratios(texts, whole=None):
 
     See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
     the feature's share of all counts in the class, divided by its share in all other classes. All counts are raised
-    by one. ``texts`` is the result of :func:`counts`, (features, classes); ``whole``, (features, 1), are the counts of
-    all texts, if a text may have several labels. The result has the shape of ``texts`` in float32, and is 0 for a
-    feature that no text has.
+    by one. ``texts`` is the result of :func:`counts`, (features, classes). If a text may have several labels,
+    ``whole``, (features, 1), are the counts of all texts. The result has the shape of ``texts`` in float32, and is 0
+    for a feature that no text has.
     """
     raised = texts + 1
     others = raised.sum(axis=1, keepdims=True) - raised if whole is None else whole - texts + 1

@@ -110,11 +110,9 @@ def _ratios(counts, kind):
     """Return the fixed factor of each feature and output: log-count ratios, or the mean of a number, shrunk to 0."""
     if kind == NUMBER:
         return (counts[:, :-1] / (counts[:, -1:] + 1.0)).astype(np.float32)
-    return (
-        text_features.log_count_ratios(counts[:, :-1], counts[:, -1:])
-        if kind == LABELS
-        else (text_features.log_count_ratios(counts))
-    )
+    if kind == LABELS:
+        return text_features.log_count_ratios(counts[:, :-1], counts[:, -1:])
+    return text_features.log_count_ratios(counts)
 
 
 def _folded(ratios, gains, parts, features):
