@@ -8,6 +8,8 @@ import numpy as np
 # Inverse strength of the penalty, a quarter of scikit-learn's C with two classes. Half and twice are not better.
 STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
+# The same for numbers, whose ratios are smaller and whose sums are divided by the root of the number of features.
+STRENGTH_OF_NUMBERS = 90.0
 # Largest number of features times (classes - 1); texts beyond that are left out. It takes 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
 # Number of groups of texts, each computed by one processor.
@@ -35,7 +37,8 @@ def gains(texts, ratios, labels, parts=None, kind="classes", start=0.0):
         ratios: (features, classes); with ``parts``, their rows follow those of the features.
         labels: (n,) integer classes of all texts, or (n, columns) labels or numbers.
         parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
-        kind: ``labels`` minimizes the binary cross-entropy, ``number`` half the squared error, summed over columns.
+        kind: ``labels`` minimizes the binary cross-entropy, summed over columns; ``number`` half the squared error,
+            with sums that are divided by the root of the number of features.
         start: (columns,) logits of a text without features.
 
     Returns:
@@ -70,7 +73,10 @@ def _loss(groups, ratios, labels, parts, pool, kind, start):
     if kind == "classes":  # fix the logits of the last class at 0, which does not change the probabilities
         chosen = np.eye(ratios.shape[1])[labels]
         ratios = ratios[:, :-1] - ratios[:, -1:]
-    penalty = 1 / (STRENGTH * texts)
+    scales = 1.0
+    if kind == "number":
+        scales = np.concatenate([sizes for _, _, sizes, _ in groups]).astype(np.float32)[:, np.newaxis] ** -0.5
+    penalty = 1 / ((STRENGTH_OF_NUMBERS if kind == "number" else STRENGTH) * texts)
     features = len(ratios) - (parts.count if parts else 0)
 
     def of_features(weights):
@@ -100,9 +106,9 @@ def _loss(groups, ratios, labels, parts, pool, kind, start):
 
     def loss(gains):
         outputs = np.stack([sums_by_text(column * gains) for column in ratios.T], axis=1)
-        values, errors = judge(outputs + start, chosen)
+        values, errors = judge(outputs * scales + start, chosen)
         gradient = penalty * gains
-        for column, error in zip(ratios.T, errors.T / texts):
+        for column, error in zip(ratios.T, (errors * scales).T / texts):
             gradient += column * sums_by_feature(error)
         return values.mean() + penalty / 2 * gains.dot(gains), gradient
 

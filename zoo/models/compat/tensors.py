@@ -43,6 +43,12 @@ def weighted_sum(rows, weights, keep):
     return module.sum(rows * (weights * module.expand_dims(keep, -1)), axis=1)
 
 
+def root_of_counts(keeps):
+    """Return the square root of the number of ones of each row in all (batch, count) tensors: (batch, 1)."""
+    counts = sum(module.sum(to_full_precision(keep), axis=1) for keep in keeps)
+    return module.expand_dims(module.sqrt(module.maximum(counts, 1.0)), -1)
+
+
 def pool(x, keep, kind):
     """Reduce (batch, length, width) to (batch, width) by ``mean`` or ``max`` where ``keep`` is 1, or by ``first``."""
     if kind == "first":

@@ -23,6 +23,7 @@ def build(
     pooling="mean",
     pair_buckets=0,
     spelling=False,
+    scaled=False,
     fixed=False,
     probabilities=True,
 ):
@@ -40,6 +41,7 @@ def build(
         pair_buckets: number of hash buckets for pairs of neighboring tokens, for a linear classifier added to the
             encoder; 0 adds none. See :class:`zoo.models.transformer.embeddings.WordPairLogits`.
         spelling: the linear classifier also uses combinations of stems, and is fitted with parts of words.
+        scaled: the linear classifier divides its sums by the square root of the number of features, for numbers.
         fixed: all inputs have ``length`` tokens, which PlaidML requires; if False, any number up to it.
         probabilities: end in softmax; if False, return logits.
 
@@ -64,7 +66,7 @@ def build(
     x = embeddings.CastFloat32(name="wide")(compat.keras.layers.Dense(classes, name="predictions")(x))
     if pair_buckets:
         pairs = embeddings.WordPairLogits(
-            vocabulary, pair_buckets, classes, spelling, name="pairs", **compat.full_precision()
+            vocabulary, pair_buckets, classes, spelling, scaled, name="pairs", **compat.full_precision()
         )
         x = compat.keras.layers.add([x, pairs([tokens, keep])], name="sum")
     return embeddings.model(tokens, x, probabilities, "transformer_classifier")

@@ -108,6 +108,8 @@ class WordPairLogits(ZooLayer):
     Args:
         buckets: number of hash buckets for combinations.
         spelling: combine the stems of tokens too. Stem numbers are 0 until training sets them.
+        scaled: divide the sums by the square root of the number of features, so that a number does not grow with the
+            length of a text.
     """
 
     # The gain is FIRST_GAIN plus GAIN_RATE times the weight.
@@ -115,9 +117,10 @@ class WordPairLogits(ZooLayer):
     # Stored ratios are larger by this factor, so that gains are trained faster than other weights by this factor.
     SCALE = 7.0
 
-    def __init__(self, vocabulary, buckets, classes, spelling=False, **kwargs):
+    def __init__(self, vocabulary, buckets, classes, spelling=False, scaled=False, **kwargs):
         super(WordPairLogits, self).__init__(**kwargs)
-        self.settings = {"vocabulary": vocabulary, "buckets": buckets, "classes": classes, "spelling": spelling}
+        self.settings = {"vocabulary": vocabulary, "buckets": buckets, "classes": classes, "spelling": spelling,
+                         "scaled": scaled}  # fmt: skip
 
     def build(self, input_shape):
         vocabulary, classes = self.settings["vocabulary"], self.settings["classes"]
@@ -142,7 +145,8 @@ class WordPairLogits(ZooLayer):
         combined = text_features.combinations(tokens, keep, stems, vocabulary, buckets, tensors.modulo)
         pairs = [(tokens, keep)] + [(vocabulary + numbers, kept) for numbers, kept in combined]
         logits = [self._logits(features, kept) for features, kept in tensors.joined(pairs)]
-        return functools.reduce(operator.add, logits)
+        whole = functools.reduce(operator.add, logits)
+        return whole / tensors.root_of_counts([kept for _, kept in pairs]) if self.settings["scaled"] else whole
 
     def _logits(self, features, kept):
         # Compute only the gains of these texts, not of all features (up to a million).

@@ -14,6 +14,7 @@ from zoo.data.targets import Targets
 from zoo.data.text import dataset
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
+from zoo.protocol.targets import NUMBER
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import title
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
@@ -45,6 +46,8 @@ def train(overrides: Overrides) -> Run:
 
     def requested(trial: RunContext[TextTrainConfig]) -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
+        if texts.info.target == NUMBER and trial.settings.model.get("pair_buckets"):
+            arguments["scaled"] = True
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
         if request.model and known:
             request.model.target = known.part(parts["train"], trial.settings.trainer.loss)

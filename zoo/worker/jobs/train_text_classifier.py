@@ -18,6 +18,8 @@ from zoo.worker.training.text_batches import open_texts
 
 # Weight of parts of words relative to other features.
 PART_WEIGHT = 0.7
+# Texts with the mean of all numbers that are added to those with a feature, so that rare features count little.
+UNKNOWN_TEXTS = 100.0
 
 
 def run(request, events, stop, phases):
@@ -109,7 +111,7 @@ def _start(target, labels):
 def _ratios(counts, kind):
     """Return the fixed factor of each feature and output: log-count ratios, or the mean of a number, shrunk to 0."""
     if kind == NUMBER:
-        return (counts[:, :-1] / (counts[:, -1:] + 1.0)).astype(np.float32)
+        return (counts[:, :-1] / (counts[:, -1:] + UNKNOWN_TEXTS)).astype(np.float32)
     if kind == LABELS:
         return text_features.log_count_ratios(counts[:, :-1], counts[:, -1:])
     return text_features.log_count_ratios(counts)
