@@ -69,3 +69,38 @@ def test_a_network_learns_a_target(stack: str, kind: str, tmp_path: Path, capsys
     (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["formats"]
     assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
     assert max(row["difference"], row["files"]["difference"]) < 1e-5
+
+
+@pytest.mark.parametrize("stack", ["tf-2.21", "torch", "tf-1.8"])
+@pytest.mark.parametrize("kind", ["labels", "number"])
+def test_texts_have_labels_or_a_number(stack: str, kind: str, tmp_path: Path) -> None:
+    real_stacks.environment(stack)
+    random, signs = (
+        np.random.default_rng(4),
+        {"fun": ("joke", "smile"), "sad": ("tears", "grief"), "rude": ("fool", "shut")},
+    )
+    rows = ["text,fun,sad,rude,score"]
+    for _ in range(400):
+        flags = {name: int(random.random() < share) for name, share in zip(signs, (0.5, 0.4, 0.3), strict=True)}
+        words = [*random.choice(["the", "one", "day", "they", "went"], int(random.integers(3, 20)))]
+        words += [word for name, given in flags.items() if given for word in signs[name]]
+        score = 40 + 20 * flags["fun"] - 15 * flags["sad"]
+        rows.append(f"{' '.join(random.permutation(words))},{','.join(map(str, flags.values()))},{score}")
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    column = "fun,sad,rude" if kind == "labels" else "score"
+    data = ["data=text_table", f"data.root={tmp_path / 't.csv'}", f"data.label_column={column}"]
+    more = [f"stack={stack}", "backend=cpu", f"output.root={tmp_path}"]
+    words = ["model=transformer/classifier", f"data.target={kind}", "trainer.batch_size=16", "model.length=32", *more]
+    assert main(["train", *data, *words, "trainer.epochs=3", "output.name=whole"]) == 0
+    metrics = record(tmp_path / "whole")["metrics"]
+    assert metrics["test_f1"] > 0.95 if kind == "labels" else metrics["test_r2"] > 0.9
+    assert main(["infer", f"run={tmp_path / 'whole'}", "input=a smile and grief", *more, "output.name=answer"]) == 0
+    (row,) = json.loads((tmp_path / "answer" / "predictions.json").read_text())
+    assert row["labels"] == "fun|sad" if kind == "labels" else abs(row["score"] - 45) < 8
+    if stack == "tf-1.8":
+        return
+    export = ["export", f"run={tmp_path / 'whole'}", "format=onnx", f"output={tmp_path / 'out'}"]
+    assert main([*export, f"output.root={tmp_path}"]) == 0
+    (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["formats"]
+    assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
+    assert max(row["difference"], row["files"]["difference"]) < 1e-5
