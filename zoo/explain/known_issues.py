@@ -114,15 +114,19 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
-    kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message)}
+    chained = log.has("above exception") or any(issue.rank == 2 for issue in issues() if issue.id in findings)
+    forms = {issue.id for issue in issues() if issue.general and issue.rank < 2 and not chained}
+    kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message, forms)}
     return _without_replaced(kept, 0 if log.has("above exception") else last)
 
 
-def _unrelated(finding: Finding, message: str) -> bool:
+def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
     warned, raised = (set(WORD.findall(text.lower())) for text in (finding.line, message))
     both_of_devices = all(OF_DEVICES.search(text) for text in (finding.line, message))
     related = both_of_devices or not warned.isdisjoint(raised)
-    return not finding.harmless and WARNING.search(finding.line) is not None and not related
+    form = finding.id in forms and not finding.line.startswith("File ")
+    weak = form or WARNING.search(finding.line) is not None
+    return not finding.harmless and weak and not related
 
 
 def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding]:
