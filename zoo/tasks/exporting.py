@@ -27,7 +27,7 @@ from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import export_table
+from zoo.tasks import export_table, hub
 
 STACK = "export"
 REPORT = "export.json"
@@ -119,6 +119,9 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     if settings.preprocessing == "inside" and subject.reading.get("filter") != "bilinear":
         which = "classifiers of color images with resize=stretch or resize=crop"
         raise ZooError(f"preprocessing=inside is for {which}, not for {name}", "Remove preprocessing=inside.")
+    if "hub" in settings.format and (subject.kind not in hub.TASKS or subject.own_stack):
+        which = "image classifiers and style networks that plain Keras 3 can load"
+        raise ZooError(f"format=hub is for {which}, not for {name}", "Use format=onnx, which exports every model.")
     start_run(context, ["export", name])
     target = target or context.folder / "export"
     with record_outcome(context):
@@ -160,6 +163,10 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     if outcome.interrupted or rows is None:
         return []
     context.record.exports = rows
+    for row in rows:
+        if row["format"] == "hub" and row["kept"]:
+            trained = subject.source.record if subject.source else {}
+            hub.complete(part / row["folder"], row, subject.kind, trained, settings.license, context.record.versions)
     _describe(context, subject, rows, own, part)
     return rows
 

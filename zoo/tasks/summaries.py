@@ -91,10 +91,10 @@ def _mistakes(run: Run) -> list[str]:
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)"
     lowest = f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}"
-    return [lowest, *_no_better(analysis, run.record["data"].get("what", "images")), *_duplicates(run)]
+    return [lowest, *no_better(analysis, run.record["data"].get("what", "images")), *_duplicates(run)]
 
 
-def _no_better(analysis: Json, what: str) -> list[str]:
+def no_better(analysis: Json, what: str) -> list[str]:
     """Warn if the network is no more accurate than always predicting the largest class."""
     items, largest = analysis["items"], analysis["largest_class"]["items"]
     if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
