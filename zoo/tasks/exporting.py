@@ -166,7 +166,8 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     for row in rows:
         if row["format"] == "hub" and row["kept"]:
             trained = subject.source.record if subject.source else {}
-            hub.complete(part / row["folder"], row, subject.kind, trained, settings.license, context.record.versions)
+            versions = context.record.versions | {"zoo": context.record.zoo_version}
+            hub.complete(part / row["folder"], row, subject.kind, trained, settings.license, versions)
     _describe(context, subject, rows, own, part)
     return rows
 

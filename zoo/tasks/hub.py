@@ -14,9 +14,10 @@ TASKS = {"images": "image-classification", "pictures": "image-to-image"}
 # The names that hubs expect: their viewers read these files.
 WEIGHTS, CONFIG, PREPROCESSING, CARD = "model.safetensors", "config.json", "preprocessing.json", "README.md"
 FILL = "license: unknown  # fill in before you publish, for example apache-2.0"
-METRICS = {"test_accuracy": "accuracy", "val_accuracy": "validation accuracy", "test_top5": "top-5 accuracy"}
+METRICS = {"test_accuracy": "accuracy", "test_top5": "top-5 accuracy", "val_accuracy": "validation accuracy"}
+TYPES = {"accuracy": "accuracy", "macro F1": "f1"}
 UPLOAD = (
-    "The command `hf` of the package `huggingface_hub` uploads this folder: `hf upload USER/NAME .` For Kaggle, use the "
+    "Upload this folder with `hf upload USER/NAME .`, from the package `huggingface_hub`. For Kaggle, use the "
     "function `model_upload` of the package `kagglehub`. Load `model.keras` as above: paths that start with `hf://` "
     "need different files."
 )
@@ -37,7 +38,7 @@ def complete(folder: Path, row: Json, kind: str, record: Json, license_: str, ve
     sections = {
         "Data": _data(record.get("data") or {}),
         "Figures": _figures(row, record),
-        "Limits": _limits(kind, labels, record.get("judgement")),
+        "Limits": _limits(kind, labels, record.get("judgement") or {}),
         "Versions": _versions(record, versions),
         "Upload": [UPLOAD],
     }
@@ -55,9 +56,10 @@ def _measured(record: Json) -> Json:
 def _front(config: Json, kind: str, record: Json, license_: str) -> str:
     import yaml  # slow to import
 
-    front = {"license": license_, "library_name": "keras", "pipeline_tag": TASKS[kind], "tags": ["keras"]}
+    front: Json = {"license": license_, "library_name": "keras", "pipeline_tag": TASKS[kind], "tags": ["keras"]}
     name = (record.get("data") or {}).get("name")
-    measured = [{"type": each, "value": round(value, 4)} for each, value in _measured(record).items()]
+    figures = [(each, value) for each, value in _measured(record).items() if each in TYPES]
+    measured = [{"type": TYPES[each], "name": each, "value": round(value, 4)} for each, value in figures]
     if name and measured:
         row = {"task": {"type": TASKS[kind]}, "dataset": {"name": name, "type": name}, "metrics": measured}
         front["model-index"] = [{"name": config["model"], "results": [row]}]
@@ -68,7 +70,9 @@ def _front(config: Json, kind: str, record: Json, license_: str) -> str:
 def _data(data: Json) -> list[str]:
     if not data.get("name"):
         return ["The record names no training data: fill in what the model was trained on."]
-    sizes = [f"{data[f'{part}_items']:,} ({part})" for part in ("train", "validation", "test") if f"{part}_items" in data]
+    sizes = [
+        f"{data[f'{part}_items']:,} ({part})" for part in ("train", "validation", "test") if f"{part}_items" in data
+    ]
     lines = [f"- data set `{data['name']}`: {', '.join(sizes) or 'sizes unknown'}"]
     if data.get("published"):  # the source of the user's own data is a path on this machine
         lines.append(f"- source: {data['source']}")
@@ -81,18 +85,23 @@ def _figures(row: Json, record: Json) -> list[str]:
     return ["| figure | value |", "|---|---|", *table, files]
 
 
-def _limits(kind: str, labels: Json, judgement: Json | None) -> list[str]:
-    lines = ["- The figures are of the data above; other images can give worse results."]
-    if kind == "images":
-        lines.append(f"- It answers with one of {len(labels)} classes, even if an image shows none of them.")
+def _limits(kind: str, labels: Json, judgement: Json) -> list[str]:
+    lines = ["- Images of other kinds than the training data can give worse results."]
+    if kind == "pictures":
+        lines.append("- The license of the painting also applies.")
+    if labels:
+        lines.append(f"- It answers with one of {len(labels):,} classes, even if an image shows none of them.")
     if judgement:
         worst = sorted(judgement["accuracy_by_class"].items(), key=lambda pair: pair[1])[:3]
         lines.append("- lowest accuracy of a class: " + ", ".join(f"{name} {share:.2f}" for name, share in worst))
-        lines += [f"- {line}" for line in summaries.no_better(judgement, "images")]
+        lines += [f"- {line}" for line in summaries.no_better(judgement, "images", balanced=True)]
     return lines
 
 
 def _versions(record: Json, versions: Json) -> list[str]:
-    named = {"exported with": versions} | ({"trained with": record["versions"]} if record.get("versions") else {})
-    keys = ("keras", "tensorflow", "torch", "jax", "python")
-    return [f"- {what}: {', '.join(f'{key} {row[key]}' for key in keys if key in row)}" for what, row in named.items()]
+    trained = {"zoo": record.get("zoo_version"), **(record.get("versions") or {})}
+    named = {"exported with": versions} | ({"trained with": trained} if record else {})
+    keys = ("zoo", "keras", "tensorflow", "torch", "jax", "mlx", "numpy", "python")
+    return [
+        f"- {what}: {', '.join(f'{key} {row[key]}' for key in keys if key in row)}" for what, row in named.items()
+    ]

@@ -26,7 +26,9 @@ def export(subject, path, quantize, calibration, facts):
     own = {type(layer).__name__ for layer in layers if not type(layer).__module__.startswith("keras.")}
     own |= {"Lambda" for layer in layers if type(layer).__name__ == "Lambda"}
     if own:
-        raise UserError("plain Keras cannot load its layers %s" % ", ".join(sorted(own)))
+        raise UserError(
+            "plain Keras cannot load its layers %s; other formats can contain them" % ", ".join(sorted(own))
+        )
     compat.save(model, path)
     weights.save(model, os.path.join(os.path.dirname(path), npz.NAME))
 
@@ -52,7 +54,7 @@ def plain(model):
         return type(layer).from_config(layer.get_config())
 
     copied = keras.models.clone_model(model, clone_function=similar)
-    for layer in model.layers:
+    for layer in filter(lambda layer: layer.weights, model.layers):
         values = layer.get_weights()  # shift and scale of an instance normalization, gamma and beta of Keras's
         copied.get_layer(layer.name).set_weights(values[::-1] if isinstance(layer, InstanceNormalization) else values)
     return copied
