@@ -136,7 +136,7 @@ def test_layers_of_ones_own_are_named_and_not_exported_for_hubs(
     assert main(["train", *trained, "output.name=odd"]) == 0
     words = [f"run={place / 'odd'}", f"model={file}", "format=hub", f"output={place / 'odd_exported'}"]
     assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
-    assert "hub: plain Keras cannot load its layers Odd; other formats can contain them" in capsys.readouterr().err
+    assert "hub: plain Keras cannot load its layers Odd, other formats can" in capsys.readouterr().err
     assert not (place / "odd_exported").exists()
 
 

@@ -63,7 +63,7 @@ def test_the_card_is_made_from_the_record(folder: Path) -> None:
     assert {row["type"]: row["value"] for row in result["metrics"]} == {"accuracy": 0.95, "f1": 0.4872}
     assert body.startswith("\n# mnist for Keras\n")
     for line in (
-        "- data set `folder`: 1,200 (train), 100 (test)", "| macro F1 | 0.4872 |",
+        "- data set `folder`: 1,200 (train), 100 (test)", "- macro F1: 0.4872",
         "lowest accuracy of a class: a: dog 0.00, cat 1.00",
         "- Always predicting 'cat' would be right at least as often", "one of 2 classes", "`hf upload USER/NAME .`",
         "- exported with: zoo 0.1.0, keras 3.15.1, tensorflow 2.21.0\n",

@@ -11,11 +11,8 @@ from zoo.weights import io
 
 # Kinds of models that plain Keras can load, and their names on hubs.
 TASKS = {"images": "image-classification", "pictures": "image-to-image"}
-# The names that hubs expect: their viewers read these files.
-WEIGHTS, CONFIG, PREPROCESSING, CARD = "model.safetensors", "config.json", "preprocessing.json", "README.md"
 FILL = "license: unknown  # fill in before you publish, for example apache-2.0"
-METRICS = {"test_accuracy": "accuracy", "test_top5": "top-5 accuracy", "val_accuracy": "validation accuracy"}
-TYPES = {"accuracy": "accuracy", "macro F1": "f1"}
+VERSIONS = ("zoo", "keras", "tensorflow", "torch", "jax", "mlx", "numpy", "python")
 UPLOAD = (
     "Upload this folder with `hf upload USER/NAME .`, from the package `huggingface_hub`. For Kaggle, use the "
     "function `model_upload` of the package `kagglehub`. Load `model.keras` as above: paths that start with `hf://` "
@@ -24,84 +21,64 @@ UPLOAD = (
 
 
 def complete(folder: Path, row: Json, kind: str, record: Json, license_: str, versions: Json) -> None:
-    """Complete the folder of an export; ``record`` is that of the training run, empty without one."""
-    stored = folder / "weights.npz"
-    io.write(folder / WEIGHTS, io.read(stored))
+    """Complete the folder of an export; ``record`` describes the training run and is empty without one."""
+    import yaml  # slow to import
+
+    stored, card = folder / "weights.npz", folder / "README.md"
+    io.write(folder / "model.safetensors", io.read(stored))
     stored.unlink()
-    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    labels = {str(number): name for number, name in enumerate(config.get("classes", []))}
-    names = {"id2label": labels, "label2id": {name: int(number) for number, name in labels.items()}} if labels else {}
-    write_json(folder / CONFIG, config | {"keras_version": versions.get("keras")} | names)
-    write_json(folder / PREPROCESSING, config["preprocessing"])
-    front = _front(config, kind, record, license_)
-    body = (folder / CARD).read_text(encoding="utf-8")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    classes, data, judged = config.get("classes", []), record.get("data") or {}, record.get("judgement") or {}
+    if classes:
+        config |= {"id2label": dict(enumerate(classes)), "label2id": {name: n for n, name in enumerate(classes)}}
+        write_json(folder / "config.json", config)
+    write_json(folder / "preprocessing.json", config["preprocessing"])
+    figures = {"accuracy": (record.get("metrics") or {}).get("test_accuracy"), "f1": judged.get("macro_f1")}
+    measured = {name: value for name, value in figures.items() if value is not None}
+    front: Json = {"license": license_, "library_name": "keras", "pipeline_tag": TASKS[kind], "tags": ["keras"]}
+    if "accuracy" in measured and data.get("name"):
+        metrics = [{"type": name, "value": round(value, 4)} for name, value in measured.items()]
+        result = {"task": {"type": TASKS[kind]}, "dataset": {"name": data["name"], "type": data["name"]}}
+        front["model-index"] = [{"name": config["model"], "results": [result | {"metrics": metrics}]}]
+    text = yaml.safe_dump(front, sort_keys=False, allow_unicode=True).replace("license: unknown", FILL, 1)
+    shown = [f"- {'macro F1' if name == 'f1' else name}: {value:.4f}" for name, value in measured.items()]
+    trained = (
+        _versions("trained with", {"zoo": record.get("zoo_version")} | record.get("versions", {})) if record else []
+    )
     sections = {
-        "Data": _data(record.get("data") or {}),
-        "Figures": _figures(row, record),
-        "Limits": _limits(kind, labels, record.get("judgement") or {}),
-        "Versions": _versions(record, versions),
+        "Data": _data(data),
+        "Figures": [*shown, f"- largest difference from the trained model: {row['difference']:.2g}"],
+        "Limits": _limits(kind, classes, judged),
+        "Versions": _versions("exported with", versions) + trained,
         "Upload": [UPLOAD],
     }
     parts = [f"## {title}\n\n" + "\n".join(map(console.escape_controls, lines)) for title, lines in sections.items()]
-    atomic_write(folder / CARD, "\n\n".join([front + body.strip(), *parts]) + "\n")
-
-
-def _measured(record: Json) -> Json:
-    metrics = record.get("metrics") or {}
-    measured = {name: metrics[key] for key, name in METRICS.items() if key in metrics}
-    judged = record.get("judgement") or {}
-    return measured | ({"macro F1": judged["macro_f1"]} if judged.get("part") == "test" else {})
-
-
-def _front(config: Json, kind: str, record: Json, license_: str) -> str:
-    import yaml  # slow to import
-
-    front: Json = {"license": license_, "library_name": "keras", "pipeline_tag": TASKS[kind], "tags": ["keras"]}
-    name = (record.get("data") or {}).get("name")
-    figures = [(each, value) for each, value in _measured(record).items() if each in TYPES]
-    measured = [{"type": TYPES[each], "name": each, "value": round(value, 4)} for each, value in figures]
-    if name and measured:
-        row = {"task": {"type": TASKS[kind]}, "dataset": {"name": name, "type": name}, "metrics": measured}
-        front["model-index"] = [{"name": config["model"], "results": [row]}]
-    text = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
-    return f"---\n{text.replace('license: unknown', FILL, 1)}---\n\n"
+    body = card.read_text(encoding="utf-8").strip()
+    atomic_write(card, "\n\n".join([f"---\n{text}---", body, *parts]) + "\n")
 
 
 def _data(data: Json) -> list[str]:
     if not data.get("name"):
         return ["The record names no training data: fill in what the model was trained on."]
-    sizes = [
-        f"{data[f'{part}_items']:,} ({part})" for part in ("train", "validation", "test") if f"{part}_items" in data
-    ]
-    lines = [f"- data set `{data['name']}`: {', '.join(sizes) or 'sizes unknown'}"]
-    if data.get("published"):  # the source of the user's own data is a path on this machine
-        lines.append(f"- source: {data['source']}")
-    return [*lines, f"- license of the data: {data.get('licence') or 'unknown'}"]
+    parts = [part for part in ("train", "validation", "test") if f"{part}_items" in data]
+    sizes = ", ".join(f"{data[f'{part}_items']:,} ({part})" for part in parts)
+    # The source of the user's own data is a path on this machine.
+    source = [f"- source: {data['source']}"] if data.get("published") else []
+    license_ = f"- license of the data: {data.get('licence', 'unknown')}"
+    return [f"- data set `{data['name']}`: {sizes}", *source, license_]
 
 
-def _figures(row: Json, record: Json) -> list[str]:
-    table = [f"| {name} | {value:.4f} |" for name, value in _measured(record).items()]
-    files = f"| largest difference from the trained model | {row['difference']:.2g} |"
-    return ["| figure | value |", "|---|---|", *table, files]
-
-
-def _limits(kind: str, labels: Json, judgement: Json) -> list[str]:
+def _limits(kind: str, classes: list[str], judged: Json) -> list[str]:
     lines = ["- Images of other kinds than the training data can give worse results."]
     if kind == "pictures":
-        lines.append("- The license of the painting also applies.")
-    if labels:
-        lines.append(f"- It answers with one of {len(labels):,} classes, even if an image shows none of them.")
-    if judgement:
-        worst = sorted(judgement["accuracy_by_class"].items(), key=lambda pair: pair[1])[:3]
+        return [*lines, "- The license of the painting also applies."]
+    lines.append(f"- It answers with one of {len(classes):,} classes, even if an image shows none of them.")
+    if judged:
+        worst = sorted(judged["accuracy_by_class"].items(), key=lambda pair: pair[1])[:3]
         lines.append("- lowest accuracy of a class: " + ", ".join(f"{name} {share:.2f}" for name, share in worst))
-        lines += [f"- {line}" for line in summaries.no_better(judgement, "images", balanced=True)]
+        lines += [f"- {line}" for line in summaries.no_better(judged, "images", balanced=True)]
     return lines
 
 
-def _versions(record: Json, versions: Json) -> list[str]:
-    trained = {"zoo": record.get("zoo_version"), **(record.get("versions") or {})}
-    named = {"exported with": versions} | ({"trained with": trained} if record else {})
-    keys = ("zoo", "keras", "tensorflow", "torch", "jax", "mlx", "numpy", "python")
-    return [
-        f"- {what}: {', '.join(f'{key} {row[key]}' for key in keys if key in row)}" for what, row in named.items()
-    ]
+def _versions(what: str, versions: Json) -> list[str]:
+    return [f"- {what}: {', '.join(f'{name} {versions[name]}' for name in VERSIONS if versions.get(name))}"]

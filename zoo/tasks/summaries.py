@@ -96,10 +96,7 @@ def _mistakes(run: Run) -> list[str]:
 
 
 def no_better(analysis: Json, what: str, balanced: bool) -> list[str]:
-    """Warn if the network is no more accurate than always predicting the largest class.
-
-    ``balanced`` is whether classes already count equally, or whether to leave this advice out.
-    """
+    """Warn if the network is no more accurate than the largest class; advise ``data.balance`` if not ``balanced``."""
     items, largest = analysis["items"], analysis["largest_class"]["items"]
     if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
         return []

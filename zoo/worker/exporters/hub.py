@@ -9,7 +9,6 @@ from zoo.models import compat
 from zoo.worker import weights
 from zoo.worker.errors import UserError
 from zoo.worker.exporters import npz
-from zoo.worker.exporting import programs
 
 KIND = "export"
 NAME = "model.keras"
@@ -17,18 +16,16 @@ NEEDS = ("keras",)
 QUANTIZATIONS = ("none",)
 RUNTIME, PACKAGE = "Keras", "keras"
 JSON_NAME = "config.json"
+LINES = "hub_"  # beginning of the names of the templates for the README
 
 
 def export(subject, path, quantize, calibration, facts):
     """Write ``model.keras`` and ``weights.npz``; the arguments are those of the exporter for ONNX."""
     model = plain(subject.model) if subject.kind == "pictures" else subject.model
-    layers = list(model._flatten_layers(include_self=False))
-    own = {type(layer).__name__ for layer in layers if not type(layer).__module__.startswith("keras.")}
-    own |= {"Lambda" for layer in layers if type(layer).__name__ == "Lambda"}
+    kinds = {type(layer) for layer in model._flatten_layers(include_self=False)}
+    own = [each.__name__ for each in kinds if not each.__module__.startswith("keras.") or each.__name__ == "Lambda"]
     if own:
-        raise UserError(
-            "plain Keras cannot load its layers %s; other formats can contain them" % ", ".join(sorted(own))
-        )
+        raise UserError("plain Keras cannot load its layers %s, other formats can" % ", ".join(sorted(own)))
     compat.save(model, path)
     weights.save(model, os.path.join(os.path.dirname(path), npz.NAME))
 
@@ -58,11 +55,6 @@ def plain(model):
         values = layer.get_weights()  # shift and scale of an instance normalization, gamma and beta of Keras's
         copied.get_layer(layer.name).set_weights(values[::-1] if isinstance(layer, InstanceNormalization) else values)
     return copied
-
-
-def lines(subject):
-    """Return the lines of the README that use the model."""
-    return programs.ending("hub_" + subject.kind)
 
 
 def opened(folder, about):

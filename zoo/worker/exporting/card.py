@@ -74,7 +74,9 @@ def readme(subject, exporter, about, code):
     parts[-1] += _INSIDE if subject.before else ""
     contents = "`%s` contains the names of inputs, outputs and classes, and the preprocessing."
     parts.append(contents % json_name(exporter))
-    parts += ["```python\n%s```" % (exporter.lines(subject) + "\n" if hasattr(exporter, "lines") else code)]
+    if hasattr(exporter, "LINES"):
+        code = programs.ending(exporter.LINES + subject.kind) + "\n"
+    parts += ["```python\n%s```" % code]
     swift = getattr(exporter, "SWIFT", None)
     if swift:
         parts += ["In Swift:", "```swift\n%s\n```" % (swift if subject.kind == "images" else exporter.SWIFT_ELSE)]
