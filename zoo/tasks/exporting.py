@@ -155,7 +155,7 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
         arguments = subject.model["args"] | {"frozen": True, "output": None}
         subject = dataclasses.replace(subject, model=subject.model | {"args": arguments, "saved": own["saved"]})
     answers = {name: own.get(name) for name in ("answers", "answers_ms", "example_answers")}
-    answers |= {"folder": str(part), "calibration": calibration, "formats": settings.format}
+    answers |= {"folder": str(part), "calibration": calibration, "formats": [*dict.fromkeys(settings.format)]}
     request = _request(context, subject, items, "export", **answers)
     outcome = execute(context, request)
     raise_if_failed(context, outcome)
@@ -183,8 +183,8 @@ def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, 
     request = request_of(context, subject.model, job, weights)
     request.data, request.export = items.data, ExportPart(
         kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
-        quantize=context.settings.quantize, batch=context.settings.batch, tolerance=context.settings.tolerance,
-        reading=subject.reading,
+        quantize=[*dict.fromkeys(context.settings.quantize)], batch=context.settings.batch,
+        tolerance=context.settings.tolerance, reading=subject.reading,
         code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
         example_files=items.files, examples=items.examples, **more,
     )  # fmt: skip

@@ -14,7 +14,7 @@ KIND = "export"
 NAME = "model.keras"
 NEEDS = ("keras",)
 QUANTIZATIONS = ("none",)
-RUNTIME, PACKAGE = "Keras", "keras"
+RUNTIME, PACKAGE = "Keras 3, on TensorFlow, JAX or PyTorch", "keras"
 JSON_NAME = "config.json"
 LINES = "hub_"  # beginning of the names of the templates for the README
 
