@@ -13,7 +13,7 @@ from zoo.tasks import hub
 
 VERSIONS = {"zoo": "0.1.0", "keras": "3.15.1", "tensorflow": "2.21.0", "wheel": "0.48.0"}
 RECORD = {
-    "data": {"name": "folder", "train_items": 1200, "test_items": 100, "published": False, "source": "/home/me/cats"},
+    "data": {"name": "folder", "train_items": 1200, "test_items": 100, "published": True, "source": "/home/me/cats"},
     "metrics": {"test_accuracy": 0.95, "test_loss": 0.1},
     "judgement": {
         "part": "test", "macro_f1": 0.4872, "items": 100, "mistakes": 5,
@@ -85,6 +85,12 @@ def test_without_a_record_the_card_says_so(folder: Path) -> None:
     assert "model-index" not in front
     assert "The record names no training data: fill in" in body
     assert "trained with" not in body
+
+
+def test_a_published_source_is_named(folder: Path) -> None:
+    data = {"name": "digits", "source": "https://archive.ics.uci.edu/dataset/80", "licence": "CC BY 4.0"}
+    _, _, body = completed(folder, {"data": data})
+    assert "- source: https://archive.ics.uci.edu/dataset/80\n- license of the data: CC BY 4.0" in body
 
 
 def test_style_networks_have_no_labels(folder: Path) -> None:

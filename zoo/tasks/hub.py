@@ -62,8 +62,8 @@ def _data(data: Json) -> list[str]:
         return ["The record names no training data: fill in what the model was trained on."]
     parts = [part for part in ("train", "validation", "test") if f"{part}_items" in data]
     sizes = ", ".join(f"{data[f'{part}_items']:,} ({part})" for part in parts)
-    # The source of the user's own data is a path on this machine.
-    source = [f"- source: {data['source']}"] if data.get("published") else []
+    # Any other source is a path on this machine.
+    source = [f"- source: {data['source']}"] if str(data.get("source")).startswith("https://") else []
     license_ = f"- license of the data: {data.get('licence', 'unknown')}"
     return [f"- data set `{data['name']}`: {sizes}", *source, license_]
 
