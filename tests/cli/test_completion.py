@@ -26,6 +26,7 @@ from zoo.cli.main import main
         (["train", "data.strict=t"], {"data.strict=true"}),
         (["tune", "model=mnist_d"], {"model=mnist_dense"}),
         (["bench", "bench=mat"], {"bench=matmul"}),
+        (["export", "format=h"], {"format=hub"}),
         (["nothing", "x"], set()),
     ],
 )

@@ -204,6 +204,50 @@ def test_a_warning_about_something_else_does_not_explain_the_exception_after_it(
     assert [finding.id for finding in known_issues.explain(related)] == ["cuda-driver-too-old"]
 
 
+def test_a_general_form_before_an_unrelated_exception_is_not_reported() -> None:
+    earlier, last = EXCERPTS["python-none-attribute"][1], "zeta.SkyError: the sky is green"
+    assert known_issues.explain(f"{earlier}\nTraceback (most recent call last):\n{last}") == []
+    chained = f"{earlier}\nThe above exception was the direct cause of the following exception:\n{last}"
+    assert [finding.id for finding in known_issues.explain(chained)] == ["python-none-attribute"]
+    related = f"{earlier}\nTraceback (most recent call last):\nzeta.SkyError: no shape for NoneType"
+    assert [finding.id for finding in known_issues.explain(related)] == ["python-none-attribute"]
+
+
+def test_a_last_exception_that_no_issue_explains_is_named() -> None:
+    log = EXCERPTS["numpy2-abi"][1] + "\nTraceback (most recent call last):\nzeta.SkyError: the sky is green"
+    findings = known_issues.explain(log)
+    text = known_issues.render(findings, log)
+    assert [finding.id for finding in findings] == ["numpy2-abi"]
+    assert "ends with another error" in text
+    assert "zeta.SkyError: the sky is green" in text
+    explained = log.replace("the sky is green", "NumPy")
+    assert "ends with another error" not in known_issues.render(known_issues.explain(explained), explained)
+
+
+@pytest.mark.parametrize(
+    ("log", "name"),
+    [
+        ("ValueError: Your setup doesn't support bf16/gpu.", "attention-needs-newer-gpu"),
+        (EXCERPTS["load-weights-from-folder"][1], "hdf5-not-a-file"),
+        ("./opencl.bc\nUNKNOWN: JIT compilation failed.", "xla-jit-failed"),
+        ("clang: error: unsupported option '-fopenmp'", "torch-inductor-compiler"),
+        (EXCERPTS["mlx-intel-python"][1], "uv-wheel-other-platform"),
+        (EXCERPTS["uv-exclude-newer"][1] + "\nNo solution found when resolving", "pip-conflicting-requirements"),
+        (EXCERPTS["tf-only-cpu-kernels"][1], "metal-no-gpu-kernel"),
+        (EXCERPTS["mount-disconnected"][1], "tf-failed-precondition"),
+        (EXCERPTS["onnx-split-fusion-external"][1], "onnx-shape-inference"),
+        (EXCERPTS["bitsandbytes-no-gpu-harmless"][1], "python-none-attribute"),
+        (EXCERPTS["transformers-name-missing"][1], "transformers-backend-import"),
+        (EXCERPTS["mlx-resource-limit"][1], "mlx-memory"),
+        ("OSError: CUDA_HOME environment variable is not set.", "cuda-toolkit-missing"),
+    ],
+)
+def test_narrow_rules_do_not_match_neighboring_failures(log: str, name: str) -> None:
+    names = [finding.id for finding in known_issues.explain(log)]
+    assert names
+    assert name not in names
+
+
 def test_an_exception_that_was_handled_does_not_explain_a_later_one() -> None:
     first, second = EXCERPTS["python-key-missing"][1], EXCERPTS["python-recursion"][1]
     assert [finding.id for finding in known_issues.explain(f"{first}\nstep 1\n{second}")] == ["python-recursion"]

@@ -19,6 +19,7 @@ from tests.support import CHECKOUT, real_stacks
 from zoo.cli.main import main
 from zoo.data.images import pixels, reading
 from zoo.tasks.image_classification import export
+from zoo.weights import io
 
 pytestmark = [pytest.mark.stacks("export"), pytest.mark.slow]
 
@@ -96,6 +97,47 @@ def test_every_model_runs_in_every_format_and_its_readme_works(
         assert rows[name]["files"]["items"] == 20
         assert rows[name]["files"]["changed"] == 0
         assert _said_by_program(folder / name, tmp_path / name)
+
+
+@pytest.mark.parametrize("model", ["mnist", "mobilenet_v2", "style_transfer/fast"])
+def test_the_lines_of_a_card_for_hubs_work_without_the_zoo(place: Path, model: str, tmp_path: Path) -> None:
+    folder = _exported(place, model, "format=hub", "license=mit")
+    assert _rows(folder)["hub"]["difference"] < 1e-4
+    copied = shutil.copytree(folder / "hub", tmp_path / "far away")
+    Image.fromarray(np.random.RandomState(0).randint(0, 256, (40, 44, 3), np.uint8)).save(copied / "image.jpg")
+    card = (copied / "README.md").read_text()
+    assert card.startswith("---\nlicense: mit\n")
+    (code,) = re.findall("```python\n(.*?)```", card, re.DOTALL)
+    assert code.count("\n") <= 12
+    python, variables = str(real_stacks.python("export")), {**os.environ, "PYTHONPATH": ""}
+
+    def said(*words: str) -> str:
+        command: Any = {"cwd": copied, "env": variables, "capture_output": True, "text": True, "check": True}
+        return subprocess.run([python, *words], **command).stdout
+
+    lines = said("-c", f"{code}\nimport sys; assert 'zoo' not in sys.modules").splitlines()
+    program = said("predict.py", "image.jpg").split()
+    if model == "style_transfer/fast":
+        pixels = [np.asarray(Image.open(copied / name)) for name in ("restyled.png", "image.restyled.png")]
+        np.testing.assert_array_equal(*pixels)
+    else:
+        assert lines[-1].split()[0] == program[1]
+    own, listed = io.read(copied / "model.keras").arrays, io.read(copied / "model.safetensors").arrays
+    assert sorted(array.shape for array in own.values()) == sorted(array.shape for array in listed.values())
+
+
+def test_layers_of_ones_own_are_named_and_not_exported_for_hubs(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = place / "odd_model.py"
+    odd = "class Odd(keras.layers.Layer):\n    def call(self, x):\n        return 2 * x\n"
+    file.write_text(OWN.replace("def build", f"{odd}\n\ndef build").replace("Flatten()(x)", "Flatten()(Odd()(x))"))
+    trained = [f"model={file}", "data=digits", "trainer.epochs=1", "backend=cpu", f"output.root={place}"]
+    assert main(["train", *trained, "output.name=odd"]) == 0
+    words = [f"run={place / 'odd'}", f"model={file}", "format=hub", f"output={place / 'odd_exported'}"]
+    assert main(["export", *words, f"output.root={place / 'exports'}"]) == 1
+    assert "hub: plain Keras cannot load its layers Odd, other formats can" in capsys.readouterr().err
+    assert not (place / "odd_exported").exists()
 
 
 @pytest.mark.stacks("export", "mlx")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,12 @@ def test_output_names_the_folder_and_leaves_the_run_folder_alone() -> None:
             "with preprocessing=inside, quantize must be one of none, float16, dynamic, got 'int8'",
         ),
         (["format=onnx", "quantize=float16", "preprocessing=inside"], "float16 is for litert, openvino"),
+        (["format=hub", "quantize=float16"], "hub takes quantize=none"),
+        (
+            ["format=hub", "preprocessing=inside"],
+            "format must be one of litert, onnx, openvino, savedmodel, got 'hub'",
+        ),
+        (["format=onnx", "license=mit"], "license has no effect with format=onnx: remove it, or set format=hub"),
     ],
 )
 def test_wrong_settings_are_named(words: list[str], said: str) -> None:
@@ -156,6 +163,16 @@ def test_a_dry_run_plans_an_export(network: Path, capsys: pytest.CaptureFixture[
 def test_another_stack_is_refused(given: str, network: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", *WEIGHTS, given]) == 1
     assert "cannot export" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"kind": "texts"}, {"kind": "next_token"}, {"own_stack": "tf-2.12"}])
+def test_models_that_plain_keras_cannot_load_are_refused_for_hubs(change: dict[str, str], network: Path) -> None:
+    context = create_context(COMMAND, Overrides.parse(["run=r", "format=onnx,hub", "backend=cpu", "stack=export"]))
+    given: Any = {"kind": "images", "model": {"name": "net"}, "weights": None, "classes": [], "items": None,
+                  "examples": None, "reading": {}, "code": ()}  # fmt: skip
+    with pytest.raises(ZooError, match=r"format=hub is for image classifiers and style networks .*, not for net"):
+        exporting.export(context, exporting.Subject(**given | change))
+    assert not (network / "runs").exists()
 
 
 def test_a_stopped_export_says_so_and_keeps_nothing(

@@ -10,17 +10,18 @@ from zoo.tasks import summaries
 
 
 @pytest.mark.parametrize(
-    ("counts", "mistakes", "line"),
+    ("counts", "mistakes", "balance", "line"),
     [
-        ({"cat": 95, "dog": 5}, 5, "0.9500 of the images; data.balance=true"),
-        ({"cat": 50, "dog": 50}, 50, "0.5000 of the images"),
-        ({"cat": 95, "dog": 5}, 4, ""),  # better
-        ({"cat": 9, "dog": 1}, 1, ""),  # too few to judge
-        ({"cat": 99}, 2, ""),
+        ({"cat": 95, "dog": 5}, 5, False, "0.9500 of the images; data.balance=true"),
+        ({"cat": 95, "dog": 5}, 5, True, "0.9500 of the images"),
+        ({"cat": 50, "dog": 50}, 50, False, "0.5000 of the images"),
+        ({"cat": 95, "dog": 5}, 4, False, ""),  # better
+        ({"cat": 9, "dog": 1}, 1, False, ""),  # too few to judge
+        ({"cat": 99}, 2, False, ""),
     ],
 )
 def test_a_network_no_better_than_its_largest_class_is_named(
-    tmp_path: Path, counts: dict[str, int], mistakes: int, line: str
+    tmp_path: Path, counts: dict[str, int], mistakes: int, balance: bool, line: str
 ) -> None:
     judgement = {
         "items": sum(counts.values()),
@@ -32,7 +33,10 @@ def test_a_network_no_better_than_its_largest_class_is_named(
     record = {"model": "mnist", "backend": "cpu", "stack": {"name": "torch"}, "phases": {}, "judgement": judgement}
     data = {"name": "folder", "what": "images", "reason": ""}
     run: Any = SimpleNamespace(
-        record=record | {"data": data}, metrics={"loss": 1.0}, exit="completed", folder=tmp_path
+        record=record | {"data": data, "config": {"data": {"balance": balance}}},
+        metrics={"loss": 1.0},
+        exit="completed",
+        folder=tmp_path,
     )
     opening = "Always predicting 'cat' would be right at least as often: "
     said = [text for text in summaries.training(run) if "Always predicting" in text]

@@ -53,7 +53,7 @@ def _choices(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[str
 
 def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
     """Yield groups and keys, or the values of the key that is being set."""
-    from zoo.config import config_files, setting
+    from zoo.config import config_files, exporters, setting
     from zoo.tasks import discovery
 
     key, is_value, _ = last.partition("=")
@@ -69,6 +69,8 @@ def _settings(verb: str, before: list[str], last: str) -> Iterator[str]:
     values["launcher"] = values.get("launcher.name", [])
     if verb == "bench":
         values["bench"] = discovery.benchmarks()
+    if verb == "export":
+        values["format"] = list(exporters.formats())
     if verb == "train":
         values["resume"] = ["last", "auto"]
     if "model" in values:

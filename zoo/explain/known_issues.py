@@ -18,7 +18,7 @@ from zoo.explain.log_text import LogText, printable
 # In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
-# A warning explains a later exception only if they share a word that is not in most messages.
+# A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
 WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry", re.IGNORECASE)
 WORD = re.compile(
@@ -114,15 +114,21 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
-    kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message)}
+    chained = log.has("above exception") or any(issue.rank == 2 for issue in issues() if issue.id in findings)
+    forms = {issue.id for issue in issues() if issue.general and issue.rank < 2 and not chained}
+    kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message, forms)}
     return _without_replaced(kept, 0 if log.has("above exception") else last)
 
 
-def _unrelated(finding: Finding, message: str) -> bool:
-    warned, raised = (set(WORD.findall(text.lower())) for text in (finding.line, message))
-    both_of_devices = all(OF_DEVICES.search(text) for text in (finding.line, message))
-    related = both_of_devices or not warned.isdisjoint(raised)
-    return not finding.harmless and WARNING.search(finding.line) is not None and not related
+def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
+    form = finding.id in forms and not finding.line.startswith("File ")
+    weak = form or WARNING.search(finding.line) is not None
+    return not finding.harmless and weak and not _related(finding.line, message)
+
+
+def _related(one: str, other: str) -> bool:
+    words, others = (set(WORD.findall(text.lower())) for text in (one, other))
+    return all(OF_DEVICES.search(text) for text in (one, other)) or not words.isdisjoint(others)
 
 
 def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding]:
@@ -142,8 +148,10 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
     parts = ["\n".join(_lines(finding)) for finding in sorted(findings, key=lambda finding: finding.harmless)]
-    if all(finding.harmless and finding.number < log_clues.find(text).number for finding in findings):
-        parts.append(log_clues.render(text))
+    clues = log_clues.find(text)
+    before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
+    if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
+        parts.append(log_clues.render(text, not all(finding.harmless for finding in findings)))
     return "\n\n".join(parts)
 
 

@@ -27,7 +27,7 @@ from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import export_table
+from zoo.tasks import export_table, hub
 
 STACK = "export"
 REPORT = "export.json"
@@ -122,6 +122,9 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     if settings.preprocessing == "inside" and subject.reading.get("filter") != "bilinear":
         which = "classifiers of color images with resize=stretch or resize=crop"
         raise ZooError(f"preprocessing=inside is for {which}, not for {name}", "Remove preprocessing=inside.")
+    if "hub" in settings.format and (subject.kind not in hub.TASKS or subject.own_stack):
+        which = "image classifiers and style networks that plain Keras 3 can load"
+        raise ZooError(f"format=hub is for {which}, not for {name}", "Use format=onnx, which exports every model.")
     start_run(context, ["export", name])
     target = target or context.folder / "export"
     with record_outcome(context):
@@ -155,7 +158,7 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
         arguments = subject.model["args"] | {"frozen": True, "output": None}
         subject = dataclasses.replace(subject, model=subject.model | {"args": arguments, "saved": own["saved"]})
     answers = {name: own.get(name) for name in ("answers", "answers_ms", "example_answers")}
-    answers |= {"folder": str(part), "calibration": calibration, "formats": settings.format}
+    answers |= {"folder": str(part), "calibration": calibration, "formats": [*dict.fromkeys(settings.format)]}
     request = _request(context, subject, items, "export", **answers)
     outcome = execute(context, request)
     raise_if_failed(context, outcome)
@@ -163,6 +166,11 @@ def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> 
     if outcome.interrupted or rows is None:
         return []
     context.record.exports = rows
+    for row in rows:
+        if row["format"] == "hub" and row["kept"]:
+            trained = subject.source.record if subject.source else {}
+            versions = context.record.versions | {"zoo": context.record.zoo_version}
+            hub.complete(part / row["folder"], row, subject.kind, trained, settings.license, versions)
     _describe(context, subject, rows, own, part)
     return rows
 
@@ -178,8 +186,8 @@ def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, 
     request = request_of(context, subject.model, job, weights)
     request.data, request.export = items.data, ExportPart(
         kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
-        quantize=context.settings.quantize, batch=context.settings.batch, tolerance=context.settings.tolerance,
-        reading=subject.reading,
+        quantize=[*dict.fromkeys(context.settings.quantize)], batch=context.settings.batch,
+        tolerance=context.settings.tolerance, reading=subject.reading,
         code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
         example_files=items.files, examples=items.examples, target=subject.target,
         thresholds=subject.thresholds, **more,

@@ -98,8 +98,9 @@ def _mistakes(run: Run) -> list[str]:
     file = "mistakes.png" if (run.folder / "mistakes.png").is_file() else "mistakes.csv"
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)"
+    balanced = bool(((run.record.get("config") or {}).get("data") or {}).get("balance"))
     lowest = f"{mistakes}; lowest accuracy of a class: {shown} (confusion.png){macro}"
-    return [lowest, *_no_better(analysis, run.record["data"].get("what", "images")), *_duplicates(run)]
+    return [lowest, *no_better(analysis, run.record["data"].get("what", "images"), balanced), *_duplicates(run)]
 
 
 def of_target(run: Run) -> list[str]:
@@ -119,13 +120,13 @@ def _target_errors(analysis: Json) -> list[str]:
     return [f"{wrong}; lowest F1 of a label: {shown} (labels.csv)"]
 
 
-def _no_better(analysis: Json, what: str) -> list[str]:
-    """Warn if the network is no more accurate than always predicting the largest class."""
+def no_better(analysis: Json, what: str, balanced: bool) -> list[str]:
+    """Warn if the network is no more accurate than the largest class; advise ``data.balance`` if not ``balanced``."""
     items, largest = analysis["items"], analysis["largest_class"]["items"]
     if items < FEWEST_JUDGED or items - analysis["mistakes"] > largest or largest == items:
         return []
     name, share = analysis["largest_class"]["name"], largest / items
-    uneven = what == "images" and largest > 1.5 * items / len(analysis["accuracy_by_class"])
+    uneven = what == "images" and not balanced and largest > 1.5 * items / len(analysis["accuracy_by_class"])
     remedy = "; data.balance=true makes all classes count equally" if uneven else ""
     return [f"Always predicting {name!r} would be right at least as often: {share:.4f} of the {what}{remedy}"]
 

@@ -226,10 +226,10 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
 
 def write_safetensors(path: Path, weights: Weights) -> None:
     """Write a ``.safetensors`` file and store the order of its entries, because the library sorts them."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save  # its save_file allows only the owner to read the file
 
     note = {} if weights.order_problems else {"order": json.dumps(list(weights.arrays))}
-    save_file(dict(weights.arrays), path, metadata={"format": "np", **note})
+    path.write_bytes(save(dict(weights.arrays), metadata={"format": "np", **note}))
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -25,7 +25,7 @@ class ExportConfig(ClassifierConfig):
     shorthands: ClassVar[dict[str, str]] = CHECKSUM | {"output": "output.folder"}
     listed: ClassVar[tuple[str, ...]] = ("format", "quantize")
 
-    format: list[str] = setting([], "onnx, litert, openvino, savedmodel, coreml; several with commas")
+    format: list[str] = setting([], "onnx, litert, openvino, savedmodel, coreml, hub; several with commas")
     quantize: list[str] = setting(
         ["none"], "none; float16; dynamic: weights in 8 bits; int8: all in 8 bits, calibrated; several with commas, "
         "each for the formats that support it")  # fmt: skip
@@ -35,6 +35,9 @@ class ExportConfig(ClassifierConfig):
     batch: str = setting(
         "any", "one: the exported file takes one item at a time, which some phones need; any: any number of items",
         choices=("any", "one"))  # fmt: skip
+    license: str = setting(
+        "unknown", "license of the exported model, for the README of format=hub", literal=True, needs="format=hub"
+    )
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
         "train", "calibration data for int8: train (the run's training data) or a folder of images",

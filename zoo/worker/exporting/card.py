@@ -63,11 +63,15 @@ def write(subject, exporter, about, folder):
     for path in subject.request.needed or ():
         shutil.copyfile(path, os.path.join(folder, os.path.basename(path)))
     code = program(subject, exporter)
-    texts = {JSON_NAME: json.dumps(about, indent=1, sort_keys=True), PROGRAM: code}
+    texts = {json_name(exporter): json.dumps(about, indent=1, sort_keys=True), PROGRAM: code}
     texts[README] = readme(subject, exporter, about, code)
     for name, text in texts.items():
         with atomic_write(os.path.join(folder, name)) as out:
             out.write(text.encode("utf-8"))
+
+
+def json_name(exporter):
+    return getattr(exporter, "JSON_NAME", JSON_NAME)
 
 
 def readme(subject, exporter, about, code):
@@ -81,7 +85,10 @@ def readme(subject, exporter, about, code):
         use %= '"A text."' if subject.kind == "texts" else "cat.jpg"
     parts.append(text % (", ".join("`%s`" % name for name in packages), use, returned))
     parts[-1] += _INSIDE if subject.before else ""
-    parts.append("`%s` contains the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)
+    contents = "`%s` contains the names of inputs, outputs and classes, and the preprocessing."
+    parts.append(contents % json_name(exporter))
+    if hasattr(exporter, "LINES"):
+        code = programs.ending(exporter.LINES + subject.kind) + "\n"
     parts += ["```python\n%s```" % code]
     swift = getattr(exporter, "SWIFT", None)
     if swift:
@@ -97,7 +104,7 @@ def program(subject, exporter):
     lines = ["import %s" % name for name in standard] + ["from types import SimpleNamespace"]
     other = ["import numpy as np", *programs.OTHER[kind]]
     title = "%s for %s" % (subject.request.name, exporter.RUNTIME)
-    head = _HEAD % (title, words, "\n".join(lines), "\n".join(other))
+    head = _HEAD % (title, words, "\n".join(lines), "\n".join(other), json_name(exporter))
     sources = [inspect.getsource(function).strip() for function in (*programs.FUNCTIONS[kind], exporter.opened)]
     return (
         "\n\n\n".join([head, subject.request.code.strip(), *sources, programs.ending(kind, subject.request.target)])
