@@ -48,19 +48,16 @@ def counts(predicted: Any, truth: Any, thresholds: List[float]) -> List[Tuple[in
 
     ``predicted`` are probabilities (n, labels), ``truth`` is 0 or 1.
     """
-    rows = []
-    for column, threshold in enumerate(thresholds):
-        true, taken = truth[:, column] > 0, predicted[:, column] >= threshold
-        rows.append((int(true.sum()), int(taken.sum()), int((true & taken).sum())))
-    return rows
+    true, taken = truth > 0, predicted >= thresholds
+    return list(zip(*(rows.sum(axis=0).tolist() for rows in (true, taken, true & taken))))
 
 
 def f1(true: int, taken: int, both: int) -> float:
     return 2.0 * both / max(1, true + taken)
 
 
-def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]]:
-    """Return a label's average precision, and the threshold with the best F1; None if no item has the label.
+def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
+    """Return a label's average precision, and the threshold with the best F1: 0 and the usual one without its items.
 
     ``predicted`` and ``truth`` have the shape (n,). Equal probabilities count as one step.
     """
@@ -68,7 +65,7 @@ def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]
     shares, true = predicted[order], truth[order] > 0
     hits, total = true.cumsum(), int(true.sum())
     if not total:
-        return None
+        return 0.0, USUAL
     ends = [*((shares[1:] != shares[:-1]).nonzero()[0]).tolist(), len(shares) - 1]
     average, before, best, threshold = 0.0, 0, -1.0, USUAL
     for end in ends:
@@ -84,8 +81,7 @@ def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]
 
 def thresholds(predicted: Any, truth: Any) -> List[float]:
     """Return for each label the threshold with the best F1 on these items, or the usual one if no item has it."""
-    rows = (precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1]))
-    return [row[1] if row else USUAL for row in rows]
+    return [precision_recall(shares, true)[1] for shares, true in zip(predicted.T, truth.T)]
 
 
 def figures(
@@ -112,15 +108,12 @@ def figures(
         return {"loss": mae / scale if loss == "mae" else square / scale**2, "r2": r2, "mae": mae}
     shares = predicted.astype("float64").clip(1e-7, 1 - 1e-7)
     right = shares * (truth > 0) + (1 - shares) * (truth <= 0)
-    rows = [precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1])]
-    limits = [row[1] if row else USUAL for row in rows] if limits is None else limits
-    found = counts(predicted, truth, limits)
-    present = [row for row in found if row[0]]
-    known = [row[0] for row in rows if row]
-    whole = [sum(row[place] for row in found) for place in range(3)]
+    rows = [precision_recall(*columns) for columns in zip(predicted.T, truth.T)]
+    numbers = counts(predicted, truth, [row[1] for row in rows] if limits is None else limits)
+    present = [place for place, (true, _, _) in enumerate(numbers) if true]
     return {
         "loss": -sum(map(math.log, right.ravel().tolist())) / max(1, right.size),
-        "map": sum(known) / max(1, len(known)),
-        "f1": sum(f1(*row) for row in present) / max(1, len(present)),
-        "micro_f1": f1(*whole),
+        "map": sum(rows[place][0] for place in present) / max(1, len(present)),
+        "f1": sum(f1(*numbers[place]) for place in present) / max(1, len(present)),
+        "micro_f1": f1(*map(sum, zip(*numbers))),
     }

@@ -83,13 +83,6 @@ def figures(target, kept, prefix):
     return {prefix + name: value for name, value in rows.items()}
 
 
-def thresholds(kept, count):
-    """Return the threshold of each label, chosen on ``count`` :func:`judged` items; without items the usual ones."""
-    truth = kept["truth"]
-    found = targets.thresholds(kept["predicted"], truth) if count else [targets.USUAL] * truth.shape[1]
-    return np.array(found, np.float64)
-
-
 def _none(predicted):
     """Return a mask of shape (n,) of the predictions that are not finite; they count as wrong."""
     return ~np.isfinite(predicted).all(axis=1)

@@ -1,6 +1,7 @@
 """Evaluate a classifier on labeled images: top-1, top-5, metrics by class, confusion matrix, worst mistakes."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ from zoo.tasks.image_classification import (
     predict_photos,
     source,
 )
+from zoo.tasks.image_classification.error_analysis import Thumb
 from zoo.tasks.image_classification.evaluation_data import Inputs
-from zoo.tasks.image_classification.judging import Errors, Judging, Thumb
+from zoo.tasks.image_classification.judging import Errors, Judging
 from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
@@ -82,15 +84,15 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
-    shown, classes = list(map(photo_stream.shown, folder.folders)), classifier.classes
-    judging: Judging | Errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
-    labels: dict[str, Any] = {}
+    shown = list(map(photo_stream.shown, folder.folders))
     if classifier.kind != CLASSES:
         labels = _truth(classifier, folder, shown)
     else:
-        numbers = class_names.labels_of(folder.folders, classes, f"The classes of {folder.source}", by_number=True)
-        classes = class_names.named_after(classes, folder.folders, numbers)
-        labels, judging = dict(zip(shown, numbers, strict=True)), Judging(classes)
+        words = f"The classes of {folder.source}"
+        numbers = class_names.labels_of(folder.folders, classifier.classes, words, by_number=True)
+        names = class_names.named_after(classifier.classes, folder.folders, numbers)
+        classifier, labels = dataclasses.replace(classifier, classes=names), dict(zip(shown, numbers, strict=True))
+    judging = _judging(classifier)
     limit = context.settings.data.test_limit
     count = min(sum(folder.counts), limit or sum(folder.counts))
     name = str(classifier.model["name"])
@@ -99,9 +101,9 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
         context.record.update({"model": name, **classifier.record})
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
         with (
-            NumberWriter(context.folder, classes)
-            if classifier.numbers
-            else PredictionWriter(context.folder, classes, title, 0, False, BEST, classifier.thresholds)
+            NumberWriter(context.folder, classifier.classes)
+            if classifier.kind == NUMBER
+            else PredictionWriter(context.folder, classifier.classes, title, 0, False, BEST, classifier.thresholds)
         ) as writer:
             for closed, reason in folder.unreadable:
                 writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
@@ -111,10 +113,10 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
                 key = picture.name if folder.targets else photo_stream.shown(folder.class_of(picture.name))
                 judging.take(picture.name, labels[key], probabilities)
 
-            names = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
+            images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
             settings = context.settings
             batch = min(settings.batch_size or predict_photos.USUAL_BATCH, count)
-            stream = PhotoStream(names, classifier.size, batch, settings.resize, 0, take, writer.skip)
+            stream = PhotoStream(images, classifier.size, batch, settings.resize, 0, take, writer.skip)
             try:
                 predict_photos.ask(context, classifier, stream, count)
             finally:
@@ -130,7 +132,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
 def _truth(classifier: Classifier, folder: LabelledFolder, shown: list[str]) -> dict[str, Any]:
     """Return what is true by the name of an image or, for folders whose names are numbers, by the folder."""
     known = folder.targets
-    if known is None and not classifier.numbers:
+    if known is None and classifier.kind != NUMBER:
         raise ZooError(
             f"{classifier.model['name']} predicts labels, and class folders give one class",
             "Give a table of the images: data=image_table data.root=FILE data.images=DIR",
@@ -165,7 +167,13 @@ def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
         ) from error
 
 
-def _thumbs(root: Path, judging: Judging | Errors) -> "Thumb":
+def _judging(classifier: Classifier) -> Judging | Errors:
+    if classifier.kind == CLASSES:
+        return Judging(classifier.classes)
+    return Errors(functools.partial(predict.judged, classifier))
+
+
+def _thumbs(root: Path, judging: Judging | Errors) -> Thumb:
     def thumb(item: int) -> "NDArray[np.uint8] | None":
         try:
             return decode.read_with_thumb(root / judging.names[item], reading.photo((8, 8)), THUMB)[1]
@@ -177,8 +185,7 @@ def _thumbs(root: Path, judging: Judging | Errors) -> "Thumb":
 
 def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
     predict.refuse_for_arrays(context)
-    name, judging = str(classifier.model["name"]), Judging(classifier.classes)
-    errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
+    name, judging = str(classifier.model["name"]), _judging(classifier)
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record, "data": inputs.record})
@@ -193,22 +200,14 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
         names = inputs.names[: len(probabilities)]
         if names:
             predict.write(context.folder, names, classifier, probabilities)
-        for each, label, shares in zip(names, inputs.labels, probabilities, strict=False):
-            if classifier.kind == CLASSES:
-                judging.take(each, int(label), shares)
-            else:
-                errors.take(each, label, shares)
+        for row in zip(names, inputs.labels, probabilities, strict=False):
+            judging.take(*row)
         title = f"{name} on {context.choice.stack.name}: {inputs.record['name']}"
-        _conclude(
-            context,
-            errors if errors.names else judging,
-            title,
-            lambda item: np.load(pixels, mmap_mode="r")[item].squeeze(),
-        )
+        _conclude(context, judging, title, lambda item: np.load(pixels, mmap_mode="r")[item].squeeze())
     return context.result
 
 
-def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, title: str, thumb: "Thumb") -> None:
+def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, title: str, thumb: Thumb) -> None:
     """Write metrics, tables and images; an interrupted run covers only the images processed so far."""
     if not judging.names:
         return

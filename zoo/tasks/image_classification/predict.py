@@ -19,7 +19,6 @@ from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
 from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.protocol.events import DoneEvent
 from zoo.protocol.request import InferPart, ItemData, Request
 from zoo.protocol.targets import CLASSES, USUAL
 from zoo.runs import records, tables
@@ -30,7 +29,7 @@ from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
 from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import NumberWriter, write_labels
+from zoo.tasks.image_classification.prediction_writer import AND, TableWriter, label_columns, labels_over
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
@@ -177,7 +176,10 @@ def _keep_predictions(
 ) -> None:
     raise_if_failed(context, outcome)
     if outcome.done and outcome.done.features:
-        _keep_names(context, outcome.done, inputs)
+        context.record.update({"features": outcome.done.features})
+        with feature_writer.FeatureNames(context.folder) as rows:
+            for name in inputs.names[: outcome.done.metrics["items"]]:
+                rows.add(name)
     path = context.folder / "probabilities.npy"
     if path.is_file():
         probabilities = np.load(path, allow_pickle=False)
@@ -189,32 +191,23 @@ def _keep_predictions(
 
 def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
     """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
-    path = folder / "predictions.csv"
-    if classifier.numbers:
-        with NumberWriter(folder, classifier.classes) as writer:
-            for name, row in zip(names, outputs.tolist(), strict=True):
-                writer.write([name, *(f"{number:.9g}" for number in row)])
-    elif classifier.thresholds is not None:
-        write_labels(path, names, classifier.classes, outputs, classifier.thresholds)
-    else:
-        tables.write_predictions(path, names, classifier.classes, outputs)
+    classes, limits = classifier.classes, classifier.thresholds
+    if classifier.kind == CLASSES:
+        tables.write_predictions(folder / "predictions.csv", names, classes, outputs)
+        return
+    columns = classes if limits is None else label_columns(classes)
+    with TableWriter(folder, "predictions.csv", ["input", *columns]) as writer:
+        for name, row in zip(names, outputs, strict=True):
+            given = [] if limits is None else [AND.join(labels_over(classes, row, limits))]
+            writer.write([name, *given, *(f"{value:.9g}" for value in row.tolist())])
 
 
 def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]") -> target_analysis.Judged:
     """Return the predictions of labels or numbers for the first items of ``truth``, (n, outputs)."""
-    known = np.asarray(truth)[: len(outputs)]
+    known, names = np.asarray(truth)[: len(outputs)], classifier.classes
     mean = (classifier.model.get("target") or {}).get("mean")
-    limits = classifier.thresholds or [USUAL] * len(classifier.classes)
-    return target_analysis.Judged(
-        classifier.kind, classifier.classes, outputs.astype(np.float64), known, limits, mean
-    )
-
-
-def _keep_names(context: RunContext[Settings], done: DoneEvent, inputs: Inputs) -> None:
-    context.record.update({"features": done.features})
-    with feature_writer.FeatureNames(context.folder) as names:
-        for name in inputs.names[: done.metrics["items"]]:
-            names.add(name)
+    limits = classifier.thresholds or [USUAL] * len(names)
+    return target_analysis.Judged(classifier.kind, names, outputs.astype(np.float64), known, limits, mean)
 
 
 INFER = Command(

@@ -13,7 +13,7 @@ from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import FeaturesPart
-from zoo.protocol.targets import CLASSES, LABELS, NUMBER
+from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
@@ -41,7 +41,7 @@ class Classifier:
         size: (height, width) of its images.
         weights: ``.npz`` for the worker; None if the model has them.
         record: its fields in ``run.json``.
-        numbers: whether it predicts numbers instead of classes; ``classes`` then has their names.
+        kind: kind of target, see :mod:`zoo.protocol.targets`; ``classes`` has the names of its labels or numbers.
         thresholds: of each label, from which probability on it is given; None for classes and numbers.
     """
 
@@ -50,27 +50,20 @@ class Classifier:
     weights: Path | None
     classes: list[str]
     record: Json
-    numbers: bool = False
+    kind: str = CLASSES
     thresholds: list[float] | None = None
 
     @property
-    def kind(self) -> str:
-        return NUMBER if self.numbers else CLASSES if self.thresholds is None else LABELS
-
-    @property
     def predicted(self) -> str:
-        return _PREDICTED.get(self.kind, CLASSES)
+        return "numbers" if self.kind == NUMBER else self.kind
 
     def refuse_needless(self, context: RunContext[ClassifierConfig]) -> None:
         """Raise an error for settings that need one class for each image."""
-        keys = ("classes", "top", "sheets", "probabilities", "precision") if self.numbers else ("top",)
+        keys = ("classes", "top", "sheets", "probabilities", "precision") if self.kind == NUMBER else ("top",)
         if self.kind != CLASSES:
-            context.refuse_needless(f"with {self.model['name']}, which predicts {_PREDICTED[self.kind]}", *keys)
+            context.refuse_needless(f"with {self.model['name']}, which predicts {self.predicted}", *keys)
             if context.settings.precision == "auto":
                 raise ZooError("precision=auto compares classes, and there are labels", "Name a precision.")
-
-
-_PREDICTED = {LABELS: "labels", NUMBER: "numbers"}
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
@@ -119,7 +112,7 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
                     "items": writer.written,
                     "skipped": [list(row) for row in writer.skipped],
                     "skipped_items": writer.skipped_count,
-                    "numbers" if classifier.numbers else "class_names": classifier.classes,
+                    "numbers" if classifier.kind == NUMBER else "class_names": classifier.classes,
                 }
     return context.result
 
@@ -130,7 +123,7 @@ def _writer(
     settings, folder, stack = context.settings, context.folder, context.choice.stack.name
     if settings.wants_features:
         return FeatureNames(folder)
-    if classifier.numbers:
+    if classifier.kind == NUMBER:
         return NumberWriter(folder, classifier.classes)
     title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
     whole, limits = settings.probabilities, classifier.thresholds

@@ -14,10 +14,12 @@ BEST = 5
 # Number of skipped files on the screen and in run.json; skipped.csv has all of them.
 SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
-
-
 # Between the labels of an image in tables.
 AND = "|"
+
+
+def label_columns(names: list[str]) -> list[str]:
+    return ["labels", *(f"p_{name}" for name in names)]
 
 
 def labels_over(names: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]) -> list[str]:
@@ -83,18 +85,6 @@ class NumberWriter(TableWriter):
         self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
 
 
-def write_labels(
-    path: Path, names: list[str], labels: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]
-) -> None:
-    """Write the labels of items and the probability of each label, (n, labels), as CSV."""
-    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
-        rows = csv_files.Writer(out)
-        rows.writerow(["input", "labels", *(f"p_{name}" for name in labels)])
-        for name, row in zip(names, probabilities, strict=True):
-            given = AND.join(labels_over(labels, row, thresholds))
-            rows.writerow([name, given, *(f"{share:.9g}" for share in row.tolist())])
-
-
 class PredictionWriter(TableWriter):
     """Writes ``predictions.csv``, ``predictions.json``, ``skipped.csv`` and the sheets of a run folder.
 
@@ -114,7 +104,7 @@ class PredictionWriter(TableWriter):
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
         columns = ["class", "probability", *more]
         if thresholds is not None:
-            columns = ["labels", *(f"p_{name}" for name in classes)]
+            columns = label_columns(classes)
         super().__init__(folder, "predictions.csv", ["input", *columns])
         self._classes, self._title = classes, title
         self._entries: list[contact_sheet.Entry] = []

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from zoo.protocol.targets import LABELS
+from zoo.protocol import targets
 from zoo.worker import distributed, metrics
 from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
@@ -29,10 +29,11 @@ def evaluate(model, preprocess, part, batch_size, group=None, target=None):
 
 
 def with_thresholds(target, judge, part, validation):
-    """Judge a part, and choose the thresholds of labels on the validation part; ``judge`` judges a part's items."""
+    """Judge a part, and choose the thresholds of labels on the validation part, if any; ``judge`` judges items."""
     kept = judge(part)
-    if target and target.kind == LABELS:
-        kept["thresholds"] = metrics.thresholds(judge(validation) if len(validation) else kept, len(validation))
+    if target and target.kind == targets.LABELS:
+        known = judge(validation) if len(validation) else {name: rows[:0] for name, rows in kept.items()}
+        kept["thresholds"] = np.array(targets.thresholds(known["predicted"], known["truth"]))
     return kept
 
 
