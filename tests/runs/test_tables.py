@@ -66,8 +66,8 @@ def test_predictions_have_other_columns_and_a_column_a_class(tmp_path: Path) -> 
         "a,yes,0.75,low,1,0.25,0.75",
         "'=b,yes,0.6666666865348816,high,'=2,0.333333343,0.666666687",
     ]
-    assert list(tables.likeliest(["a"], ["no", "yes"], probabilities[:1])) == [
+    assert list(tables.answers(["a"], ["no", "yes"], probabilities[:1])) == [
         {"input": "a", "class": "yes", "probability": 0.75}
     ]
     with pytest.raises(ValueError, match="zip"):
-        list(tables.likeliest(["a"], ["no", "yes"], probabilities))
+        list(tables.answers(["a"], ["no", "yes"], probabilities))

@@ -23,7 +23,7 @@ def compact(batch):
     return batch[chosen].astype(np.int32), chosen.sum(axis=1)
 
 
-def gains(texts, ratios, labels, parts=None):
+def gains(texts, ratios, labels, parts=None, kind="classes", start=0.0):
     """Return the gains of all features with which they separate the classes best.
 
     The logits of a text are the sum of ratio times gain over its features and over the ``parts`` of its tokens.
@@ -33,8 +33,10 @@ def gains(texts, ratios, labels, parts=None):
     Args:
         texts: results of :func:`compact`, one per batch of texts.
         ratios: (features, classes); with ``parts``, their rows follow those of the features.
-        labels: (n,) integer classes of all texts.
+        labels: (n,) integer classes of all texts, or (n, columns) labels or numbers.
         parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
+        kind: ``labels`` minimizes the binary cross-entropy, ``number`` half the squared error, summed over columns.
+        start: (columns,) logits of a text without features.
 
     Returns:
         One float64 gain for each row of ``ratios``.
@@ -43,7 +45,8 @@ def gains(texts, ratios, labels, parts=None):
     usable = getattr(os, "sched_getaffinity", None)  # not on macOS
     processors = len(usable(0)) if usable else os.cpu_count() or 1
     with ThreadPoolExecutor(min(GROUPS, processors)) as pool:
-        return _minimum(_loss(groups, ratios, labels, parts, pool), np.zeros(len(ratios)))
+        loss = _loss(groups, ratios, labels, parts, pool, kind, start)
+        return _minimum(loss, np.zeros(len(ratios)))
 
 
 def _groups(texts):
@@ -61,12 +64,13 @@ def _groups(texts):
     return groups
 
 
-def _loss(groups, ratios, labels, parts, pool):
+def _loss(groups, ratios, labels, parts, pool, kind, start):
     """Return the loss as a function of the gains, which returns its value and its gradient."""
-    # Fix the logits of the last class at 0, which does not change the probabilities.
-    ratios = ratios[:, :-1] - ratios[:, -1:]
-    texts = len(labels)
-    penalty, chosen = 1 / (STRENGTH * texts), np.eye(ratios.shape[1] + 1)[labels]
+    texts, chosen, judge = len(labels), labels, {"labels": _binary, "number": _squares}.get(kind, _cross_entropy)
+    if kind == "classes":  # fix the logits of the last class at 0, which does not change the probabilities
+        chosen = np.eye(ratios.shape[1])[labels]
+        ratios = ratios[:, :-1] - ratios[:, -1:]
+    penalty = 1 / (STRENGTH * texts)
     features = len(ratios) - (parts.count if parts else 0)
 
     def of_features(weights):
@@ -95,19 +99,31 @@ def _loss(groups, ratios, labels, parts, pool):
         return of_all(total)
 
     def loss(gains):
-        sums = [sums_by_text(column * gains) for column in ratios.T]
-        logits = np.stack([*sums, np.zeros(texts)], axis=1)
-        logits -= logits.max(axis=1, keepdims=True)
-        powers = np.exp(logits)
-        total = powers.sum(axis=1, keepdims=True)
-        value = (np.log(total)[:, 0] - (logits * chosen).sum(axis=1)).mean() + penalty / 2 * gains.dot(gains)
-        errors = (powers / total - chosen)[:, :-1] / texts
+        outputs = np.stack([sums_by_text(column * gains) for column in ratios.T], axis=1)
+        values, errors = judge(outputs + start, chosen)
         gradient = penalty * gains
-        for column, error in zip(ratios.T, errors.T):
+        for column, error in zip(ratios.T, errors.T / texts):
             gradient += column * sums_by_feature(error)
-        return value, gradient
+        return values.mean() + penalty / 2 * gains.dot(gains), gradient
 
     return loss
+
+
+def _cross_entropy(logits, chosen):
+    """Return the loss of each text, and its gradient by the ``logits``, which lack the last class."""
+    logits = np.concatenate([logits, np.zeros((len(logits), 1))], axis=1)
+    logits -= logits.max(axis=1, keepdims=True)
+    powers = np.exp(logits)
+    total = powers.sum(axis=1, keepdims=True)
+    return np.log(total)[:, 0] - (logits * chosen).sum(axis=1), (powers / total - chosen)[:, :-1]
+
+
+def _binary(logits, chosen):
+    return (np.logaddexp(0, logits) - logits * chosen).sum(axis=1), 1 / (1 + np.exp(-logits)) - chosen
+
+
+def _squares(outputs, wanted):
+    return ((outputs - wanted) ** 2).sum(axis=1) / 2, outputs - wanted
 
 
 def _minimum(function, x):

@@ -196,6 +196,7 @@ class ImageTrainPart(TrainPart):
 
     epochs: int
     label_smoothing: float
+    loss: str = "mse"
     best_by: str
     patience: Optional[int]
     beta_2: float

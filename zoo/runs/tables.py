@@ -8,7 +8,11 @@ from typing import Any
 from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.protocol.events import EpochEvent
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.runs.records import Json
+
+# Between the labels of an item.
+AND = "|"
 
 
 def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) -> None:
@@ -39,30 +43,48 @@ def _number(text: str) -> float:
     return float(text == "True") if text in ("True", "False") else float(text or "nan")
 
 
-def likeliest(names: list[str], classes: list[str], probabilities: Any) -> Iterator[Json]:
-    """Yield ``input``, most likely ``class`` and its ``probability`` for each row of (n, classes) float32."""
-    for name, values in zip(names, probabilities, strict=True):
-        best = int(values.argmax())
-        yield {"input": name, "class": classes[best], "probability": float(values[best])}
+def labels_over(names: Sequence[str], probabilities: Any, thresholds: Sequence[float]) -> list[str]:
+    """Return the labels whose probability reaches their threshold."""
+    pairs = zip(names, probabilities.tolist(), thresholds, strict=True)
+    return [name for name, share, threshold in pairs if share >= threshold]
+
+
+def answers(
+    names: Sequence[str], classes: Sequence[str], outputs: Any, kind: str = CLASSES, thresholds: Sequence[float] = ()
+) -> Iterator[Json]:
+    """Yield a row for each item of (n, classes) float32: ``input``, and what is predicted.
+
+    This is the most likely ``class`` and its ``probability``, the ``labels`` over their thresholds, or the number.
+    """
+    for name, values in zip(names, outputs, strict=True):
+        if kind == LABELS:
+            yield {"input": name, "labels": AND.join(labels_over(classes, values, thresholds))}
+        elif kind == NUMBER:
+            yield {"input": name} | {each: float(f"{value:.9g}") for each, value in zip(classes, values, strict=True)}
+        else:
+            best = int(values.argmax())
+            yield {"input": name, "class": classes[best], "probability": float(values[best])}
 
 
 def write_predictions(
     path: Path,
-    names: list[str],
-    classes: list[str],
-    probabilities: Any,
+    names: Sequence[str],
+    classes: Sequence[str],
+    outputs: Any,
     more: Mapping[str, Sequence[str]] | None = None,
+    kind: str = CLASSES,
+    thresholds: Sequence[float] = (),
 ) -> None:
-    """Write ``predictions.csv``: input, class, probability, the columns in ``more``, the probability of every class.
+    """Write ``predictions.csv``: a row of :func:`answers`, the columns in ``more``, the probability of every class.
 
-    ``probabilities`` is (n, classes) float32; ``names`` and each column in ``more`` have n entries.
+    ``names`` and each column in ``more`` have n entries.
     """
-    more = more or {}
+    more, shown = more or {}, () if kind == NUMBER else classes
+    first = {LABELS: ["labels"], NUMBER: [*classes]}.get(kind, ["class", "probability"])
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as out:
         writer = csv_files.Writer(out)
-        writer.writerow(["input", "class", "probability", *more, *(f"p_{name}" for name in classes)])
-        for number, (row, values) in enumerate(
-            zip(likeliest(names, classes, probabilities), probabilities, strict=True)
-        ):
+        writer.writerow(["input", *first, *more, *(f"p_{name}" for name in shown)])
+        rows = answers(names, classes, outputs, kind, thresholds)
+        for number, (row, values) in enumerate(zip(rows, outputs, strict=True)):
             others = [column[number] for column in more.values()]
-            writer.writerow([*row.values(), *others, *(f"{value:.9g}" for value in values)])
+            writer.writerow([*row.values(), *others, *(f"{value:.9g}" for value in values[: len(shown)])])

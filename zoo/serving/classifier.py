@@ -9,12 +9,12 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.arrays import NDArray
 from zoo.protocol.targets import CLASSES, NUMBER
+from zoo.runs import tables
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.serving.decoders import Decoders
 from zoo.serving.inputs import Asked
 from zoo.serving.served import SLOTS, Batched, encoded
-from zoo.tasks.image_classification.prediction_writer import labels_over
 
 MOST_NAMED = 5
 
@@ -51,7 +51,7 @@ class Classifier(Batched):
         top = [{"class": self.classes[place], "probability": round(value, 6)} for place, value in pairs]
         answer = {**top[0], "top": top, **({"probabilities": [float(value) for value in row]} if every else {})}
         if self.thresholds is not None:
-            answer["labels"] = labels_over(self.classes, row, self.thresholds)
+            answer["labels"] = tables.labels_over(self.classes, row, self.thresholds)
         return answer
 
     def description(self) -> Json:

@@ -172,8 +172,10 @@ def predictions(run: Run) -> list[str]:
 
 def _likeliest(row: dict[str, Any], count: int) -> str:
     """Return a row's most likely classes with their probabilities, its only class, or its labels or number."""
+    if "labels" in row:
+        return str(row["labels"])
     if "class" not in row:
-        return str(row["labels"]) if "labels" in row else "  ".join(str(each) for each in list(row.values())[1:])
+        return "  ".join(str(value) for key, value in row.items() if key not in ("input", "text"))
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
     ranked = sorted(shares.items(), key=lambda pair: -pair[1])[:count] if count > 1 and shares else []
     return "  ".join(f"{name}  {share:.4f}" for name, share in ranked or [(row["class"], row["probability"])])

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.data.targets import Targets
@@ -71,6 +72,14 @@ def thresholds(run: Run, count: int) -> list[float]:
     if isinstance(kept, list) and len(kept) == count and all(isinstance(each, float) for each in kept):
         return kept
     return [targets.USUAL] * count
+
+
+def of_outputs(
+    target: Json, names: list[str], limits: list[float], outputs: "NDArray[Any]", truth: "NDArray[Any]"
+) -> Judged:
+    """Return outputs in the unit of a ``target``, (n, names), for the first items of ``truth``."""
+    known = np.asarray(truth)[: len(outputs)]
+    return Judged(target["kind"], names, outputs.astype(np.float64), known, limits, target.get("mean"))
 
 
 def of_worker(known: Targets, trained: "NDArray[np.int64]", predictions: "Arrays") -> Judged:

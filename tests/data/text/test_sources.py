@@ -344,7 +344,10 @@ def test_a_file_about_the_set_above_the_classes_is_skipped(tmp_path: Path) -> No
 def test_lists_of_labels_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\n" + "fine,['a']\nbad,['b']\n" * 9)
     notes = sources.source_of(row("text_table", tmp_path / "a.csv")).read().notes
-    assert "A label such as \"['a']\" may be several: each combination is a class" in notes
+    assert (
+        "A label such as \"['a']\" may be several: each combination is a class; data.target=labels learns each label"
+        in notes
+    )
 
 
 def test_tables_of_parts_have_longer_names(tmp_path: Path) -> None:

@@ -290,7 +290,7 @@ def test_classes_that_are_not_named_and_doubtful_labels_are_counted(tmp_path: Pa
 def test_numbers_to_predict_are_refused(tmp_path: Path) -> None:
     rows = "".join(f"{n / 8},some words {n}\n" for n in range(30))
     said = refusal(tmp_path / "a.csv", f"label,text\n{rows}")
-    assert "holds numbers as labels, from 0 to 3.625\nNumbers as targets cannot be trained yet" in said
+    assert "holds numbers as labels, from 0 to 3.625\nTo predict these numbers: data.target=number" in said
 
 
 def test_numbers_to_predict_are_named_before_missing_labels(tmp_path: Path) -> None:
@@ -312,10 +312,12 @@ def test_the_command_for_several_labels_in_a_line_works(tmp_path: Path) -> None:
     lines = "".join(f"__label__{'ab'[row % 2]} __label__c  How is dish {row}\n" for row in range(12))
     words = refusal(tmp_path / "a.txt", lines)
     assert "has several labels in many lines, such as '__label__a __label__c" in words
-    command = words.partition("of each line: ")[2].partition("\n")[0]
+    command = words.partition("into a column: ")[2].partition("\n")[0]
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
-    texts = read(tmp_path / "b.txt", (tmp_path / "one_label.txt").read_bytes(), **NUMBERED)
-    assert (texts.class_names, texts.texts[0]) == (["__label__a", "__label__b"], "How is dish 0")
+    texts = read(tmp_path / "b.tsv", (tmp_path / "labels.tsv").read_bytes(), **NUMBERED, target="labels")
+    assert texts.targets is not None
+    assert (texts.class_names, texts.texts[0]) == (["a", "b", "c"], "How is dish 0")
+    assert texts.targets.values[:2].tolist() == [[1, 0, 1], [0, 1, 1]]
 
 
 def test_a_first_line_with_the_number_of_rows_is_not_used(tmp_path: Path) -> None:

@@ -146,7 +146,8 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
     if all(reason.startswith(_UNLABELED) for _, reason in skipped):
         raise ZooError(
             f"{len(skipped):,} of {usable + len(skipped):,} rows in {row.root} have no label: {counted}",
-            "Delete these rows, or set data.label_column to the column that contains the labels.",
+            "Delete these rows, or set data.label_column to the column that contains the labels. If a text may have "
+            "several labels or none: data.target=labels.",
         )
     hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
     if row.name == "text_folder":

@@ -176,10 +176,12 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     lines = [" ".join(cells).strip() for cells in some]
     several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
     if 10 * len(several) > len(lines):
-        kept = f"sed -E 's/^(__label__[^ ]+ )(__label__[^ ]+ +)*/\\1/' {shlex.quote(str(path))} > one_label.txt"
+        words = 'while ($1 ~ /^__label__/) {l = l (l == "" ? "" : "|") substr($1, 10); sub(/^[^ ]+ +/, "")}'
+        listed_first = f"""awk '{{l = ""; {words}; print l "\\t" $0}}' {shlex.quote(str(path))} > labels.tsv"""
+        columns = "data.label_column=0 data.text_column=1 data.header=false data.quoting=none"
         raise ZooError(
             f"{path} has several labels in many lines, such as {several[0][:80]!r}",
-            f"A text has one label here. To keep the first of each line: {kept}\nThen give data.root=one_label.txt.",
+            f"Write them into a column: {listed_first}\nThen give data.root=labels.tsv {columns} data.target=labels.",
         )
     if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
         command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""

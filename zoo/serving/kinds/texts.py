@@ -7,12 +7,14 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
 from zoo.core.arrays import NDArray, np
 from zoo.data.text import tokenization
+from zoo.protocol.targets import CLASSES, LABELS
 from zoo.runs.records import Json
 from zoo.serving import inputs, openapi
 from zoo.serving.classifier import Classifier
 from zoo.serving.decoders import Decoders
 from zoo.serving.errors import RequestError
 from zoo.serving.slots import RowSlots
+from zoo.tasks import target_analysis
 from zoo.tasks.text import predict, trained_text
 
 
@@ -27,7 +29,11 @@ class Kind(Classifier):
         context, source, trained, self._tokenizer = trained_text.opened(predict.INFER, overrides, predict.NEEDED)
         classes = [str(each) for each in source.record["data"]["class_names"]]
         weights, shape = source.folder.absolute() / "weights.npz", (trained["args"]["length"],)
-        super().__init__(name, place, limits, context, trained, weights, shape, classes, "float32")
+        kind = (trained.get("target") or {}).get("kind", CLASSES)
+        thresholds = target_analysis.thresholds(source, len(classes)) if kind == LABELS else None
+        super().__init__(
+            name, place, limits, context, trained, weights, shape, classes, "float32", 0, kind, thresholds
+        )
 
     def slots(self) -> RowSlots:
         return RowSlots(self.serve, np.int32)

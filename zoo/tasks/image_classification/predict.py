@@ -29,7 +29,6 @@ from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
 from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import AND, TableWriter, label_columns, labels_over
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
@@ -191,23 +190,14 @@ def _keep_predictions(
 
 def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
     """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
-    classes, limits = classifier.classes, classifier.thresholds
-    if classifier.kind == CLASSES:
-        tables.write_predictions(folder / "predictions.csv", names, classes, outputs)
-        return
-    columns = classes if limits is None else label_columns(classes)
-    with TableWriter(folder, "predictions.csv", ["input", *columns]) as writer:
-        for name, row in zip(names, outputs, strict=True):
-            given = [] if limits is None else [AND.join(labels_over(classes, row, limits))]
-            writer.write([name, *given, *(f"{value:.9g}" for value in row.tolist())])
+    how = classifier.kind, classifier.thresholds or ()
+    tables.write_predictions(folder / "predictions.csv", names, classifier.classes, outputs, None, *how)
 
 
 def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]") -> target_analysis.Judged:
-    """Return the predictions of labels or numbers for the first items of ``truth``, (n, outputs)."""
-    known, names = np.asarray(truth)[: len(outputs)], classifier.classes
-    mean = (classifier.model.get("target") or {}).get("mean")
-    limits = classifier.thresholds or [USUAL] * len(names)
-    return target_analysis.Judged(classifier.kind, names, outputs.astype(np.float64), known, limits, mean)
+    target = {"kind": classifier.kind, "mean": (classifier.model.get("target") or {}).get("mean")}
+    limits = classifier.thresholds or [USUAL] * len(classifier.classes)
+    return target_analysis.of_outputs(target, classifier.classes, limits, outputs, truth)
 
 
 INFER = Command(

@@ -7,6 +7,7 @@ from typing import IO, Self
 
 from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
+from zoo.runs import tables
 from zoo.tasks.image_classification import contact_sheet
 from zoo.tasks.image_classification.photo_stream import Picture, Skipped
 
@@ -14,18 +15,6 @@ BEST = 5
 # Number of skipped files on the screen and in run.json; skipped.csv has all of them.
 SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
-# Between the labels of an image in tables.
-AND = "|"
-
-
-def label_columns(names: list[str]) -> list[str]:
-    return ["labels", *(f"p_{name}" for name in names)]
-
-
-def labels_over(names: list[str], probabilities: "NDArray[np.float32]", thresholds: list[float]) -> list[str]:
-    """Return the labels whose probability reaches their threshold."""
-    pairs = zip(names, probabilities.tolist(), thresholds, strict=True)
-    return [name for name, share, threshold in pairs if share >= threshold]
 
 
 class LeftOut:
@@ -104,7 +93,7 @@ class PredictionWriter(TableWriter):
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
         columns = ["class", "probability", *more]
         if thresholds is not None:
-            columns = label_columns(classes)
+            columns = ["labels", *(f"p_{name}" for name in classes)]
         super().__init__(folder, "predictions.csv", ["input", *columns])
         self._classes, self._title = classes, title
         self._entries: list[contact_sheet.Entry] = []
@@ -134,8 +123,9 @@ class PredictionWriter(TableWriter):
         entry: dict[str, object] = {"input": picture.name, "top": rows}
         cells = [word for name, share in top for word in (name, f"{share:.7g}")]
         if self._thresholds is not None:
-            given = labels_over(self._classes, probabilities, self._thresholds)
-            entry["labels"], cells = given, [AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
+            given = tables.labels_over(self._classes, probabilities, self._thresholds)
+            entry["labels"] = given
+            cells = [tables.AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
         self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
         self.write([picture.name, *cells])
         if self._raw:

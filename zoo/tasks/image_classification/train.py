@@ -154,9 +154,7 @@ def _train_request(
     request = request_of(context, settings.model, "train_image_classifier", npz, arguments)
     if request.model and material.targets:
         request.model.target = material.targets.part(material.splits["train"], settings.trainer.loss)
-    trainer = dataclasses.asdict(settings.trainer)
-    del trainer["loss"]  # it is part of the target
-    request.train = ImageTrainPart(**trainer, seed=settings.seed)
+    request.train = ImageTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
     request.fine_tune = FineTunePart(**dataclasses.asdict(settings.fine_tune)) if weights or by_keras else None
     request.freeze = FreezePart(**dataclasses.asdict(settings.freeze))
     request.data = ImageData(

@@ -13,7 +13,7 @@ from zoo.core.errors import ZooError
 from zoo.data.text import cutting, dataset, tokenization
 from zoo.protocol.request import ItemData
 from zoo.runs.result import Run
-from zoo.tasks import export_examples, exporting
+from zoo.tasks import export_examples, exporting, target_analysis
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import predict, scored_text, trained_text
 
@@ -50,7 +50,9 @@ def _export(
         kind=kind,
         model=model,
         weights=source.folder / "weights.npz",
-        classes=[str(name) for name in source.record["data"].get("class_names", [])],
+        classes=(names := [str(name) for name in source.record["data"].get("class_names", [])]),
+        target=(model.get("target") or {}).get("kind"),
+        thresholds=target_analysis.thresholds(source, len(names)) if model.get("target") else None,
         items=lambda folder, most: write(source, data, part, folder, most),
         examples=lambda folder: _examples(kind, tokenizer, folder),
         reading={**tokenizer.cutting._asdict(), "length": model["args"]["length"], "vocabulary": dataset.VOCABULARY},
@@ -85,7 +87,7 @@ def _texts(source: Run, asked: TestData, part: str, folder: Path, most: int) -> 
     if not count:
         raise ZooError(f"{source.folder} has no texts for {part}", "Give another run.")
     chosen = np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
-    labels = None if inputs.labels is None else inputs.labels[chosen]
+    labels = None if inputs.labels is None or inputs.labels.ndim > 1 else inputs.labels[chosen]
     few = text_inputs.Inputs([], [], [inputs.tokens[number] for number in chosen], labels, {})
     return predict.save(folder, few)
 

@@ -12,11 +12,13 @@ from zoo.core.arrays import np
 from zoo.data.text import tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import InferPart, ItemData
+from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs import tables
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks import summaries, trained_run
+from zoo.tasks import summaries, target_analysis, trained_run
 from zoo.tasks.text import inputs as text_inputs
 from zoo.tasks.text import trained_text
 from zoo.tasks.text.inputs import Inputs
@@ -50,7 +52,7 @@ def infer(overrides: Overrides) -> Run:
         request.data, request.infer = save(context.folder, inputs), InferPart(batch_size=settings.batch_size)
         outcome = execute(context, request)
         raise_if_failed(context, outcome)
-        _keep(context, inputs, source.record["data"]["class_names"])
+        _keep(context, inputs, source, trained)
     return context.result
 
 
@@ -74,25 +76,32 @@ def save(folder: Path, inputs: Inputs) -> ItemData:
     return data
 
 
-def _keep(context: RunContext[Settings], inputs: Inputs, classes: list[str]) -> None:
+def _keep(context: RunContext[Settings], inputs: Inputs, source: Run, trained: Json) -> None:
+    classes, target = source.record["data"]["class_names"], trained.get("target")
     context.record.data |= {"what": "texts", "class_names": classes}
     path = context.folder / "probabilities.npy"
-    if path.is_file():
-        probabilities = np.load(path, allow_pickle=False)
-        names = inputs.names[: len(probabilities)]
-        more = {"text": [shortened(text) for text in inputs.texts[: len(names)]]}
-        if inputs.labels is not None:
-            more["true_class"] = [classes[label] for label in inputs.labels[: len(names)]]
-        tables.write_predictions(context.folder / "predictions.csv", names, classes, probabilities, more)
-        likeliest = tables.likeliest(names, classes, probabilities)
-        rows = [
-            row
-            | {"probabilities": {name: float(value) for name, value in zip(classes, values, strict=True)}}
-            | {name: column[number] for name, column in more.items()}
-            for number, (row, values) in enumerate(zip(likeliest, probabilities, strict=True))
-        ]
-        text = json.dumps(rows, ensure_ascii=False, indent=1)
-        (context.folder / "predictions.json").write_text(text, encoding="utf-8", errors="replace")
+    if not path.is_file():
+        return
+    outputs = np.load(path, allow_pickle=False)
+    names, kind = inputs.names[: len(outputs)], target["kind"] if target else CLASSES
+    more = {"text": [shortened(text) for text in inputs.texts[: len(names)]]}
+    how = kind, target_analysis.thresholds(source, len(classes))
+    if inputs.labels is not None and target:
+        judged = target_analysis.of_outputs(target, classes, how[1], outputs, inputs.labels)
+        context.record.metrics |= judged.metrics("test_")
+    elif inputs.labels is not None:
+        more["true_class"] = [classes[label] for label in inputs.labels[: len(names)]]
+    tables.write_predictions(context.folder / "predictions.csv", names, classes, outputs, more, *how)
+    rows = [
+        row
+        | ({} if kind == NUMBER else {"probabilities": dict(zip(classes, values.tolist(), strict=True))})
+        | {name: column[number] for name, column in more.items()}
+        for number, (row, values) in enumerate(
+            zip(tables.answers(names, classes, outputs, *how), outputs, strict=True)
+        )
+    ]
+    text = json.dumps(rows, ensure_ascii=False, indent=1)
+    (context.folder / "predictions.json").write_text(text, encoding="utf-8", errors="replace")
 
 
 def shortened(text: str) -> str:

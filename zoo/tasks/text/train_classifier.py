@@ -108,14 +108,9 @@ def _prepare_targets(context: RunContext[TextTrainConfig], known: Targets, rows:
     known.refuse_untrained(rows)
     why = f"with targets that are not classes (data.target={known.kind})"
     off = {"trainer.label_smoothing": 0.0, "linear_baseline": False}
-    off |= {
-        f"model.{key}": usual
-        for key, usual in (("pair_buckets", 0), ("spelling", False))
-        if key in context.settings.model
-    }
     context.refuse_needless(why, *off)
     context.overlay("machine", off)
-    console.say(f"Label smoothing and the linear classifiers are off {why}")
+    console.say(f"Label smoothing and the linear baseline are off {why}")
 
 
 def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:

@@ -68,9 +68,7 @@ def request_for(
     settings = context.settings
     arguments = arguments | {"vocabulary": len(texts.tokenizer), "probabilities": True}
     request = request_of(context, settings.model, job, weights, arguments)
-    trainer = dataclasses.asdict(settings.trainer)
-    del trainer["loss"]  # it is part of the target
-    request.train = TextTrainPart(**trainer, seed=settings.seed)
+    request.train = TextTrainPart(**dataclasses.asdict(settings.trainer), seed=settings.seed)
     return request
 
 

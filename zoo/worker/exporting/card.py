@@ -25,8 +25,8 @@ _USES = {
     "next_token": ('continues a text by 200 tokens: `python predict.py "To be" 200`', "logits of the next token"),
 }
 _OF_TARGETS = {
-    "labels": ("names the labels over their thresholds: `python predict.py cat.jpg`", "probabilities of all labels"),
-    "number": ("predicts a number in its unit: `python predict.py cat.jpg`", "number"),
+    "labels": ("names the labels over their thresholds: `python predict.py %s`", "probabilities of all labels"),
+    "number": ("predicts a number in its unit: `python predict.py %s`", "number"),
 }
 _INSIDE = " The model resizes and scales images: it takes the uint8 pixels of one image of any size."
 
@@ -34,7 +34,7 @@ _INSIDE = " The model resizes and scales images: it takes the uint8 pixels of on
 def facts(subject, exporter, name, quantize):
     """Return the metadata of the exported model as JSON; ``name`` is the format."""
     request = subject.request
-    task = {"labels": "gives images labels", "number": "predicts a number"}.get(request.target, TASKS[subject.kind])
+    task = {"labels": "gives labels", "number": "predicts a number"}.get(request.target, TASKS[subject.kind])
     about = {"description": "%s: %s" % (request.name, task), "model": request.name}
     about.update(format=name, quantize=quantize, source=request.about)
     about["inputs"] = [{"name": name, "shape": list(shape), "dtype": kind} for name, shape, kind in subject.inputs]
@@ -78,6 +78,7 @@ def readme(subject, exporter, about, code):
     use, returned = _USES[subject.kind]
     if subject.request.target:
         use, returned = _OF_TARGETS[subject.request.target]
+        use %= '"A text."' if subject.kind == "texts" else "cat.jpg"
     parts.append(text % (", ".join("`%s`" % name for name in packages), use, returned))
     parts[-1] += _INSIDE if subject.before else ""
     parts.append("`%s` contains the names of inputs, outputs and classes, and the preprocessing." % JSON_NAME)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.models import logistic_regression, text_features, word_parts
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.worker import metrics
 from zoo.worker.training import evaluation
 from zoo.worker.training.checkpointing import Checkpointer
@@ -34,7 +35,7 @@ def run(request, events, stop, phases):
     checkpointer = Checkpointer(model, training)
     if arguments.get("pair_buckets") and not (request.weights or checkpointer.goes_on() or request.calibration):
         with training.timed("fit_linear_s"):
-            _fit_linear(model, texts, labels, split["train"], request.pieces)
+            _fit_linear(model, texts, labels, split["train"], request.pieces, training.target)
     tell_if_raised(training, len(split["train"]))
     target = training.target
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group, target)
@@ -54,7 +55,7 @@ def run(request, events, stop, phases):
     return save(model, training, results)
 
 
-def _fit_linear(model, texts, labels, chosen, pieces):
+def _fit_linear(model, texts, labels, chosen, pieces, target):
     """Fit the linear classifier of a model, on tokens and their combinations, to some texts.
 
     The last layer of the encoder starts at zero: random outputs would hide what the linear classifier has learned.
@@ -79,18 +80,39 @@ def _fit_linear(model, texts, labels, chosen, pieces):
             fitted.append((logistic_regression.compact(rows[::share]), labels[part[::share]]))
             yield rows, labels[part]
 
-    counts = text_features.counts(batches(), vocabulary + buckets, classes)
-    ratios = text_features.log_count_ratios(counts)
+    start, kind = _start(target, labels[chosen])
+    if target:  # the last column counts all texts
+        labels = np.concatenate([metrics.encoded(target, labels), np.ones((len(labels), 1), np.float32)], axis=1)
+    counts = text_features.counts(batches(), vocabulary + buckets, classes + bool(target))
+    ratios = _ratios(counts, kind)
     if parts:
         of_parts = np.stack([parts.sum_by_part(column) for column in counts[:vocabulary].T], axis=1)
-        ratios = np.concatenate([ratios, PART_WEIGHT * text_features.log_count_ratios(of_parts)])
+        ratios = np.concatenate([ratios, PART_WEIGHT * _ratios(of_parts, kind)])
     del counts  # with many classes it takes gigabytes
-    compacted, classes_of = zip(*fitted)
-    gains = logistic_regression.gains(compacted, ratios, np.concatenate(classes_of), parts)
+    compacted, known = zip(*fitted)
+    known = np.concatenate(known)
+    gains = logistic_regression.gains(compacted, ratios, known[:, :-1] if target else known, parts, kind, start)
     if parts:
         ratios, gains = _folded(ratios, gains, parts, vocabulary + buckets)
     layer.start(ratios, gains, stems)
-    last.set_weights([np.zeros_like(values) for values in last.get_weights()])
+    last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [start + np.zeros(classes)])
+
+
+def _start(target, labels):
+    """Return the outputs for a text without features, and the kind of target."""
+    if target is None or target.kind == NUMBER:
+        return 0.0, target.kind if target else CLASSES
+    shares = (labels.sum(axis=0) + 0.5) / (len(labels) + 1.0)
+    return np.log(shares / (1 - shares)), target.kind
+
+
+def _ratios(counts, kind):
+    """Return the fixed factor of each feature and output: log-count ratios, or the mean of a number, shrunk to 0."""
+    if kind == NUMBER:
+        return (counts[:, :-1] / (counts[:, -1:] + 1.0)).astype(np.float32)
+    if kind == LABELS:
+        return text_features.log_count_ratios(counts[:, :-1], counts[:, -1:])
+    return text_features.log_count_ratios(counts)
 
 
 def _folded(ratios, gains, parts, features):
