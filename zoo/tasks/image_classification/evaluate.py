@@ -15,8 +15,6 @@ from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode, labelled_folder, reading
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
-from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.protocol.request import InferPart, ItemData
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -33,9 +31,8 @@ from zoo.tasks.image_classification import (
 from zoo.tasks.image_classification.error_analysis import Thumb
 from zoo.tasks.image_classification.evaluation_data import Inputs
 from zoo.tasks.image_classification.judging import Errors, Judging
-from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
+from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
@@ -100,31 +97,17 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record})
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
-        with (
-            NumberWriter(context.folder, classifier.classes)
-            if classifier.kind == NUMBER
-            else PredictionWriter(context.folder, classifier.classes, title, 0, False, BEST, classifier.thresholds)
-        ) as writer:
-            for closed, reason in folder.unreadable:
-                writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
+        images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
+        closed = [Skipped(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
+        about = {"name": context.settings.data.name, "source": str(folder.source), "class_names": folder.folders}
+        with predict_photos.writer_of(context.folder, classifier, title) as writer:
 
-            def take(picture: Picture, probabilities: "NDArray[np.float32]") -> None:
-                writer.take(picture, probabilities)
+            def take(picture: Picture, outputs: "NDArray[np.float32]") -> None:
+                writer.take(picture, outputs)
                 key = picture.name if folder.targets else photo_stream.shown(folder.class_of(picture.name))
-                judging.take(picture.name, labels[key], probabilities)
+                judging.take(picture.name, labels[key], outputs)
 
-            images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
-            settings = context.settings
-            batch = min(settings.batch_size or predict_photos.USUAL_BATCH, count)
-            stream = PhotoStream(images, classifier.size, batch, settings.resize, 0, take, writer.skip)
-            try:
-                predict_photos.ask(context, classifier, stream, count)
-            finally:
-                context.record.data = {
-                    "name": context.settings.data.name, "source": str(folder.source), "items": writer.written,
-                    "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
-                    "class_names": folder.folders,
-                }  # fmt: skip
+            predict_photos.predict_all(context, classifier, Listed(images, count, closed), writer, take, about)
         _conclude(context, judging, title, _thumbs(folder.root, judging))
     return context.result
 
@@ -189,21 +172,12 @@ def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inpu
     start_run(context, ["evaluate", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record, "data": inputs.record})
-        pixels = context.folder / "inputs.npy"
-        inputs.save(pixels)
-        request = request_of(context, classifier.model, "predict", classifier.weights)
-        request.data = ItemData(x=str(pixels))
-        request.infer = InferPart(batch_size=context.settings.batch_size or predict.USUAL_BATCH)
-        raise_if_failed(context, execute(context, request))
-        path = context.folder / "probabilities.npy"
-        probabilities = np.load(path, allow_pickle=False) if path.is_file() else np.empty((0, 0))
-        names = inputs.names[: len(probabilities)]
-        if names:
-            predict.write(context.folder, names, classifier, probabilities)
-        for row in zip(names, inputs.labels, probabilities, strict=False):
+        _, outputs = predict.predict_all(context, classifier, inputs)
+        for row in zip(inputs.names, inputs.labels, outputs, strict=False):
             judging.take(*row)
         title = f"{name} on {context.choice.stack.name}: {inputs.record['name']}"
-        _conclude(context, judging, title, lambda item: np.load(pixels, mmap_mode="r")[item].squeeze())
+        pixels = np.load(context.folder / predict.INPUTS, mmap_mode="r")
+        _conclude(context, judging, title, lambda item: pixels[item].squeeze())
     return context.result
 
 

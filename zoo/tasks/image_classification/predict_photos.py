@@ -20,8 +20,8 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import feature_writer, photo_stream
 from zoo.tasks.image_classification.feature_writer import FeatureNames
-from zoo.tasks.image_classification.photo_stream import PhotoStream
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
+from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
+from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
 
 USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
@@ -95,52 +95,55 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     start_run(context, ["infer", name, context.choice.backend.name])
     with record_outcome(context):
         context.record.update({"model": name, **classifier.record})
-        wanted = settings.wants_features
-        features = feature_writer.part(context.folder, settings.output.layer) if wanted else None
-        with _writer(context, classifier) as writer:
-            for folder in photos.closed:
-                writer.skip(folder)
-            batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
-            stream = PhotoStream(
-                photos.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
-            )
-            try:
-                ask(context, classifier, stream, photos.count, features)
-            finally:
-                context.record.data = {
-                    "name": str(settings.input),
-                    "items": writer.written,
-                    "skipped": [list(row) for row in writer.skipped],
-                    "skipped_items": writer.skipped_count,
-                    "numbers" if classifier.kind == NUMBER else "class_names": classifier.classes,
-                }
+        title = f"{name} on {context.choice.stack.name}: {settings.input}"
+        best, features = settings.top or BEST, None
+        if settings.wants_features:
+            features = feature_writer.part(context.folder, settings.output.layer)
+        with (
+            writer_of(context.folder, classifier, title, settings.sheets, settings.probabilities, best)
+            if features is None
+            else FeatureNames(context.folder)
+        ) as writer:
+            names = {"numbers" if classifier.kind == NUMBER else "class_names": classifier.classes}
+            about = {"name": str(settings.input), **names}
+            predict_all(context, classifier, photos, writer, writer.take, about, features)
     return context.result
 
 
-def _writer(
-    context: RunContext[InferConfig], classifier: Classifier
-) -> PredictionWriter | FeatureNames | NumberWriter:
-    settings, folder, stack = context.settings, context.folder, context.choice.stack.name
-    if settings.wants_features:
-        return FeatureNames(folder)
+def writer_of(
+    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int = BEST
+) -> PredictionWriter | NumberWriter:
+    """Return the writer of a classifier's predictions; the arguments are those of :class:`PredictionWriter`."""
     if classifier.kind == NUMBER:
         return NumberWriter(folder, classifier.classes)
-    title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
-    whole, limits = settings.probabilities, classifier.thresholds
-    return PredictionWriter(folder, classifier.classes, title, settings.sheets, whole, best, limits)
+    return PredictionWriter(folder, classifier.classes, title, sheets, whole, best, classifier.thresholds)
 
 
-def ask(
-    context: RunContext[ClassifierConfig],
-    classifier: Classifier,
-    stream: PhotoStream,
-    count: int | None,
-    features: FeaturesPart | None = None,
-) -> None:
-    """Let the worker predict every image of a stream.
+def predict_all(
+    context: RunContext[ClassifierConfig], classifier: Classifier, photos: Listed, writer: TableWriter, take: Take,
+    about: Json, features: FeaturesPart | None = None,
+) -> None:  # fmt: skip
+    """Let the worker predict every image; record ``about`` the data, and what was written and skipped.
 
-    ``count`` is the number of images, if known; ``features`` requests features instead of probabilities.
+    ``take`` is called with each image and its outputs; ``features`` requests features instead of probabilities.
     """
+    for folder in photos.closed:
+        writer.skip(folder)
+    settings = context.settings
+    batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
+    stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
+    try:
+        _ask(context, classifier, stream, photos.count, features)
+    finally:
+        skipped = [list(row) for row in writer.skipped]
+        context.record.data = about | {"items": writer.written, "skipped": skipped}
+        context.record.data["skipped_items"] = writer.skipped_count
+
+
+def _ask(
+    context: RunContext[ClassifierConfig], classifier: Classifier, stream: PhotoStream, count: int | None,
+    features: FeaturesPart | None,
+) -> None:  # fmt: skip
     settings = context.settings
     try:
         if not stream.prime():
