@@ -101,17 +101,17 @@ def labels_in(joined: str) -> list[str]:
     return [each for each in joined.split(AND) if each]
 
 
-def of_labels(rows: Sequence[Sequence[str]]) -> Targets:
-    names = sorted({name for row in rows for name in row})
+def of_rows(kind: str, title: str, rows: Sequence[str]) -> Targets:
+    """Return the targets of rows from :func:`of_row`; ``title`` is the name of a number."""
+    if kind == targets.NUMBER:
+        return Targets(kind, [title], np.array(rows, np.float64).reshape(-1, 1))
+    given = [labels_in(row) for row in rows]
+    names = sorted({name for row in given for name in row})
     place = {name: number for number, name in enumerate(names)}
     values = np.zeros((len(rows), len(names)), np.uint8)
-    for number, row in enumerate(rows):
+    for number, row in enumerate(given):
         values[number, [place[name] for name in row]] = 1
-    return Targets(targets.LABELS, names, values)
-
-
-def of_numbers(name: str, values: Sequence[float]) -> Targets:
-    return Targets(targets.NUMBER, [name], np.array(values, np.float64).reshape(-1, 1))
+    return Targets(kind, names, values)
 
 
 def strata(known: Targets) -> list[str]:

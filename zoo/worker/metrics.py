@@ -3,6 +3,7 @@
 import numpy as np
 
 from zoo.protocol import targets
+from zoo.worker.training.schedules import smooth_labels
 
 BEST = 5
 SMALLEST = 1e-7
@@ -57,6 +58,14 @@ def encoded(target, labels):
     if target.kind == targets.NUMBER:
         labels = (labels - target.mean) / target.scale
     return labels.astype(np.float32)
+
+
+def encoder(target, classes, smoothing):
+    """Return the function that encodes what is known of items as the network learns it; classes without a target."""
+    if target:
+        return lambda labels: encoded(target, labels)
+    rows = smooth_labels(np.eye(classes, dtype=np.float32), smoothing)
+    return lambda labels: rows[labels]
 
 
 def judged(target, predicted, labels):
