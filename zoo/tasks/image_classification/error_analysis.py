@@ -72,7 +72,7 @@ def _draw(
     lines: Callable[[int], list[tuple[str, float | None]]], thumb: Thumb,
 ) -> None:  # fmt: skip
     """Draw the worst items, if any can be read, with the ``lines`` of each."""
-    shown = worst[: contact_sheet.per_page()]
+    shown = worst[: contact_sheet.PER_PAGE]
     entries = [
         contact_sheet.Entry(image, name, lines(item))
         for item, name in zip(shown, items.names(part, shown), strict=True)
