@@ -17,7 +17,6 @@ from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import (
@@ -29,7 +28,6 @@ from zoo.tasks.image_classification import (
     source,
 )
 from zoo.tasks.image_classification.error_analysis import Thumb
-from zoo.tasks.image_classification.evaluation_data import Inputs
 from zoo.tasks.image_classification.judging import Errors, Judging
 from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
 from zoo.tasks.image_classification.predict_photos import Classifier
@@ -92,10 +90,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     judging = _judging(classifier)
     limit = context.settings.data.test_limit
     count = min(sum(folder.counts), limit or sum(folder.counts))
-    name = str(classifier.model["name"])
-    start_run(context, ["evaluate", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record})
+    with predict_photos.recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
         images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
         closed = [Skipped(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
@@ -166,12 +161,11 @@ def _thumbs(root: Path, judging: Judging | Errors) -> Thumb:
     return thumb
 
 
-def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
+def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: predict.Inputs) -> Run:
     predict.refuse_for_arrays(context)
-    name, judging = str(classifier.model["name"]), _judging(classifier)
-    start_run(context, ["evaluate", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record, "data": inputs.record})
+    judging = _judging(classifier)
+    with predict_photos.recorded(context, classifier) as name:
+        context.record.data = inputs.record
         _, outputs = predict.predict_all(context, classifier, inputs)
         for row in zip(inputs.names, inputs.labels, outputs, strict=False):
             judging.take(*row)

@@ -23,7 +23,6 @@ from zoo.protocol.request import FeaturesPart, InferPart, ItemData
 from zoo.protocol.targets import CLASSES, USUAL
 from zoo.runs import records, tables
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
@@ -56,11 +55,8 @@ def infer(overrides: Overrides) -> Run:
     if context.settings.input != "test":
         context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
     settings, inputs, classifier = context.settings, _inputs(context.settings, origin), origin.classifier()
-    name = origin.model["name"]
-    start_run(context, ["infer", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record, "data": inputs.record})
-        labels = None
+    with predict_photos.recorded(context, classifier):
+        context.record.data, labels = inputs.record, None
         if inputs.labels is not None:
             labels = str(context.folder / "labels.npy")
             np.save(labels, inputs.labels, allow_pickle=False)

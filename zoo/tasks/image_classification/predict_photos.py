@@ -1,6 +1,8 @@
 """Classify any number of photos with a trained network."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,15 +88,22 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     return overrides.with_("machine", {"backend": "openvino"})
 
 
+@contextlib.contextmanager
+def recorded(context: RunContext[ClassifierConfig], classifier: Classifier) -> Iterator[str]:
+    """Start a run of a classifier and record its outcome; yield the name of the network."""
+    name = str(classifier.model["name"])
+    start_run(context, [context.verb, name, context.choice.backend.name])
+    with record_outcome(context):
+        context.record.update({"model": name, **classifier.record})
+        yield name
+
+
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     settings = context.settings
     if not settings.wants_features:
         classifier.refuse_needless(context)
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
-    name = str(classifier.model["name"])
-    start_run(context, ["infer", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record})
+    with recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
         best, features = settings.top or BEST, None
         if settings.wants_features:
