@@ -35,9 +35,6 @@ class Targets:
     names: list[str]
     values: "NDArray[np.uint8] | NDArray[np.float64]"
 
-    def chosen(self, rows: "Sequence[int] | NDArray[np.int64]") -> "Targets":
-        return dataclasses.replace(self, values=self.values[rows])
-
     def part(self, rows: "NDArray[np.int64]", loss: str) -> TargetPart:
         """Return the target of a request, with the weights or the unit computed from training rows.
 

@@ -233,7 +233,7 @@ class _Reader:
         groups = [group[name] for name in listing.names] if self.data.group else []
         if known:
             place = {self.names[number]: row for row, number in enumerate(self.rows)}
-            known = known.chosen([place[name] for name in listing.names])
+            known = dataclasses.replace(known, values=known.values[[place[name] for name in listing.names]])
             listing.notes[-1] = targets.counts_note(known)
         return dataclasses.replace(listing, table=self.source, groups=groups, targets=known)
 
