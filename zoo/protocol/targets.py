@@ -43,6 +43,30 @@ USUAL = 0.5
 MOST_WEIGHT = 20.0
 
 
+# Number of most likely classes that are kept of a prediction.
+BEST = 5
+# The smallest probability in a cross-entropy.
+SMALLEST = 1e-7
+
+
+def cross_entropy(probabilities: Any) -> float:
+    """Return the mean cross-entropy (nats) of the probabilities of what is true, (n,)."""
+    return -sum(map(math.log, probabilities.astype("float64").clip(SMALLEST, None).tolist())) / len(probabilities)
+
+
+def of_likeliest(kept: Any, prefix: str) -> Dict[str, float]:
+    """Return the mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
+
+    ``kept`` are arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, and ``true``
+    (n,), the probability of the label. ``prefix``, such as ``val_``, is prepended to the names.
+    """
+    hits = kept["best"] == kept["label"][:, None]
+    figures = {prefix + "loss": cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
+    if hits.shape[1] == BEST:
+        figures[prefix + "top5"] = float(hits.any(axis=1).mean())
+    return figures
+
+
 def counts(predicted: Any, truth: Any, thresholds: List[float]) -> List[Tuple[int, int, int]]:
     """Return for each label the number of items that have it, that get it, and both.
 
@@ -106,7 +130,7 @@ def figures(
         square, mae = float(((predicted - truth) ** 2).mean()), float(abs(predicted - truth).mean())
         r2 = 1.0 - square / spread if spread else 0.0
         return {"loss": mae / scale if loss == "mae" else square / scale**2, "r2": r2, "mae": mae}
-    shares = predicted.astype("float64").clip(1e-7, 1 - 1e-7)
+    shares = predicted.astype("float64").clip(SMALLEST, 1 - SMALLEST)
     right = shares * (truth > 0) + (1 - shares) * (truth <= 0)
     rows = [precision_recall(*columns) for columns in zip(predicted.T, truth.T)]
     numbers = counts(predicted, truth, [row[1] for row in rows] if limits is None else limits)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.files import write_json
+from zoo.protocol import targets
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis, target_analysis
 from zoo.tasks.image_classification.error_analysis import Thumb, keep_classes, keep_targets
 
 FIGURES = "evaluation.json"
-BEST = 5
-SMALLEST = 1e-7
 
 
 class Errors:
@@ -51,7 +50,7 @@ class Judging:
         self.names: list[str] = []
         self._classes = classes
         # As in training: top-k accuracy over all classes would always be 1.
-        self._count = max(1, min(BEST, len(classes) - 1))
+        self._count = max(1, min(targets.BEST, len(classes) - 1))
         self._labels, self._best = array("i"), array("i")
         self._shares, self._true = array("f"), array("f")
 
@@ -73,14 +72,7 @@ class Judging:
         }
 
     def metrics(self) -> Json:
-        """Return top-1 and, with more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
-        judged = self.judged()
-        hits = judged["best"] == judged["label"][:, None]
-        metrics: Json = {"test_accuracy": float(hits[:, 0].mean())}
-        if self._count == BEST:
-            metrics["test_top5"] = float(hits.any(axis=1).mean())
-        true = np.maximum(judged["true"].astype(np.float64), SMALLEST)
-        return metrics | {"test_loss": float(-np.log(true).mean())}
+        return targets.of_likeliest(self.judged(), "test_")
 
     def keep(self, folder: Path, title: str, what: Json, thumb: Thumb) -> Json:
         """Write metrics, tables and images for the classes that occur; return the metrics for ``run.json``.
