@@ -314,7 +314,9 @@ def test_the_command_for_several_labels_in_a_line_works(tmp_path: Path) -> None:
     assert "has several labels in many lines, such as '__label__a __label__c" in words
     command = words.partition("into a column: ")[2].partition("\n")[0]
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
-    texts = read(tmp_path / "b.tsv", (tmp_path / "labels.tsv").read_bytes(), **NUMBERED, target="labels")
+    texts = read(
+        tmp_path / "b.tsv", (tmp_path / "labels.tsv").read_bytes(), delimiter="tab", **NUMBERED, target="labels"
+    )
     assert texts.targets is not None
     assert (texts.class_names, texts.texts[0]) == (["a", "b", "c"], "How is dish 0")
     assert texts.targets.values[:2].tolist() == [[1, 0, 1], [0, 1, 1]]

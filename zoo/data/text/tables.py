@@ -178,7 +178,7 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     if 10 * len(several) > len(lines):
         words = 'while ($1 ~ /^__label__/) {l = l (l == "" ? "" : "|") substr($1, 10); sub(/^[^ ]+ +/, "")}'
         listed_first = f"""awk '{{l = ""; {words}; print l "\\t" $0}}' {shlex.quote(str(path))} > labels.tsv"""
-        columns = "data.label_column=0 data.text_column=1 data.header=false data.quoting=none"
+        columns = "data.label_column=0 data.text_column=1 data.header=false data.delimiter=tab data.quoting=none"
         raise ZooError(
             f"{path} has several labels in many lines, such as {several[0][:80]!r}",
             f"Write them into a column: {listed_first}\nThen give data.root=labels.tsv {columns} data.target=labels.",
