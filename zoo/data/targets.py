@@ -43,8 +43,8 @@ class Targets:
         values = self.values[rows].astype(np.float64)
         if self.kind == targets.NUMBER:
             return TargetPart(kind=self.kind, loss=loss, mean=float(values.mean()), scale=float(values.std()) or 1.0)
-        found = np.maximum(values.sum(axis=0), 1.0)
-        weights = np.clip((len(values) - found) / found, 1.0, targets.MOST_WEIGHT)
+        counts = np.maximum(values.sum(axis=0), 1.0)
+        weights = np.clip((len(values) - counts) / counts, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])
 
     def refuse_untrained(self, rows: "NDArray[np.int64]") -> None:

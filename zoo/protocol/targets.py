@@ -93,10 +93,10 @@ def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
     ends = [*((shares[1:] != shares[:-1]).nonzero()[0]).tolist(), len(shares) - 1]
     average, before, best, threshold = 0.0, 0, -1.0, USUAL
     for end in ends:
-        found = int(hits[end])
-        average += (found - before) / total * found / (end + 1)
-        before = found
-        figure = f1(total, end + 1, found)
+        both = int(hits[end])
+        average += (both - before) / total * both / (end + 1)
+        before = both
+        figure = f1(total, end + 1, both)
         if figure > best:
             best, below = figure, float(shares[end + 1]) if end + 1 < len(shares) else 0.0
             threshold = (float(shares[end]) + below) / 2

@@ -33,8 +33,8 @@ def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
     items = Items(material.class_names, names, known=material.known)
     if material.targets is None:
         return keep_classes(folder, items, title, part, predictions, thumb)
-    found = target_analysis.of_worker(material.targets, material.splits["train"], predictions)
-    return keep_targets(folder, found, items, title, part, thumb)
+    errors = target_analysis.of_worker(material.targets, material.splits["train"], predictions)
+    return keep_targets(folder, errors, items, title, part, thumb)
 
 
 def keep_classes(folder: Path, items: Items, title: str, part: str, predictions: "Arrays", thumb: Thumb) -> Json:
