@@ -11,7 +11,7 @@ def test_answers_that_are_no_numbers_are_wrong() -> None:
     kept = metrics.likeliest(predicted, np.array([0, 0, 2, 2]))
     assert (kept["best"][:, 0] == kept["label"]).tolist() == [True, False, False, True]
     assert kept["probability"][1:3, 0].tolist() == kept["true"][1:3].tolist() == [0.0, 0.0]
-    figures = metrics.of_likeliest(kept, "val_")
+    figures = metrics.figures(None, kept, "val_")
     assert figures["val_accuracy"] == 0.5
     assert figures["val_loss"] == pytest.approx(-np.log([0.9, 1e-7, 1e-7, 0.5]).mean())
     assert metrics.score(predicted, np.array([0, 0, 2, 2])) == (pytest.approx(figures["val_loss"]), 0.5)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from zoo.core.arrays import Bytes, NDArray, np
 from zoo.core.errors import ZooError
@@ -77,9 +77,13 @@ def write(path: Path, count: int, parts: "Iterator[Bytes]") -> None:
     with path.open("wb") as out:
         for number, part in enumerate(parts):
             if not number:
-                header = {"descr": "|u1", "fortran_order": False, "shape": (count, *part.shape[1:])}
-                np.lib.format.write_array_header_1_0(out, header)
+                write_header(out, "|u1", (count, *part.shape[1:]))
             out.write(np.ascontiguousarray(part).data)
+
+
+def write_header(out: BinaryIO, kind: str, shape: tuple[int, ...]) -> None:
+    """Write the header of a .npy file; its length does not depend on the first size, because numpy leaves room."""
+    np.lib.format.write_array_header_1_0(out, {"descr": kind, "fortran_order": False, "shape": shape})
 
 
 def _mapped(path: Path) -> "NDArray[Any]":

@@ -1,7 +1,6 @@
 """Read the arrays of a data set from published files, the user's files, or scikit-learn."""
 
 import dataclasses
-import gzip
 import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -144,10 +143,9 @@ def _digits_table() -> "NDArray[np.int64]":
     """Read (1797, 65): 64 gray values from 0 to 16, and the digit."""
     file = _sklearn_datasets() / "data" / "digits.csv.gz"
     try:
-        text = gzip.decompress(file.read_bytes()).decode("ascii")
+        return np.loadtxt(file, delimiter=",").astype(np.int64)
     except (OSError, EOFError, ValueError) as error:
         raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Reinstall scikit-learn.") from error
-    return np.array([line.split(",") for line in text.split()]).astype(np.float64).astype(np.int64)
 
 
 def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":

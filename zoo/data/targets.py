@@ -35,9 +35,6 @@ class Targets:
     names: list[str]
     values: "NDArray[np.uint8] | NDArray[np.float64]"
 
-    def chosen(self, rows: "Sequence[int] | NDArray[np.int64]") -> "Targets":
-        return dataclasses.replace(self, values=self.values[rows])
-
     def part(self, rows: "NDArray[np.int64]", loss: str) -> TargetPart:
         """Return the target of a request, with the weights or the unit computed from training rows.
 
@@ -46,8 +43,8 @@ class Targets:
         values = self.values[rows].astype(np.float64)
         if self.kind == targets.NUMBER:
             return TargetPart(kind=self.kind, loss=loss, mean=float(values.mean()), scale=float(values.std()) or 1.0)
-        found = np.maximum(values.sum(axis=0), 1.0)
-        weights = np.clip((len(values) - found) / found, 1.0, targets.MOST_WEIGHT)
+        counts = np.maximum(values.sum(axis=0), 1.0)
+        weights = np.clip((len(values) - counts) / counts, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])
 
     def refuse_untrained(self, rows: "NDArray[np.int64]") -> None:
@@ -101,17 +98,17 @@ def labels_in(joined: str) -> list[str]:
     return [each for each in joined.split(AND) if each]
 
 
-def of_labels(rows: Sequence[Sequence[str]]) -> Targets:
-    names = sorted({name for row in rows for name in row})
+def of_rows(kind: str, title: str, rows: Sequence[str]) -> Targets:
+    """Return the targets of rows from :func:`of_row`; ``title`` is the name of a number."""
+    if kind == targets.NUMBER:
+        return Targets(kind, [title], np.array(rows, np.float64).reshape(-1, 1))
+    given = [labels_in(row) for row in rows]
+    names = sorted({name for row in given for name in row})
     place = {name: number for number, name in enumerate(names)}
     values = np.zeros((len(rows), len(names)), np.uint8)
-    for number, row in enumerate(rows):
+    for number, row in enumerate(given):
         values[number, [place[name] for name in row]] = 1
-    return Targets(targets.LABELS, names, values)
-
-
-def of_numbers(name: str, values: Sequence[float]) -> Targets:
-    return Targets(targets.NUMBER, [name], np.array(values, np.float64).reshape(-1, 1))
+    return Targets(kind, names, values)
 
 
 def strata(known: Targets) -> list[str]:

@@ -1,5 +1,6 @@
 """Define the base class of requests and events: typed fields that are checked when read from JSON."""
 
+import functools
 from typing import TYPE_CHECKING, Any, Dict, List, Type, TypeVar, Union, get_type_hints
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ else:
 
 Json = Dict[str, Any]
 P = TypeVar("P", bound="Part")
-# Field types by class, cached because resolving them is the slowest part of reading an event.
-_FIELDS = {}  # type: Dict[type, Json]
 _NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -42,11 +41,10 @@ class Part:
             setattr(self, name, values[name] if name in values else getattr(type(self), name))
 
     @classmethod
+    @functools.lru_cache(maxsize=None)  # resolving them is the slowest part of reading an event
     def fields(cls) -> Dict[str, Any]:
         """Return the type of each field; fields of base classes come first."""
-        if cls not in _FIELDS:
-            _FIELDS[cls] = get_type_hints(cls)
-        return _FIELDS[cls]
+        return get_type_hints(cls)
 
     @classmethod
     def of(cls: Type[P], json: Any) -> P:

@@ -43,24 +43,45 @@ USUAL = 0.5
 MOST_WEIGHT = 20.0
 
 
+# Number of most likely classes that are kept of a prediction.
+BEST = 5
+# The smallest probability in a cross-entropy.
+SMALLEST = 1e-7
+
+
+def cross_entropy(probabilities: Any) -> float:
+    """Return the mean cross-entropy (nats) of the probabilities of what is true, (n,)."""
+    return -sum(map(math.log, probabilities.astype("float64").clip(SMALLEST, None).tolist())) / len(probabilities)
+
+
+def of_likeliest(kept: Any, prefix: str) -> Dict[str, float]:
+    """Return the mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
+
+    ``kept`` are arrays by name: ``label`` (n,), ``best`` (n, 5 or fewer), the likeliest classes first, and ``true``
+    (n,), the probability of the label. ``prefix``, such as ``val_``, is prepended to the names.
+    """
+    hits = kept["best"] == kept["label"][:, None]
+    figures = {prefix + "loss": cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
+    if hits.shape[1] == BEST:
+        figures[prefix + "top5"] = float(hits.any(axis=1).mean())
+    return figures
+
+
 def counts(predicted: Any, truth: Any, thresholds: List[float]) -> List[Tuple[int, int, int]]:
     """Return for each label the number of items that have it, that get it, and both.
 
     ``predicted`` are probabilities (n, labels), ``truth`` is 0 or 1.
     """
-    rows = []
-    for column, threshold in enumerate(thresholds):
-        true, taken = truth[:, column] > 0, predicted[:, column] >= threshold
-        rows.append((int(true.sum()), int(taken.sum()), int((true & taken).sum())))
-    return rows
+    true, taken = truth > 0, predicted >= thresholds
+    return list(zip(*(rows.sum(axis=0).tolist() for rows in (true, taken, true & taken))))
 
 
 def f1(true: int, taken: int, both: int) -> float:
     return 2.0 * both / max(1, true + taken)
 
 
-def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]]:
-    """Return a label's average precision, and the threshold with the best F1; None if no item has the label.
+def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
+    """Return a label's average precision, and the threshold with the best F1: 0 and the usual one without its items.
 
     ``predicted`` and ``truth`` have the shape (n,). Equal probabilities count as one step.
     """
@@ -68,14 +89,14 @@ def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]
     shares, true = predicted[order], truth[order] > 0
     hits, total = true.cumsum(), int(true.sum())
     if not total:
-        return None
+        return 0.0, USUAL
     ends = [*((shares[1:] != shares[:-1]).nonzero()[0]).tolist(), len(shares) - 1]
     average, before, best, threshold = 0.0, 0, -1.0, USUAL
     for end in ends:
-        found = int(hits[end])
-        average += (found - before) / total * found / (end + 1)
-        before = found
-        figure = f1(total, end + 1, found)
+        both = int(hits[end])
+        average += (both - before) / total * both / (end + 1)
+        before = both
+        figure = f1(total, end + 1, both)
         if figure > best:
             best, below = figure, float(shares[end + 1]) if end + 1 < len(shares) else 0.0
             threshold = (float(shares[end]) + below) / 2
@@ -84,8 +105,7 @@ def precision_recall(predicted: Any, truth: Any) -> Optional[Tuple[float, float]
 
 def thresholds(predicted: Any, truth: Any) -> List[float]:
     """Return for each label the threshold with the best F1 on these items, or the usual one if no item has it."""
-    rows = (precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1]))
-    return [row[1] if row else USUAL for row in rows]
+    return [precision_recall(shares, true)[1] for shares, true in zip(predicted.T, truth.T)]
 
 
 def figures(
@@ -110,17 +130,14 @@ def figures(
         square, mae = float(((predicted - truth) ** 2).mean()), float(abs(predicted - truth).mean())
         r2 = 1.0 - square / spread if spread else 0.0
         return {"loss": mae / scale if loss == "mae" else square / scale**2, "r2": r2, "mae": mae}
-    shares = predicted.astype("float64").clip(1e-7, 1 - 1e-7)
+    shares = predicted.astype("float64").clip(SMALLEST, 1 - SMALLEST)
     right = shares * (truth > 0) + (1 - shares) * (truth <= 0)
-    rows = [precision_recall(predicted[:, each], truth[:, each]) for each in range(truth.shape[1])]
-    limits = [row[1] if row else USUAL for row in rows] if limits is None else limits
-    found = counts(predicted, truth, limits)
-    present = [row for row in found if row[0]]
-    known = [row[0] for row in rows if row]
-    whole = [sum(row[place] for row in found) for place in range(3)]
+    rows = [precision_recall(*columns) for columns in zip(predicted.T, truth.T)]
+    numbers = counts(predicted, truth, [row[1] for row in rows] if limits is None else limits)
+    present = [place for place, (true, _, _) in enumerate(numbers) if true]
     return {
         "loss": -sum(map(math.log, right.ravel().tolist())) / max(1, right.size),
-        "map": sum(known) / max(1, len(known)),
-        "f1": sum(f1(*row) for row in present) / max(1, len(present)),
-        "micro_f1": f1(*whole),
+        "map": sum(rows[place][0] for place in present) / max(1, len(present)),
+        "f1": sum(f1(*numbers[place]) for place in present) / max(1, len(present)),
+        "micro_f1": f1(*map(sum, zip(*numbers))),
     }

@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from zoo.core import csv_files
 from zoo.core.arrays import Arrays, NDArray, np
+from zoo.protocol.targets import f1
 from zoo.runs import plots
 from zoo.runs.records import Json
 
@@ -86,7 +86,10 @@ def _matrix(predictions: "Arrays", classes: int) -> "NDArray[np.int64]":
 
 def class_figures(predictions: "Arrays", names: list[str]) -> list[Json]:
     matrix = _matrix(predictions, len(names))
-    return [{"class": name} | figures_of(matrix, label) for label, name in enumerate(names)]
+    counts = zip(
+        names, matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist(), matrix.diagonal().tolist(), strict=True
+    )
+    return [{"class": name, "items": items} | shares(items, taken, right) for name, items, taken, right in counts]
 
 
 def macro(rows: list[Json]) -> Json:
@@ -95,15 +98,9 @@ def macro(rows: list[Json]) -> Json:
     return {f"macro_{key}": sum(row[key] for row in tested) / len(tested) for key in FIGURES}
 
 
-def figures_of(matrix: "NDArray[np.int64]", label: int) -> dict[str, float]:
-    """Return items, precision, recall and F1 of a class; undefined values are 0."""
-    right, items, taken = int(matrix[label, label]), int(matrix[label].sum()), int(matrix[:, label].sum())
-    return {
-        "items": items,
-        "precision": right / max(1, taken),
-        "recall": right / max(1, items),
-        "f1": 2 * right / max(1, items + taken),
-    }
+def shares(items: int, taken: int, right: int) -> Json:
+    """Return precision, recall and F1 of a class or label; undefined values are 0."""
+    return {"precision": right / max(1, taken), "recall": right / max(1, items), "f1": f1(items, taken, right)}
 
 
 def mistakes(predictions: "Arrays") -> "NDArray[np.int64]":
@@ -114,12 +111,12 @@ def mistakes(predictions: "Arrays") -> "NDArray[np.int64]":
 
 def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
     cells = zip(names, matrix.tolist(), strict=True)
-    _write(path, [["true \\ predicted", *names], *([name, *row] for name, row in cells)])
+    write(path, [["true \\ predicted", *names], *([name, *row] for name, row in cells)])
 
 
 def _write_classes(path: Path, rows: list[Json]) -> None:
     cells = [[row["class"], row["items"], *(f"{row[key]:.4f}" for key in FIGURES)] for row in rows]
-    _write(path, [["class", "items", *FIGURES], *cells])
+    write(path, [["class", "items", *FIGURES], *cells])
 
 
 def _write_mistakes(path: Path, items: Items, part: str, predictions: "Arrays", worst: "NDArray[np.int64]") -> None:
@@ -131,9 +128,10 @@ def _write_mistakes(path: Path, items: Items, part: str, predictions: "Arrays", 
         for item, name, text in zip(numbers, items.names(part, numbers), texts, strict=True)
     ]  # fmt: skip
     head = ["input", "true", "predicted", "probability", "probability of the true class"]
-    _write(path, [[*head, "text"] if items.texts else head, *rows])
+    write(path, [[*head, "text"] if items.texts else head, *rows])
 
 
-def _write(path: Path, rows: list[list[Any]]) -> None:
+def write(path: Path, rows: Sequence[Sequence[object]]) -> None:
+    """Write a table as CSV, the names of its columns first."""
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
         csv_files.Writer(out).writerows(rows)

@@ -64,10 +64,10 @@ def _result(metrics: Json) -> str:
     if "val_perplexity" in metrics:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
-        if found := [
+        if figures := [
             f"{words} {metrics[prefix + key]:.4g}" for key, words in _FIGURES.items() if prefix + key in metrics
         ]:
-            return f"{name} {', '.join(found)}"
+            return f"{name} {', '.join(figures)}"
         if f"{prefix}accuracy" in metrics:
             top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
             return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"

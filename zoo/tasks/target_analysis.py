@@ -1,18 +1,18 @@
 """The errors of a network that predicts several labels or a number: figures, tables and plots."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.core import csv_files
 from zoo.core.arrays import Arrays, NDArray, np
+from zoo.data.targets import Targets
 from zoo.protocol import targets
 from zoo.runs import plots
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-
-LISTED = 1000
+from zoo.tasks import error_analysis
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +38,15 @@ class Judged:
     def given(self) -> "NDArray[np.bool_]":
         return self.predicted >= np.array(self.thresholds)
 
+    @functools.cached_property
+    def errors(self) -> "NDArray[np.float64]":
+        """The largest error of each item."""
+        largest: NDArray[np.float64] = np.abs(self.predicted - self.truth).max(axis=1)
+        return largest
+
     def worst(self) -> "NDArray[np.int64]":
         """Return the items with a wrong label, or all items by number, the largest error first."""
-        distance = np.abs(self.predicted - self.truth).max(axis=1)
-        order = np.argsort(-distance, kind="stable")
+        order = np.argsort(-self.errors, kind="stable")
         if self.kind == targets.NUMBER:
             return order
         wrong: NDArray[np.bool_] = np.any(self.given != (self.truth > 0), axis=1)
@@ -77,56 +82,43 @@ def of_outputs(
     return Judged(target["kind"], names, outputs.astype(np.float64), known, limits, target.get("mean"))
 
 
-def of_worker(kind: str, names: list[str], mean: float | None, predictions: "Arrays") -> Judged:
-    """Return the predictions that the worker kept in ``judged_test.npz`` or ``judged_validation.npz``."""
-    limits = predictions["thresholds"].tolist() if "thresholds" in predictions else [targets.USUAL] * len(names)
-    return Judged(kind, names, predictions["predicted"], predictions["truth"], limits, mean)
+def of_worker(known: Targets, trained: "NDArray[np.int64]", predictions: "Arrays") -> Judged:
+    """Return predictions that the worker kept, see :func:`zoo.tasks.error_analysis.read`; ``trained`` are rows."""
+    limits = predictions.get("thresholds", np.full(len(known.names), targets.USUAL)).tolist()
+    mean = float(known.values[trained].mean())
+    return Judged(known.kind, known.names, predictions["predicted"], predictions["truth"], limits, mean)
 
 
 def keep(
-    folder: Path, judged: Judged, title: str, part: str, names_of: "Callable[[Sequence[int]], Sequence[str]]"
+    folder: Path, judged: Judged, title: str, part: str, names_of: "Callable[[str, Sequence[int]], list[str]]"
 ) -> Json:
     """Write ``labels.csv`` or ``scatter.png``, and ``mistakes.csv``; return the fields for ``run.json``.
 
-    ``names_of`` returns the names of items, by their index.
+    ``names_of`` returns the names of items, as in :class:`zoo.tasks.error_analysis.Items`.
     """
-    worst = judged.worst()[:LISTED].tolist()
-    pairs = zip(names_of(worst), (judged.said(item) for item in worst), strict=True)
-    errors = np.abs(judged.predicted - judged.truth).max(axis=1)[worst].tolist()
-    rows: list[list[object]] = [
-        [name, *said, f"{error:.6g}"] for (name, said), error in zip(pairs, errors, strict=True)
-    ]
+    worst = judged.worst()[: error_analysis.LISTED].tolist()
+    pairs = zip(worst, names_of(part, worst), strict=True)
+    rows = [[name, *judged.said(item), f"{judged.errors[item]:.6g}"] for item, name in pairs]
     largest = "error" if judged.kind == targets.NUMBER else "largest error of a probability"
-    _write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
+    error_analysis.write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
     analysis: Json = {"part": part, "items": len(judged.truth), "target": judged.kind}
     if judged.kind == targets.NUMBER:
         plots.scatter(judged.truth[:, 0], judged.predicted[:, 0], judged.names[0], title, folder / "scatter.png")
-        largest_error = float(np.abs(judged.predicted - judged.truth).max())
         baseline = {} if judged.mean is None else {"mae_of_mean": float(np.abs(judged.truth - judged.mean).mean())}
-        return analysis | baseline | {"name": judged.names[0], "largest_error": largest_error}
+        return analysis | baseline | {"name": judged.names[0], "largest_error": float(judged.errors.max())}
     table = label_figures(judged)
-    _write(folder / "labels.csv", [list(table[0]), *([_cell(each) for each in row.values()] for row in table)])
+    cells = [[f"{each:.4f}" if isinstance(each, float) else each for each in row.values()] for row in table]
+    error_analysis.write(folder / "labels.csv", [list(table[0]), *cells])
     return analysis | {"mistakes": len(judged.worst()), "thresholds": judged.thresholds, "labels": table}
 
 
 def label_figures(judged: Judged) -> list[Json]:
     """Return a row for each label: items, threshold, precision, recall, F1 and average precision."""
-    rows = []
     counts = targets.counts(judged.predicted, judged.truth, judged.thresholds)
-    for place, (true, taken, both) in enumerate(counts):
-        found = targets.precision_recall(judged.predicted[:, place], judged.truth[:, place])
-        rows.append({
-            "label": judged.names[place], "items": true, "threshold": judged.thresholds[place],
-            "precision": both / max(1, taken), "recall": both / max(1, true), "f1": targets.f1(true, taken, both),
-            "average precision": found[0] if found else 0.0,
-        })  # fmt: skip
-    return rows
-
-
-def _cell(value: object) -> object:
-    return f"{value:.4f}" if isinstance(value, float) else value
-
-
-def _write(path: Path, rows: list[list[object]]) -> None:
-    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-        csv_files.Writer(out).writerows(rows)
+    columns = zip(judged.names, judged.thresholds, counts, judged.predicted.T, judged.truth.T, strict=True)
+    return [
+        {"label": name, "items": count[0], "threshold": threshold}
+        | error_analysis.shares(*count)
+        | {"average precision": targets.precision_recall(predicted, truth)[0]}
+        for name, threshold, count, predicted, truth in columns
+    ]

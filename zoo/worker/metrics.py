@@ -3,16 +3,14 @@
 import numpy as np
 
 from zoo.protocol import targets
-
-BEST = 5
-SMALLEST = 1e-7
+from zoo.worker.training.schedules import smooth_labels
 
 
 def score(predicted, labels):
     """Return the mean cross-entropy (nats) and accuracy of (n, classes) probabilities and (n,) integer labels."""
     none = _none(predicted)
     chosen = np.where(none, 0.0, predicted[np.arange(len(labels)), labels])
-    return _cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
+    return targets.cross_entropy(chosen), float(((predicted.argmax(axis=1) == labels) & ~none).mean())
 
 
 def likeliest(predicted, labels):
@@ -25,7 +23,7 @@ def likeliest(predicted, labels):
         these. ``true`` (n,) is the probability of the label, ``none`` (n,) whether the prediction was not finite.
     """
     # Fewer than the classes, because a list of all classes always contains the correct one.
-    count = max(1, min(BEST, predicted.shape[1] - 1))
+    count = max(1, min(targets.BEST, predicted.shape[1] - 1))
     none = _none(predicted)
     if none.any():
         predicted = np.where(none[:, None], np.float32(0), predicted)
@@ -40,23 +38,19 @@ def likeliest(predicted, labels):
     }
 
 
-def of_likeliest(kept, prefix):
-    """Return the mean cross-entropy (nats), accuracy and, with more than five classes, top-5 accuracy.
-
-    ``kept`` is from :func:`likeliest`; ``prefix``, such as ``val_``, is prepended to the names.
-    """
-    hits = kept["best"] == kept["label"][:, None]
-    figures = {prefix + "loss": _cross_entropy(kept["true"]), prefix + "accuracy": float(hits[:, 0].mean())}
-    if hits.shape[1] == BEST:
-        figures[prefix + "top5"] = float(hits.any(axis=1).mean())
-    return figures
-
-
 def encoded(target, labels):
     """Return several labels or numbers, (n, outputs), as the network learns them: float32, numbers standardized."""
     if target.kind == targets.NUMBER:
         labels = (labels - target.mean) / target.scale
     return labels.astype(np.float32)
+
+
+def encoder(target, classes, smoothing):
+    """Return the function that encodes what is known of items as the network learns it; classes without a target."""
+    if target:
+        return lambda labels: encoded(target, labels)
+    rows = smooth_labels(np.eye(classes, dtype=np.float32), smoothing)
+    return lambda labels: rows[labels]
 
 
 def judged(target, predicted, labels):
@@ -76,24 +70,13 @@ def judged(target, predicted, labels):
 def figures(target, kept, prefix):
     """Return the figures of :func:`judged` items; ``prefix``, such as ``val_``, is prepended to the names."""
     if target is None:
-        return of_likeliest(kept, prefix)
+        return targets.of_likeliest(kept, prefix)
     limits = kept.get("thresholds")
     limits = None if limits is None else limits.tolist()
     rows = targets.figures(target.kind, kept["predicted"], kept["truth"], limits, target.scale, target.loss)
     return {prefix + name: value for name, value in rows.items()}
 
 
-def thresholds(kept, count):
-    """Return the threshold of each label, chosen on ``count`` :func:`judged` items; without items the usual ones."""
-    truth = kept["truth"]
-    found = targets.thresholds(kept["predicted"], truth) if count else [targets.USUAL] * truth.shape[1]
-    return np.array(found, np.float64)
-
-
 def _none(predicted):
     """Return a mask of shape (n,) of the predictions that are not finite; they count as wrong."""
     return ~np.isfinite(predicted).all(axis=1)
-
-
-def _cross_entropy(probabilities):
-    return float(-np.log(np.maximum(probabilities.astype(np.float64), SMALLEST)).mean())

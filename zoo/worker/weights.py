@@ -51,8 +51,7 @@ def load(model, path):
 def load_for(request, model):
     """Fill the model of a request with its weights; for features, the last layer's weights may be missing."""
     if request.features:
-        last = [layer.name for layer in model.layers if layer.weights][-1]
-        load_but_head(model, request.weights, last)
+        load_but_head(model, request.weights)
     else:
         load(model, request.weights)
 
@@ -71,12 +70,12 @@ def load_part(model, path, own):
         layers[name].set_weights(parts)
 
 
-def load_but_head(model, path, head):
+def load_but_head(model, path):
     """Fill a model from ``weights.npz``, except for a last layer with a different shape, which keeps its weights.
 
-    ``head`` is the name of the last layer. Return whether it kept its weights.
+    Return the name of the last layer with weights if it kept them, or None.
     """
-    wanted = compat.named_weights(model)
+    wanted, head = compat.named_weights(model), [layer.name for layer in model.layers if layer.weights][-1]
     arrays = saved_weights.renamed(_read(path), [name for name, _ in wanted])
     own = {name: value for (name, _), value in zip(wanted, model.get_weights()) if name.split("/")[0] == head}
     kept = any(name not in arrays or arrays[name].shape != value.shape for name, value in own.items())
@@ -84,7 +83,7 @@ def load_but_head(model, path, head):
         arrays.update(own)
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
     model.set_weights(_fitting(arrays, wanted, problems))
-    return kept
+    return head if kept else None
 
 
 def names(path):

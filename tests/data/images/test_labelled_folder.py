@@ -29,7 +29,6 @@ def test_images_come_class_by_class_or_in_turn(tmp_path: Path) -> None:
     assert names(folder, 3) == ["a/0.png", "b/0.png", "a/1.png"]
     assert names(folder, 9) == ["a/0.png", "b/0.png", "a/1.png", "a/2.png"]
     assert names(folder, 0) == []
-    assert labelled_folder.folder_of("a/0.png") == "a"
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,6 @@ def test_sheets_have_pages_and_an_end(zoo: Zoo, tmp_path: Path) -> None:
     assert whole.shape == (47, 1000)
     np.testing.assert_array_equal(whole.argmax(axis=1), np.arange(47))
     assert [row["input"] for row in rows(folder)] == [f"{number:02}.png" for number in range(47)]
-    assert not (folder / "probabilities.raw").exists()
 
 
 def _standard_input(*paths: object) -> io.TextIOWrapper:

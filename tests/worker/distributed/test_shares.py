@@ -50,9 +50,7 @@ def test_of_pictures(keras: types.ModuleType, tmp_path: Path, size: int, mixup: 
 
     np.save(tmp_path / "x.npy", np.random.default_rng(1).integers(0, 256, (40, 8, 8, 3)).astype(np.uint8))
     np.save(tmp_path / "y.npy", np.arange(40) % 4)
-    part = image_batches.Part(
-        image_batches.Rows(tmp_path / "x.npy", np.arange(40)), tmp_path / "y.npy", np.arange(40)
-    )
+    part = image_batches.Part(image_batches.Rows(tmp_path / "x.npy", np.arange(40)), np.load(tmp_path / "y.npy"))
     both, alter = {"train": part, "validation": part}, augment.make_augmenter(AUGMENT)
 
     def make(group: Any) -> Any:

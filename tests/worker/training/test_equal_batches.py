@@ -50,9 +50,7 @@ def test_an_epoch_uses_every_picture(keras: types.ModuleType, tmp_path: Path, ba
 
     np.save(tmp_path / "x.npy", np.arange(94, dtype=np.uint8).reshape(94, 1))
     np.save(tmp_path / "y.npy", np.arange(94) % 3)
-    part = image_batches.Part(
-        image_batches.Rows(tmp_path / "x.npy", np.arange(94)), tmp_path / "y.npy", np.arange(94)
-    )
+    part = image_batches.Part(image_batches.Rows(tmp_path / "x.npy", np.arange(94)), np.load(tmp_path / "y.npy"))
     both = {"train": part, "validation": part}
     batches = image_batches.ImageBatches(both, lambda rows: rows, parts.text_training(batch_size=batch_size), 3)
     for epoch in (1, 2):

@@ -63,8 +63,8 @@ class LabelledData(TextData):
         "text", "column of a table with the texts: its name, or its number from 0 if there is no header",
         literal=True, needs="data.name=text_table")  # fmt: skip
     label_column: str = setting(
-        "label", "column of a table with the classes: its name, or its number from 0 if there is no header; or "
-        "several columns of 0 and 1, separated by commas",
+        "label", "column of a table with the classes: its name, or its number from 0 if there is no header. "
+        "Names of several columns of 0 and 1 are separated by commas",
         literal=True, needs="data.name=text_table")  # fmt: skip
     target: str | None = setting(
         None, "target of an item in a table: classes (one class), labels (any number of labels) or number (an age); "

@@ -66,7 +66,8 @@ def open_image(path: Path) -> "tuple[ImageMetadata, Iterator[Bytes]]":
     first = decode.open_upright(path)
     metadata = _animation(path) if path.suffix.lower() in MOVING else None
     metadata = metadata or ImageMetadata(transparent=path if _is_transparent(first) else None)
-    return replace(metadata, exif=_exif(first)), _frames(path, first, len(metadata.durations))
+    frames = (np.asarray(to_srgb(image)) for image in _frames(path, first, len(metadata.durations)))
+    return replace(metadata, exif=_exif(first)), frames
 
 
 def _exif(image: "Image.Image") -> bytes:
@@ -120,28 +121,20 @@ def _alpha(image: "Image.Image") -> "Image.Image":
     return image.convert("RGBA").getchannel("A")
 
 
-def _alphas(path: Path) -> Iterator["Image.Image"]:
-    yield _alpha(decode.open_upright(path))
-    with decode.readable(), _open(path) as image:
-        for number in range(1, getattr(image, "n_frames", 1)):
-            image.seek(number)
-            yield _alpha(image)
-
-
-def _with_alpha(pictures: "Iterable[Image.Image]", path: Path) -> Iterator["Image.Image"]:
-    for picture, alpha in zip(pictures, _alphas(path), strict=False):
-        picture.putalpha(alpha.resize(picture.size))
+def _with_alpha(pictures: "Iterable[Image.Image]", path: Path, count: int) -> Iterator["Image.Image"]:
+    for picture, image in zip(pictures, _frames(path, decode.open_upright(path), count), strict=False):
+        picture.putalpha(_alpha(image).resize(picture.size))
         yield picture
 
 
-def _frames(path: Path, first: "Image.Image", count: int) -> "Iterator[Bytes]":
-    yield np.asarray(to_srgb(first))
+def _frames(path: Path, first: "Image.Image", count: int) -> Iterator["Image.Image"]:
+    yield first
     if count < 2:
         return
     with decode.readable(), _open(path) as image:
         for number in range(1, count):
             image.seek(number)
-            yield np.asarray(to_srgb(image.copy()))
+            yield image.copy()
 
 
 def _open(path: "Path | decode.Timed") -> "Image.Image":
@@ -167,7 +160,7 @@ def write(path: Path, pictures: Iterable["Bytes"], about: ImageMetadata) -> None
     # All frames at once, because encoders read them repeatedly.
     images: Iterator[Image.Image] = (Image.fromarray(each) for each in pictures)
     if about.transparent and kind in _ALPHA:
-        images = _with_alpha(images, about.transparent)
+        images = _with_alpha(images, about.transparent, len(about.durations))
     first, *rest = images
     extra: dict[str, Any] = {"exif": about.exif} if about.exif and kind in _EXIF else {}
     if len(about.durations) > 1 and path.suffix.lower() in MOVING:

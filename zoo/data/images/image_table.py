@@ -204,12 +204,6 @@ class _Reader:
                 "If each image has one class, correct these rows. One column as two classes: data.label_column=NAME",
             )
 
-    def _targets(self) -> targets.Targets | None:
-        """Return what is known of each used image, in the order of the rows; None for classes."""
-        if self.kind == NUMBER:
-            return targets.of_numbers(self.title, [float(row.label) for row in self.rows.values()])
-        return targets.of_labels([*map(self._labels, self.rows.values())]) if self.kind == LABELS else None
-
     def listing(self) -> FolderListing:
         unused = [name for number, name in enumerate(self.names) if number not in self.rows]
         if self.twice:
@@ -218,8 +212,9 @@ class _Reader:
             f"{counted(len(self.rows), 'image')} of {self.root} with a row, {len(unused):,} without"
             + f", not used: {listed(unused, most=3)}" * bool(unused)
         )
-        known = self._targets()
-        if known:
+        known = None
+        if self.kind != CLASSES:
+            known = targets.of_rows(self.kind, self.title, [row.label for row in self.rows.values()])
             named = zip(self.rows.items(), targets.strata(known), strict=True)
             self.rows = {number: row._replace(label=stratum) for (number, row), stratum in named}
         names = self._class_names({row.label for row in self.rows.values()} if not known else set())
@@ -238,7 +233,7 @@ class _Reader:
         groups = [group[name] for name in listing.names] if self.data.group else []
         if known:
             place = {self.names[number]: row for row, number in enumerate(self.rows)}
-            known = known.chosen([place[name] for name in listing.names])
+            known = dataclasses.replace(known, values=known.values[[place[name] for name in listing.names]])
             listing.notes[-1] = targets.counts_note(known)
         return dataclasses.replace(listing, table=self.source, groups=groups, targets=known)
 

@@ -47,7 +47,7 @@ class LabelledFolder:
         return (self.table or self.root).absolute()
 
     def class_of(self, name: str) -> str:
-        return self.classes.get(console.escape_controls(name, keep="")) or folder_of(name)
+        return self.classes.get(console.escape_controls(name, keep="")) or name.partition("/")[0]
 
     def names(self, limit: int | None = None) -> Iterator[tuple[str, Path]]:
         """Yield the name and path of each image, class by class or, with a limit, taking classes in turn."""
@@ -95,7 +95,3 @@ def of_table(data: TableReading) -> LabelledFolder:
             classes[console.escape_controls(name, keep="")] = listing.class_names[label]
     rest = listing.unreadable, listing.table, files, classes, listing.targets, listing.names
     return LabelledFolder(listing.root, [*files], [*map(len, files.values())], part, *rest)
-
-
-def folder_of(name: str) -> str:
-    return name.partition("/")[0]

@@ -84,13 +84,12 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
         )
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     asked = {"data.image_column": data.image_column, "data.group": data.group}
-    image, grouped = (_place(path, key, name, first, columns) for key, name in asked.items())
+    image, grouped = (
+        name if name is None else _place(path, key, name, first, columns) for key, name in asked.items()
+    )
     name = data.label_column
-    several = name is not None and name not in first and "," in name
-    names = [each.strip() for each in name.split(",")] if name and several else [name]
-    given = [
-        place for each in names if (place := _place(path, "data.label_column", each, first, columns)) is not None
-    ]
+    names = [] if name is None else [name] if name in first else [each.strip() for each in name.split(",")]
+    given = [_place(path, "data.label_column", each, first, columns) for each in names]
     if image is None:
         image = _image_column(path, columns, first, number, example)
     header = data.header
@@ -105,8 +104,12 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     labels = given or _label_columns(path, columns, layout, number)
     if len(labels) == 1 and not data.target:
         _refuse_targets(path, columns, layout, labels[0], bool(given))
-    if len(labels) > 1:
-        _refuse_no_flags(path, columns, layout, labels)
+    for place in labels if len(labels) > 1 else ():
+        if wrong := [cell for cell in columns[place] if cell.lower() not in FLAGS]:
+            raise ZooError(
+                f"{path}: column {layout.title(place)} contains {wrong[0]!r}; several label columns contain 0 and 1",
+                "Name one column, or columns of 0 and 1: data.label_column=NAME",
+            )
     return layout._replace(labels=labels, kind=layout.kind or CLASSES * (len(labels) == 1))
 
 
@@ -150,18 +153,9 @@ def _is_of_flags(column: list[str]) -> bool:
     return all(cell.lower() in FLAGS for cell in column)
 
 
-def _refuse_no_flags(path: Path, columns: list[list[str]], layout: Columns, labels: list[int]) -> None:
-    for place in labels:
-        if wrong := [cell for cell in columns[place] if cell.lower() not in FLAGS]:
-            raise ZooError(
-                f"{path}: column {layout.title(place)} contains {wrong[0]!r}; several label columns contain 0 and 1",
-                "Name one column, or columns of 0 and 1: data.label_column=NAME",
-            )
-
-
-def _place(path: Path, key: str, name: str | None, first: list[str], columns: list[list[str]]) -> int | None:
-    if name is None or name in first:
-        return None if name is None else first.index(name)
+def _place(path: Path, key: str, name: str, first: list[str], columns: list[list[str]]) -> int:
+    if name in first:
+        return first.index(name)
     if name.isdecimal() and int(name) < len(first):
         return int(name)
     shown = _listed(repr(first[place]) for place in tables.likely_first(first, columns))

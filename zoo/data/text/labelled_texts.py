@@ -11,7 +11,7 @@ from zoo.core.paths import refuse_unspellable
 from zoo.data import targets
 from zoo.data.targets import Targets
 from zoo.data.text import tables, tokenization
-from zoo.protocol.targets import CLASSES, NUMBER
+from zoo.protocol.targets import CLASSES
 
 PARTS = ("train", "validation", "test")
 MOST_CLASSES = 1000
@@ -95,10 +95,7 @@ def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> Label
     """Collect texts with several labels or a number."""
     _check_skipped(row, len(kept) + remarks.blank, remarks.skipped)
     texts, labels, parts = [each[2] for each in kept], [each[1] for each in kept], [each[0] for each in kept]
-    if row.kind == NUMBER:
-        known = targets.of_numbers(row.label_column, [float(each) for each in labels])
-    else:
-        known = targets.of_labels([*map(targets.labels_in, labels)])
+    known = targets.of_rows(row.kind, row.label_column, labels)
     if not texts or not known.names:
         raise ZooError(f"{row.root} holds no text with a label", "Set data.label_column, or data.target.")
     if any(parts) and "" in parts:

@@ -65,8 +65,8 @@ def weighted_cross_entropy(weights):
 
     def binary_crossentropy(true, predicted):
         shares = ops.clip(predicted, 1e-7, 1.0 - 1e-7)
-        found = constant(np.array([weights], np.float32)) * true * ops.log(shares)
-        return -ops.mean(found + (1.0 - true) * ops.log(1.0 - shares), axis=-1)
+        present = constant(np.array([weights], np.float32)) * true * ops.log(shares)
+        return -ops.mean(present + (1.0 - true) * ops.log(1.0 - shares), axis=-1)
 
     return binary_crossentropy
 

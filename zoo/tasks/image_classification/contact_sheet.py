@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 5
 ROWS = 4
+PER_PAGE = COLUMNS * ROWS
 CELL = 224
 MARGIN = 12
 LINE = 17
@@ -29,12 +30,8 @@ class Entry:
     labels: Sequence[tuple[str, float | None]]
 
 
-def per_page() -> int:
-    return COLUMNS * ROWS
-
-
 def draw(entries: list[Entry], title: str, path: Path) -> None:
-    """Draw a page of at most :func:`per_page` images, with a title above them, as PNG."""
+    """Draw a page of at most ``PER_PAGE`` images, with a title above them, as PNG."""
     from PIL import ImageDraw
 
     thumbs = [_fitting(Image.fromarray(entry.thumb)) for entry in entries]

@@ -1,79 +1,82 @@
-"""The errors of a trained image classifier: tables, and its worst mistakes as images."""
+"""The errors of an image classifier: tables, and its worst mistakes as images."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from zoo.core.arrays import Arrays, Bytes, NDArray, np
+from zoo.core.arrays import Arrays, Bytes, np
 from zoo.data.images import cache
 from zoo.data.training_set import TrainingSet
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis, target_analysis
+from zoo.tasks.error_analysis import Items
 from zoo.tasks.image_classification import contact_sheet
+
+# Returns the thumbnail of an image by its index, uint8 (height, width[, 3]); None if it cannot be read.
+Thumb = Callable[[int], "Bytes | None"]
 
 
 def keep(folder: Path, material: TrainingSet, title: str) -> Json | None:
-    """Call :func:`zoo.tasks.error_analysis.keep` and write ``mistakes.png``; return None if nothing was evaluated."""
+    """Keep the errors that the worker wrote to the run folder; return None if nothing was evaluated."""
     judged = error_analysis.read(folder)
     if judged is None:
         return None
-    if material.targets:
-        return _of_targets(folder, material, title, *judged)
-    items = error_analysis.Items(
-        material.class_names,
-        lambda part, numbers: [_name(material, part, each) for each in numbers],
-        known=material.known,
-    )
-    analysis = error_analysis.keep(folder, items, title, *judged)
-    if analysis["mistakes"]:
-        worst = error_analysis.mistakes(judged[1])[: contact_sheet.per_page()]
-        words = f"{title}: worst of {analysis['mistakes']:,} mistakes"
-        _show(folder / "mistakes.png", words, material, *judged, worst)
-    return analysis
+    part, predictions = judged
+    rows, stored = material.splits[part], material.files["x_test" if part == "test" else "x_train"]
+
+    def names(part: str, numbers: Sequence[int]) -> list[str]:
+        chosen = (int(rows[number]) for number in numbers)
+        return [material.names[row] if material.names else f"{part}[{row}]" for row in chosen]
+
+    def thumb(item: int) -> "Bytes":
+        return np.squeeze(cache.rows(stored, rows[[item]]))
+
+    items = Items(material.class_names, names, known=material.known)
+    if material.targets is None:
+        return keep_classes(folder, items, title, part, predictions, thumb)
+    errors = target_analysis.of_worker(material.targets, material.splits["train"], predictions)
+    return keep_targets(folder, errors, items, title, part, thumb)
 
 
-def _of_targets(folder: Path, material: TrainingSet, title: str, part: str, predictions: "Arrays") -> Json:
-    """Keep the errors of predicted labels or numbers, and draw the worst."""
-    known = material.targets
-    assert known is not None  # noqa: S101  (only called with targets)
-    mean = float(known.values[material.splits["train"]].mean())
-    found = target_analysis.of_worker(known.kind, known.names, mean, predictions)
-    analysis = target_analysis.keep(
-        folder, found, title, part, lambda items: [_name(material, part, item) for item in items]
-    )
-    worst = found.worst()[: contact_sheet.per_page()]
-    if len(worst):
-        stored = material.files["x_test" if part == "test" else "x_train"]
-        pictures = cache.rows(stored, material.splits[part][worst])
-        pairs = zip(pictures, worst.tolist(), strict=True)
-        entries = [
-            sheet_entry(found, picture.squeeze(), _name(material, part, item), item) for picture, item in pairs
+def keep_classes(folder: Path, items: Items, title: str, part: str, predictions: "Arrays", thumb: Thumb) -> Json:
+    """Call :func:`zoo.tasks.error_analysis.keep`, and write ``mistakes.png``."""
+    analysis = error_analysis.keep(folder, items, title, part, predictions)
+    names, worst = items.class_names, error_analysis.mistakes(predictions).tolist()
+
+    def lines(item: int) -> list[tuple[str, float | None]]:
+        true, best = predictions["label"][item], predictions["best"][item, 0]
+        return [
+            (f"true {names[true]}", float(predictions["true"][item])),
+            (f"predicted {names[best]}", float(predictions["probability"][item, 0])),
         ]
-        contact_sheet.draw(entries, f"{title}: largest errors", folder / "mistakes.png")
+
+    _draw(folder, f"{title}: worst of {len(worst):,} mistakes", items, part, worst, lines, thumb)
     return analysis
 
 
-def sheet_entry(judged: target_analysis.Judged, picture: "Bytes", name: str, item: int) -> contact_sheet.Entry:
-    """Return an image with what is true and predicted, for a contact sheet."""
-    true, predicted = judged.said(item)
-    lines = [(f"true {true or '(no label)'}", None), (f"predicted {predicted or '(no label)'}", None)]
-    return contact_sheet.Entry(picture, name, lines)
+def keep_targets(
+    folder: Path, judged: target_analysis.Judged, items: Items, title: str, part: str, thumb: Thumb
+) -> Json:
+    """Call :func:`zoo.tasks.target_analysis.keep`, and write ``mistakes.png``."""
+    analysis = target_analysis.keep(folder, judged, title, part, items.names)
+
+    def lines(item: int) -> list[tuple[str, float | None]]:
+        true, predicted = (said or "(no label)" for said in judged.said(item))
+        return [(f"true {true}", None), (f"predicted {predicted}", None)]
+
+    _draw(folder, f"{title}: largest errors", items, part, judged.worst().tolist(), lines, thumb)
+    return analysis
 
 
-def _name(material: TrainingSet, part: str, item: int) -> str:
-    row = int(material.splits[part][item])
-    return material.names[row] if material.names else f"{part}[{row}]"
-
-
-def _show(
-    path: Path, title: str, material: TrainingSet, part: str, predictions: "Arrays", shown: "NDArray[np.int64]"
-) -> None:
-    names = material.class_names
-    stored = material.files["x_test" if part == "test" else "x_train"]
-    pictures = cache.rows(stored, material.splits[part][shown])
+def _draw(
+    folder: Path, title: str, items: Items, part: str, worst: list[int],
+    lines: Callable[[int], list[tuple[str, float | None]]], thumb: Thumb,
+) -> None:  # fmt: skip
+    """Draw the worst items, if any can be read, with the ``lines`` of each."""
+    shown = worst[: contact_sheet.PER_PAGE]
     entries = [
-        contact_sheet.Entry(picture.squeeze(), _name(material, part, item), [
-            (f"true {names[predictions['label'][item]]}", float(predictions["true"][item])),
-            (f"predicted {names[predictions['best'][item, 0]]}", float(predictions["probability"][item, 0])),
-        ])
-        for picture, item in zip(pictures, shown, strict=True)
-    ]  # fmt: skip
-    contact_sheet.draw(entries, title, path)
+        contact_sheet.Entry(image, name, lines(item))
+        for item, name in zip(shown, items.names(part, shown), strict=True)
+        if (image := thumb(item)) is not None
+    ]
+    if entries:
+        contact_sheet.draw(entries, title, folder / "mistakes.png")

@@ -1,6 +1,7 @@
 """Evaluate a classifier on labeled images: top-1, top-5, metrics by class, confusion matrix, worst mistakes."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,8 @@ from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode, labelled_folder, reading
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
-from zoo.execution.execution import execute, raise_if_failed, request_of
-from zoo.protocol.request import InferPart, ItemData
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import (
@@ -29,11 +27,10 @@ from zoo.tasks.image_classification import (
     predict_photos,
     source,
 )
-from zoo.tasks.image_classification.evaluation_data import Inputs
-from zoo.tasks.image_classification.judging import Errors, Judging, Thumb
-from zoo.tasks.image_classification.photo_stream import PhotoStream, Picture
+from zoo.tasks.image_classification.error_analysis import Thumb
+from zoo.tasks.image_classification.judging import Errors, Judging
+from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
 from zoo.tasks.image_classification.predict_photos import Classifier
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
@@ -82,47 +79,30 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 
 def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, folder: LabelledFolder) -> Run:
-    shown, classes = list(map(photo_stream.shown, folder.folders)), classifier.classes
-    judging: Judging | Errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
-    labels: dict[str, Any] = {}
+    shown = list(map(photo_stream.shown, folder.folders))
     if classifier.kind != CLASSES:
         labels = _truth(classifier, folder, shown)
     else:
-        numbers = class_names.labels_of(folder.folders, classes, f"The classes of {folder.source}", by_number=True)
-        classes = class_names.named_after(classes, folder.folders, numbers)
-        labels, judging = dict(zip(shown, numbers, strict=True)), Judging(classes)
+        words = f"The classes of {folder.source}"
+        numbers = class_names.labels_of(folder.folders, classifier.classes, words, by_number=True)
+        names = class_names.named_after(classifier.classes, folder.folders, numbers)
+        classifier, labels = dataclasses.replace(classifier, classes=names), dict(zip(shown, numbers, strict=True))
+    judging = _judging(classifier)
     limit = context.settings.data.test_limit
     count = min(sum(folder.counts), limit or sum(folder.counts))
-    name = str(classifier.model["name"])
-    start_run(context, ["evaluate", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record})
+    with predict_photos.recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
-        with (
-            NumberWriter(context.folder, classes)
-            if classifier.numbers
-            else PredictionWriter(context.folder, classes, title, 0, False, BEST, classifier.thresholds)
-        ) as writer:
-            for closed, reason in folder.unreadable:
-                writer.skip(photo_stream.Skipped(photo_stream.shown(closed), reason))
+        images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
+        closed = [Skipped(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
+        about = {"name": context.settings.data.name, "source": str(folder.source), "class_names": folder.folders}
+        with predict_photos.writer_of(context.folder, classifier, title) as writer:
 
-            def take(picture: Picture, probabilities: "NDArray[np.float32]") -> None:
-                writer.take(picture, probabilities)
+            def take(picture: Picture, outputs: "NDArray[np.float32]") -> None:
+                writer.take(picture, outputs)
                 key = picture.name if folder.targets else photo_stream.shown(folder.class_of(picture.name))
-                judging.take(picture.name, labels[key], probabilities)
+                judging.take(picture.name, labels[key], outputs)
 
-            names = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
-            settings = context.settings
-            batch = min(settings.batch_size or predict_photos.USUAL_BATCH, count)
-            stream = PhotoStream(names, classifier.size, batch, settings.resize, 0, take, writer.skip)
-            try:
-                predict_photos.ask(context, classifier, stream, count)
-            finally:
-                context.record.data = {
-                    "name": context.settings.data.name, "source": str(folder.source), "items": writer.written,
-                    "skipped": [list(row) for row in writer.skipped], "skipped_items": writer.skipped_count,
-                    "class_names": folder.folders,
-                }  # fmt: skip
+            predict_photos.predict_all(context, classifier, Listed(images, count, closed), writer, take, about)
         _conclude(context, judging, title, _thumbs(folder.root, judging))
     return context.result
 
@@ -130,7 +110,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
 def _truth(classifier: Classifier, folder: LabelledFolder, shown: list[str]) -> dict[str, Any]:
     """Return what is true by the name of an image or, for folders whose names are numbers, by the folder."""
     known = folder.targets
-    if known is None and not classifier.numbers:
+    if known is None and classifier.kind != NUMBER:
         raise ZooError(
             f"{classifier.model['name']} predicts labels, and class folders give one class",
             "Give a table of the images: data=image_table data.root=FILE data.images=DIR",
@@ -165,7 +145,13 @@ def _values(classifier: Classifier, folder: LabelledFolder) -> list[float]:
         ) from error
 
 
-def _thumbs(root: Path, judging: Judging | Errors) -> "Thumb":
+def _judging(classifier: Classifier) -> Judging | Errors:
+    if classifier.kind == CLASSES:
+        return Judging(classifier.classes)
+    return Errors(functools.partial(predict.judged, classifier))
+
+
+def _thumbs(root: Path, judging: Judging | Errors) -> Thumb:
     def thumb(item: int) -> "NDArray[np.uint8] | None":
         try:
             return decode.read_with_thumb(root / judging.names[item], reading.photo((8, 8)), THUMB)[1]
@@ -175,40 +161,21 @@ def _thumbs(root: Path, judging: Judging | Errors) -> "Thumb":
     return thumb
 
 
-def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
+def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: predict.Inputs) -> Run:
     predict.refuse_for_arrays(context)
-    name, judging = str(classifier.model["name"]), Judging(classifier.classes)
-    errors = Errors(lambda outputs, truth: predict.judged(classifier, outputs, truth))
-    start_run(context, ["evaluate", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record, "data": inputs.record})
-        pixels = context.folder / "inputs.npy"
-        inputs.save(pixels)
-        request = request_of(context, classifier.model, "predict", classifier.weights)
-        request.data = ItemData(x=str(pixels))
-        request.infer = InferPart(batch_size=context.settings.batch_size or predict.USUAL_BATCH)
-        raise_if_failed(context, execute(context, request))
-        path = context.folder / "probabilities.npy"
-        probabilities = np.load(path, allow_pickle=False) if path.is_file() else np.empty((0, 0))
-        names = inputs.names[: len(probabilities)]
-        if names:
-            predict.write(context.folder, names, classifier, probabilities)
-        for each, label, shares in zip(names, inputs.labels, probabilities, strict=False):
-            if classifier.kind == CLASSES:
-                judging.take(each, int(label), shares)
-            else:
-                errors.take(each, label, shares)
+    judging = _judging(classifier)
+    with predict_photos.recorded(context, classifier) as name:
+        context.record.data = inputs.record
+        _, outputs = predict.predict_all(context, classifier, inputs)
+        for row in zip(inputs.names, inputs.labels, outputs, strict=False):
+            judging.take(*row)
         title = f"{name} on {context.choice.stack.name}: {inputs.record['name']}"
-        _conclude(
-            context,
-            errors if errors.names else judging,
-            title,
-            lambda item: np.load(pixels, mmap_mode="r")[item].squeeze(),
-        )
+        pixels = np.load(context.folder / predict.INPUTS, mmap_mode="r")
+        _conclude(context, judging, title, lambda item: pixels[item].squeeze())
     return context.result
 
 
-def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, title: str, thumb: "Thumb") -> None:
+def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, title: str, thumb: Thumb) -> None:
     """Write metrics, tables and images; an interrupted run covers only the images processed so far."""
     if not judging.names:
         return

@@ -21,8 +21,6 @@ from zoo.tasks.image_classification.source import Source
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
 
-__all__ = ["Inputs", "data_set", "gray_folder", "warn_of_own_images"]
-
 
 def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Classifier, Inputs]:
     """Return a network and the test part of a data set of small gray images."""

@@ -103,9 +103,7 @@ def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) 
 
 def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int64] | None" = None) -> ItemData:
     np.save(folder / "items.npy", pixels, allow_pickle=False)
-    if labels is None:
-        return ItemData(x=str(folder / "items.npy"))
-    if labels.ndim > 1:  # several labels or numbers: no accuracy
+    if labels is None or labels.ndim > 1:  # several labels or numbers have no accuracy
         return ItemData(x=str(folder / "items.npy"))
     np.save(folder / "item_labels.npy", labels, allow_pickle=False)
     return ItemData(x=str(folder / "items.npy"), labels=str(folder / "item_labels.npy"))

@@ -6,17 +6,12 @@ from pathlib import Path
 
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.files import write_json
+from zoo.protocol import targets
 from zoo.runs.records import Json
 from zoo.tasks import error_analysis, target_analysis
-from zoo.tasks.image_classification import contact_sheet
-from zoo.tasks.image_classification.error_analysis import sheet_entry
-
-# Returns the thumbnail of an evaluated image by its index, uint8 (height, width[, 3]).
-Thumb = Callable[[int], "NDArray[np.uint8] | None"]
+from zoo.tasks.image_classification.error_analysis import Thumb, keep_classes, keep_targets
 
 FIGURES = "evaluation.json"
-BEST = 5
-SMALLEST = 1e-7
 
 
 class Errors:
@@ -39,19 +34,12 @@ class Errors:
     def metrics(self) -> Json:
         return self.judged().metrics("test_")
 
-    def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
+    def keep(self, folder: Path, title: str, what: Json, thumb: Thumb) -> Json:
         """As :meth:`Judging.keep`."""
         judged = self.judged()
-        analysis = target_analysis.keep(
-            folder, judged, title, "test", lambda items: [self.names[item] for item in items]
-        )
-        write_json(folder / FIGURES, what | self.metrics() | analysis)
-        entries = []
-        for item in judged.worst()[: contact_sheet.per_page()].tolist():
-            image = thumb(item)
-            entries += [] if image is None else [sheet_entry(judged, image, self.names[item], item)]
-        if entries:
-            contact_sheet.draw(entries, f"{title}: largest errors", folder / "mistakes.png")
+        items = error_analysis.Items(judged.names, lambda _, numbers: [self.names[each] for each in numbers])
+        analysis = keep_targets(folder, judged, items, title, "test", thumb)
+        write_json(folder / FIGURES, what | judged.metrics("test_") | analysis)
         return analysis
 
 
@@ -62,7 +50,7 @@ class Judging:
         self.names: list[str] = []
         self._classes = classes
         # As in training: top-k accuracy over all classes would always be 1.
-        self._count = max(1, min(BEST, len(classes) - 1))
+        self._count = max(1, min(targets.BEST, len(classes) - 1))
         self._labels, self._best = array("i"), array("i")
         self._shares, self._true = array("f"), array("f")
 
@@ -84,16 +72,9 @@ class Judging:
         }
 
     def metrics(self) -> Json:
-        """Return top-1 and, with more than five classes, top-5 accuracy, and the mean cross-entropy in nats."""
-        judged = self.judged()
-        hits = judged["best"] == judged["label"][:, None]
-        metrics: Json = {"test_accuracy": float(hits[:, 0].mean())}
-        if self._count == BEST:
-            metrics["test_top5"] = float(hits.any(axis=1).mean())
-        true = np.maximum(judged["true"].astype(np.float64), SMALLEST)
-        return metrics | {"test_loss": float(-np.log(true).mean())}
+        return targets.of_likeliest(self.judged(), "test_")
 
-    def keep(self, folder: Path, title: str, what: Json, thumb: "Thumb") -> Json:
+    def keep(self, folder: Path, title: str, what: Json, thumb: Thumb) -> Json:
         """Write metrics, tables and images for the classes that occur; return the metrics for ``run.json``.
 
         ``what`` describes the data in ``evaluation.json``; ``thumb`` returns the thumbnail of an image.
@@ -106,10 +87,9 @@ class Judging:
             "best": np.searchsorted(shown, judged["best"][:, :1]),
         }
         items = error_analysis.Items(names, lambda _, numbers: [self.names[each] for each in numbers])
-        analysis = error_analysis.keep(folder, items, title, "test", part)
+        analysis = keep_classes(folder, items, title, "test", part, thumb)
         rows = error_analysis.class_figures(part, names)
         write_json(folder / FIGURES, what | self.metrics() | error_analysis.macro(rows) | {"classes": rows})
-        self._show(folder / "mistakes.png", title, part, names, thumb)
         return analysis
 
     def _names(self, numbers: list[int]) -> list[str]:
@@ -117,14 +97,3 @@ class Judging:
         twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
         pairs = zip(names, numbers, strict=True)
         return [f"{name} ({number})" if name in twice else name for name, number in pairs]
-
-    def _show(self, path: Path, title: str, part: "Arrays", names: list[str], thumb: "Thumb") -> None:
-        worst = error_analysis.mistakes(part)
-        entries = []
-        for item in worst[: contact_sheet.per_page()].tolist():
-            image = thumb(item)
-            said = [(f"true {names[part['label'][item]]}", float(part["true"][item])),
-                    (f"predicted {names[part['best'][item, 0]]}", float(part["probability"][item, 0]))]  # fmt: skip
-            entries += [] if image is None else [contact_sheet.Entry(image, self.names[item], said)]
-        if entries:
-            contact_sheet.draw(entries, f"{title}: worst of {len(worst):,} mistakes", path)

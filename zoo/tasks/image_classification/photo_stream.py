@@ -41,6 +41,10 @@ class Picture:
     thumb: "Bytes | None"
 
 
+# Called with an image and its outputs.
+Take = Callable[[Picture, "NDArray[np.float32]"], None]
+
+
 @dataclass(frozen=True)
 class Skipped:
     """A file that is not a usable image, and the reason."""
@@ -69,7 +73,7 @@ class PhotoStream:
         batch: int,
         resize: str,
         thumbs: int,
-        take: "Callable[[Picture, NDArray[np.float32]], None]",
+        take: "Take",
         skip: Callable[[Skipped], None],
     ) -> None:
         self._how, self._batch, self._thumbs = reading.photo(size, resize), batch, thumbs

@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
-from zoo.config.schemas.common import Settings, TestData
+from zoo.config.schemas.common import TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
 from zoo.core.arrays import NDArray, np
@@ -17,14 +17,12 @@ from zoo.data import training_set
 from zoo.data.images import unknown_kinds
 from zoo.data.training_set import TrainingSet
 from zoo.environments.machine import Machine
-from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import DoneEvent
-from zoo.protocol.request import InferPart, ItemData, Request
+from zoo.protocol.request import FeaturesPart, InferPart, ItemData
 from zoo.protocol.targets import CLASSES, USUAL
 from zoo.runs import records, tables
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
@@ -33,6 +31,8 @@ from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 USUAL_BATCH = 128
+# Copy of the predicted images, next to the predictions.
+INPUTS = "inputs.npy"
 OF_PHOTOS = ("resize", "sheets", "top", "probabilities")
 OF_TEST = ("data.root", "data.test_limit")
 
@@ -54,14 +54,21 @@ def infer(overrides: Overrides) -> Run:
     refuse_for_arrays(context)
     if context.settings.input != "test":
         context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
-    inputs = _inputs(context.settings, origin)
-    name = origin.model["name"]
-    start_run(context, ["infer", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.model, context.record.trained_run = name, str(run.folder)
-        context.record.data = inputs.record
-        outcome = execute(context, _infer_request(context, run, inputs, origin.model))
-        _keep_predictions(context, outcome, inputs, origin.classifier())
+    settings, inputs, classifier = context.settings, _inputs(context.settings, origin), origin.classifier()
+    with predict_photos.recorded(context, classifier):
+        context.record.data, labels = inputs.record, None
+        if inputs.labels is not None:
+            labels = str(context.folder / "labels.npy")
+            np.save(labels, inputs.labels, allow_pickle=False)
+        features = feature_writer.part(context.folder, settings.output.layer) if settings.wants_features else None
+        done, outputs = predict_all(context, classifier, inputs, labels, features)
+        if done and done.features:
+            context.record.features = done.features
+            with feature_writer.FeatureNames(context.folder) as rows:
+                for each in inputs.names[: done.metrics["items"]]:
+                    rows.add(each)
+        if classifier.kind != CLASSES and inputs.labels is not None and len(outputs):
+            context.record.metrics |= judged(classifier, outputs, inputs.labels).metrics("test_")
     return context.result
 
 
@@ -157,52 +164,34 @@ def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:
         )
 
 
-def _infer_request(context: RunContext[InferConfig], run: Run, inputs: Inputs, trained: Json) -> Request:
-    # Copy the inputs to the run folder, next to the predictions.
-    pixels, labels = context.folder / "inputs.npy", context.folder / "labels.npy"
+def predict_all(
+    context: RunContext[ClassifierConfig], classifier: Classifier, inputs: Inputs, labels: str | None = None,
+    features: FeaturesPart | None = None,
+) -> "tuple[DoneEvent | None, NDArray[Any]]":  # fmt: skip
+    """Let the worker predict small images in one array, and write ``predictions.csv``; return the outputs so far.
+
+    ``labels`` is a file with the labels of all images; ``features`` requests features instead of predictions.
+    """
+    pixels = context.folder / INPUTS
     inputs.save(pixels)
-    if inputs.labels is not None:
-        np.save(labels, inputs.labels, allow_pickle=False)
-    wanted = context.settings.wants_features
-    request = request_of(context, trained, "predict", run.folder / "weights.npz")
-    request.features = feature_writer.part(context.folder, context.settings.output.layer) if wanted else None
-    request.data = ItemData(x=str(pixels), labels=None if inputs.labels is None else str(labels))
+    request = request_of(context, classifier.model, "predict", classifier.weights)
+    request.data, request.features = ItemData(x=str(pixels), labels=labels), features
     request.infer = InferPart(batch_size=context.settings.batch_size or USUAL_BATCH)
-    return request
-
-
-def _keep_predictions(
-    context: RunContext[Settings], outcome: worker_process.Outcome, inputs: Inputs, classifier: Classifier
-) -> None:
+    outcome = execute(context, request)
     raise_if_failed(context, outcome)
-    if outcome.done and outcome.done.features:
-        _keep_names(context, outcome.done, inputs)
     path = context.folder / "probabilities.npy"
-    if path.is_file():
-        probabilities = np.load(path, allow_pickle=False)
-        names = inputs.names[: len(probabilities)]
-        write(context.folder, names, classifier, probabilities)
-        if classifier.kind != CLASSES and inputs.labels is not None and len(names):
-            context.record.metrics |= judged(classifier, probabilities, inputs.labels).metrics("test_")
-
-
-def write(folder: Path, names: list[str], classifier: Classifier, outputs: "NDArray[Any]") -> None:
-    """Write ``predictions.csv`` for items predicted as one array, (n, outputs)."""
-    how = classifier.kind, classifier.thresholds or ()
-    tables.write_predictions(folder / "predictions.csv", names, classifier.classes, outputs, None, *how)
+    if not path.is_file():
+        return outcome.done, np.empty((0, 0))
+    outputs, how = np.load(path, allow_pickle=False), (classifier.kind, classifier.thresholds or ())
+    names, table = inputs.names[: len(outputs)], context.folder / "predictions.csv"
+    tables.write_predictions(table, names, classifier.classes, outputs, None, *how)
+    return outcome.done, outputs
 
 
 def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]") -> target_analysis.Judged:
     target = {"kind": classifier.kind, "mean": (classifier.model.get("target") or {}).get("mean")}
     limits = classifier.thresholds or [USUAL] * len(classifier.classes)
     return target_analysis.of_outputs(target, classifier.classes, limits, outputs, truth)
-
-
-def _keep_names(context: RunContext[Settings], done: DoneEvent, inputs: Inputs) -> None:
-    context.record.update({"features": done.features})
-    with feature_writer.FeatureNames(context.folder) as names:
-        for name in inputs.names[: done.metrics["items"]]:
-            names.add(name)
 
 
 INFER = Command(

@@ -1,6 +1,8 @@
 """Classify any number of photos with a trained network."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +15,15 @@ from zoo.environments import selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import FeaturesPart
-from zoo.protocol.targets import CLASSES, LABELS, NUMBER
+from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import record_outcome, start_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import feature_writer, photo_stream
 from zoo.tasks.image_classification.feature_writer import FeatureNames
-from zoo.tasks.image_classification.photo_stream import PhotoStream
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter
+from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
+from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
 
 USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
@@ -41,7 +43,7 @@ class Classifier:
         size: (height, width) of its images.
         weights: ``.npz`` for the worker; None if the model has them.
         record: its fields in ``run.json``.
-        numbers: whether it predicts numbers instead of classes; ``classes`` then has their names.
+        kind: kind of target, see :mod:`zoo.protocol.targets`; ``classes`` has the names of its labels or numbers.
         thresholds: of each label, from which probability on it is given; None for classes and numbers.
     """
 
@@ -50,27 +52,20 @@ class Classifier:
     weights: Path | None
     classes: list[str]
     record: Json
-    numbers: bool = False
+    kind: str = CLASSES
     thresholds: list[float] | None = None
 
     @property
-    def kind(self) -> str:
-        return NUMBER if self.numbers else CLASSES if self.thresholds is None else LABELS
-
-    @property
     def predicted(self) -> str:
-        return _PREDICTED.get(self.kind, CLASSES)
+        return "numbers" if self.kind == NUMBER else self.kind
 
     def refuse_needless(self, context: RunContext[ClassifierConfig]) -> None:
         """Raise an error for settings that need one class for each image."""
-        keys = ("classes", "top", "sheets", "probabilities", "precision") if self.numbers else ("top",)
+        keys = ("classes", "top", "sheets", "probabilities", "precision") if self.kind == NUMBER else ("top",)
         if self.kind != CLASSES:
-            context.refuse_needless(f"with {self.model['name']}, which predicts {_PREDICTED[self.kind]}", *keys)
+            context.refuse_needless(f"with {self.model['name']}, which predicts {self.predicted}", *keys)
             if context.settings.precision == "auto":
                 raise ZooError("precision=auto compares classes, and there are labels", "Name a precision.")
-
-
-_PREDICTED = {LABELS: "labels", NUMBER: "numbers"}
 
 
 def fastest(overrides: Overrides, here: Machine) -> Overrides:
@@ -93,61 +88,71 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
     return overrides.with_("machine", {"backend": "openvino"})
 
 
+@contextlib.contextmanager
+def recorded(context: RunContext[ClassifierConfig], classifier: Classifier) -> Iterator[str]:
+    """Start a run of a classifier and record its outcome; yield the name of the network."""
+    name = str(classifier.model["name"])
+    start_run(context, [context.verb, name, context.choice.backend.name])
+    with record_outcome(context):
+        context.record.update({"model": name, **classifier.record})
+        yield name
+
+
 def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     settings = context.settings
     if not settings.wants_features:
         classifier.refuse_needless(context)
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
-    name = str(classifier.model["name"])
-    start_run(context, ["infer", name, context.choice.backend.name])
-    with record_outcome(context):
-        context.record.update({"model": name, **classifier.record})
-        wanted = settings.wants_features
-        features = feature_writer.part(context.folder, settings.output.layer) if wanted else None
-        with _writer(context, classifier) as writer:
-            for folder in photos.closed:
-                writer.skip(folder)
-            batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
-            stream = PhotoStream(
-                photos.names, classifier.size, batch, settings.resize, writer.thumbs, writer.take, writer.skip
-            )
-            try:
-                ask(context, classifier, stream, photos.count, features)
-            finally:
-                context.record.data = {
-                    "name": str(settings.input),
-                    "items": writer.written,
-                    "skipped": [list(row) for row in writer.skipped],
-                    "skipped_items": writer.skipped_count,
-                    "numbers" if classifier.numbers else "class_names": classifier.classes,
-                }
+    with recorded(context, classifier) as name:
+        title = f"{name} on {context.choice.stack.name}: {settings.input}"
+        best, features = settings.top or BEST, None
+        if settings.wants_features:
+            features = feature_writer.part(context.folder, settings.output.layer)
+        with (
+            writer_of(context.folder, classifier, title, settings.sheets, settings.probabilities, best)
+            if features is None
+            else FeatureNames(context.folder)
+        ) as writer:
+            names = {"numbers" if classifier.kind == NUMBER else "class_names": classifier.classes}
+            about = {"name": str(settings.input), **names}
+            predict_all(context, classifier, photos, writer, writer.take, about, features)
     return context.result
 
 
-def _writer(
-    context: RunContext[InferConfig], classifier: Classifier
-) -> PredictionWriter | FeatureNames | NumberWriter:
-    settings, folder, stack = context.settings, context.folder, context.choice.stack.name
-    if settings.wants_features:
-        return FeatureNames(folder)
-    if classifier.numbers:
+def writer_of(
+    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int = BEST
+) -> PredictionWriter | NumberWriter:
+    """Return the writer of a classifier's predictions; the arguments are those of :class:`PredictionWriter`."""
+    if classifier.kind == NUMBER:
         return NumberWriter(folder, classifier.classes)
-    title, best = f"{classifier.model['name']} on {stack}: {settings.input}", settings.top or BEST
-    whole, limits = settings.probabilities, classifier.thresholds
-    return PredictionWriter(folder, classifier.classes, title, settings.sheets, whole, best, limits)
+    return PredictionWriter(folder, classifier.classes, title, sheets, whole, best, classifier.thresholds)
 
 
-def ask(
-    context: RunContext[ClassifierConfig],
-    classifier: Classifier,
-    stream: PhotoStream,
-    count: int | None,
-    features: FeaturesPart | None = None,
-) -> None:
-    """Let the worker predict every image of a stream.
+def predict_all(
+    context: RunContext[ClassifierConfig], classifier: Classifier, photos: Listed, writer: TableWriter, take: Take,
+    about: Json, features: FeaturesPart | None = None,
+) -> None:  # fmt: skip
+    """Let the worker predict every image; record ``about`` the data, and what was written and skipped.
 
-    ``count`` is the number of images, if known; ``features`` requests features instead of probabilities.
+    ``take`` is called with each image and its outputs; ``features`` requests features instead of probabilities.
     """
+    for folder in photos.closed:
+        writer.skip(folder)
+    settings = context.settings
+    batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
+    stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
+    try:
+        _ask(context, classifier, stream, photos.count, features)
+    finally:
+        skipped = [list(row) for row in writer.skipped]
+        context.record.data = about | {"items": writer.written, "skipped": skipped}
+        context.record.data["skipped_items"] = writer.skipped_count
+
+
+def _ask(
+    context: RunContext[ClassifierConfig], classifier: Classifier, stream: PhotoStream, count: int | None,
+    features: FeaturesPart | None,
+) -> None:  # fmt: skip
     settings = context.settings
     try:
         if not stream.prime():

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
+from zoo.data import npy_images
 from zoo.runs import tables
 from zoo.tasks.image_classification import contact_sheet
 from zoo.tasks.image_classification.photo_stream import Picture, Skipped
@@ -17,13 +18,18 @@ SHOWN_SKIPPED = 10
 KEPT_SKIPPED = 1000
 
 
-class LeftOut:
-    """Lists skipped files in ``skipped.csv`` of the run folder."""
+class TableWriter:
+    """Writes one row for each image into a table of the run folder, and skipped files into ``skipped.csv``."""
 
-    def __init__(self, folder: Path) -> None:
+    thumbs = 0  # number of images that fit on the contact sheets
+
+    def __init__(self, folder: Path, name: str, columns: list[str]) -> None:
         self._folder = folder
         self.skipped: list[tuple[str, str]] = []
-        self.skipped_count = 0
+        self.skipped_count = self.written = 0
+        self._out = (folder / name).open("w", newline="", encoding="utf-8", errors="backslashreplace")
+        self._rows = csv_files.Writer(self._out)
+        self._rows.writerow(columns)
 
     def skip(self, left_out: Skipped) -> None:
         new = not self.skipped_count
@@ -37,19 +43,6 @@ class LeftOut:
             console.warn(f"Skipped {left_out.name}: {left_out.reason}")
         elif self.skipped_count == SHOWN_SKIPPED + 1:
             console.warn("More files are skipped; skipped.csv lists all of them")
-
-
-class TableWriter(LeftOut):
-    """Writes one row for each image into a table of the run folder, next to ``skipped.csv``."""
-
-    thumbs = 0  # number of images that fit on the contact sheets
-
-    def __init__(self, folder: Path, name: str, columns: list[str]) -> None:
-        super().__init__(folder)
-        self.written = 0
-        self._out = (folder / name).open("w", newline="", encoding="utf-8", errors="backslashreplace")
-        self._rows = csv_files.Writer(self._out)
-        self._rows.writerow(columns)
 
     def __enter__(self) -> Self:
         return self
@@ -98,10 +91,11 @@ class PredictionWriter(TableWriter):
         self._classes, self._title = classes, title
         self._entries: list[contact_sheet.Entry] = []
         self._page = 0
-        self.thumbs = pages * contact_sheet.per_page()
+        self.thumbs = pages * contact_sheet.PER_PAGE
         self._json = (folder / "predictions.json").open("w", encoding="utf-8", errors="backslashreplace")
-        self._raw: IO[bytes] | None = (folder / "probabilities.raw").open("wb") if whole else None
         self._json.write("[")
+        self._whole = (folder / "probabilities.npy").open("wb") if whole else None
+        self._write_header()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
@@ -111,9 +105,10 @@ class PredictionWriter(TableWriter):
         self._json.close()
         super().__exit__(kind, error, at)
         self._draw()
-        if self._raw:
-            self._raw.close()
-            self._keep_whole()
+        if self._whole:
+            self._whole.seek(0)
+            self._write_header()
+            self._whole.close()
 
     def take(self, picture: Picture, probabilities: "NDArray[np.float32]") -> None:
         best = np.argsort(-probabilities, kind="stable")[: self._best]
@@ -128,11 +123,11 @@ class PredictionWriter(TableWriter):
             cells = [tables.AND.join(given), *(f"{share:.7g}" for share in probabilities.tolist())]
         self._json.write(("," if self.written else "") + "\n" + json.dumps(entry, ensure_ascii=False))
         self.write([picture.name, *cells])
-        if self._raw:
-            self._raw.write(np.asarray(probabilities, "<f4").tobytes())
+        if self._whole:
+            self._whole.write(np.asarray(probabilities, "<f4").tobytes())
         if picture.thumb is not None:
             self._entries.append(contact_sheet.Entry(picture.thumb, picture.name, top))
-            if len(self._entries) == contact_sheet.per_page():
+            if len(self._entries) == contact_sheet.PER_PAGE:
                 self._draw()
 
     def _draw(self) -> None:
@@ -143,15 +138,6 @@ class PredictionWriter(TableWriter):
             contact_sheet.draw(self._entries, self._title + page, path)
             self._entries = []
 
-    def _keep_whole(self) -> None:
-        """Convert the raw file to ``.npy``, some rows at a time, because it may exceed the memory."""
-        raw = self._folder / "probabilities.raw"
-        shape = (self.written, len(self._classes))
-        if self.written:
-            whole = np.lib.format.open_memmap(self._folder / "probabilities.npy", "w+", np.float32, shape)
-            for begin in range(0, self.written, 1024):
-                rows = min(1024, self.written - begin)
-                offset = begin * shape[1] * 4
-                values = np.fromfile(raw, "<f4", rows * shape[1], offset=offset)
-                whole[begin : begin + rows] = values.reshape(rows, -1)
-        raw.unlink()
+    def _write_header(self) -> None:
+        if self._whole:
+            npy_images.write_header(self._whole, "<f4", (self.written, len(self._classes)))

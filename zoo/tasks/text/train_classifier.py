@@ -1,6 +1,5 @@
 """Train a text classifier."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,9 +96,8 @@ def _judgement(
 
     if targets := texts.targets:
         part, predictions = judged
-        mean = float(targets.values[parts["train"]].mean())
-        result = target_analysis.of_worker(targets.kind, targets.names, mean, predictions)
-        return target_analysis.keep(context.folder, result, title(context), part, functools.partial(names, part))
+        result = target_analysis.of_worker(targets, parts["train"], predictions)
+        return target_analysis.keep(context.folder, result, title(context), part, names)
 
     def read(part: str, numbers: Sequence[int]) -> list[str]:
         return [predict.shortened(text) for text in dataset.texts_of(texts, parts[part][list(numbers)])]

@@ -1,7 +1,6 @@
 """Transfer a style by optimizing the pixels of an image, coarse sizes first."""
 
 import contextlib
-import functools
 import os
 import time
 
@@ -33,7 +32,11 @@ def run(request, events, stop, phases):
     checkpoints = StyleCheckpoints(request.run_dir, settings.checkpoint_minutes, events, request.run_id)
     maker = _Maker(checkpoints, settings, events, stop)
     resumed = checkpoints.resumed() if request.resume else None
-    build = functools.partial(_built, chosen, layers, settings)
+
+    def build(size, content):
+        target = _target(chosen, layers, settings, size, objective.padded(content))
+        return objective.build(chosen, layers, target, settings.strength)
+
     _descend(settings, maker, resumed or (None, 0, 0), build, phases)
     if checkpoints.full:
         raise UserError("%s; the last complete image is picture.png" % checkpoints.full)
@@ -69,11 +72,6 @@ def _descend(settings, maker, start, build, phases):
         begun = 0
         if maker.ended():
             return
-
-
-def _built(chosen, layers, settings, size, content):
-    padded = objective.padded(content)
-    return objective.build(chosen, layers, _target(chosen, layers, settings, size, padded), settings.strength)
 
 
 def _layers(chosen, wanted):

@@ -45,13 +45,12 @@ def run(request, events, stop, phases):
         name = "test" if len(parts["test"]) else "validation"
         if not len(parts[name]):
             return {}
-        size, target = training.settings.batch_size, training.target
 
         def judged(part):
-            return evaluation.evaluate(model, preprocess, part, size, training.group, target)
+            size, group = settings.batch_size, training.group
+            return evaluation.evaluate(model, preprocess, part, size, group, training.target)
 
-        kept = evaluation.with_thresholds(target, judged, parts[name], parts["validation"])
-        return evaluation.keep(kept, name, training)
+        return evaluation.keep(training, name, parts[name], parts["validation"], judged)
 
     results = evaluate_best(model, checkpointer, training, evaluate)
     results.update(epochs=epochs, precision=settings.precision)

@@ -49,8 +49,7 @@ def run(request, events, stop, phases):
         def judged(chosen):
             return metrics.judged(target, predict_shared(model, texts, chosen, size, group), labels[chosen])
 
-        kept = evaluation.with_thresholds(target, judged, split["test"], split["validation"])
-        return evaluation.keep(kept, "test", training)
+        return evaluation.keep(training, "test", split["test"], split["validation"], judged)
 
     results = evaluate_best(model, checkpointer, training, evaluate)
     results["precision"] = training.settings.precision

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from zoo.protocol.targets import LABELS
+from zoo.protocol import targets
 from zoo.worker import distributed, metrics
 from zoo.worker.files import save_arrays
 from zoo.worker.prediction import predict_batches, slices
@@ -28,26 +28,22 @@ def evaluate(model, preprocess, part, batch_size, group=None, target=None):
     return distributed.together(group, len(part), judged)
 
 
-def with_thresholds(target, judge, part, validation):
-    """Judge a part, and choose the thresholds of labels on the validation part; ``judge`` judges a part's items."""
-    kept = judge(part)
-    if target and target.kind == LABELS:
-        kept["thresholds"] = metrics.thresholds(judge(validation) if len(validation) else kept, len(validation))
-    return kept
+def keep(training, name, part, validation, judge):
+    """Judge a part, ``test`` or ``validation``; write its mistakes into the run folder, and return its metrics.
 
-
-def keep(kept, part, training):
-    """Write the mistakes of a part, ``test`` or ``validation``, into the run folder; return the metrics of the part.
-
-    ``kept`` is from :func:`zoo.worker.metrics.judged`.
+    The thresholds of labels are chosen on the ``validation`` part, if there is one. ``judge`` returns
+    :func:`zoo.worker.metrics.judged` of a part.
     """
-    path = os.path.join(training.folder, "judged_%s.npz" % part)
+    kept, path = judge(part), os.path.join(training.folder, "judged_%s.npz" % name)
+    if training.target and training.target.kind == targets.LABELS:
+        known = judge(validation) if len(validation) else {key: rows[:0] for key, rows in kept.items()}
+        kept["thresholds"] = np.array(targets.thresholds(known["predicted"], known["truth"]))
     none = kept.pop("none")
     bad, count = int(none.sum()), len(none)
     if bad:
         words = "The network's outputs for %d of %d items for %s are not numbers (NaN); they count as wrong"
-        training.warn(words % (bad, count, "testing" if part == "test" else part))
+        training.warn(words % (bad, count, "testing" if name == "test" else name))
     if training.group.rank == 0:
         save_arrays(path, kept)
     training.events.emit("artifact", kind="judged", path=path)
-    return metrics.figures(training.target, kept, "test_" if part == "test" else "val_")
+    return metrics.figures(training.target, kept, "test_" if name == "test" else "val_")

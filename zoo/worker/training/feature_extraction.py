@@ -30,10 +30,6 @@ def split_at_head(model):
     return make(inputs=model.inputs[0], outputs=between), make(inputs=start, outputs=x), layers[last].name
 
 
-def name_of(model):
-    return [layer.name for layer in model.layers if layer.weights][-1]
-
-
 def features(trunk, preprocess, part, batch_size, path, stop, group=None):
     """Return the part with the trunk's features, in a .npy file at ``path``, instead of its images.
 

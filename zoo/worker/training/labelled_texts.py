@@ -5,7 +5,6 @@ import numpy as np
 from zoo.worker import distributed, metrics
 from zoo.worker.prediction import predict_batches
 from zoo.worker.training.equal_batches import equal_batches
-from zoo.worker.training.schedules import smooth_labels
 from zoo.worker.training.text_batches import word_dropout
 
 
@@ -25,7 +24,7 @@ class TextBatches:
 
     def __init__(self, texts, labels, split, classes, settings, group=None, target=None):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
-        self._rows, self._target = np.eye(classes, dtype=np.float32), target
+        self._target, self._encoded = target, metrics.encoder(target, classes, settings.label_smoothing)
         self._group = group or distributed.Alone()
         self._steps, self._size = equal_batches(len(split["train"]), settings.batch_size, self._group.multiple)
 
@@ -38,11 +37,7 @@ class TextBatches:
             begin, end = self._group.bounds(len(chosen))
             batch = self._texts.batch(chosen, slice(begin, end))
             batch = word_dropout(batch, self._settings.word_dropout, random, (len(chosen), slice(begin, end)))
-            labels = self._labels[chosen[begin:end]]
-            if self._target:
-                labels = metrics.encoded(self._target, labels)
-            else:
-                labels = smooth_labels(self._rows[labels], self._settings.label_smoothing)
+            labels = self._encoded(self._labels[chosen[begin:end]])
             yield distributed.ShareOfBatch((batch, labels), begin, len(chosen))
 
     def evaluate(self, model):

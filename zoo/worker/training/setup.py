@@ -4,7 +4,6 @@ from zoo.models import compat
 from zoo.worker import devices, endings, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.model import build
-from zoo.worker.training import feature_extraction
 from zoo.worker.training.checkpointing import precision_before
 
 
@@ -30,8 +29,8 @@ def build_and_compile(run):
 def load_weights(run, model):
     """Fill a model with the weights of the request, if any, and report the network."""
     if run.request.weights:
-        last = feature_extraction.name_of(model)
-        if weights.load_but_head(model, run.request.weights, last):
+        last = weights.load_but_head(model, run.request.weights)
+        if last:
             run.warn("The last layer, %s, starts untrained: the weights are for other classes" % last)
     run.report_network(model)
 

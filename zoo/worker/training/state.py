@@ -1,5 +1,7 @@
 """Track the position in a training run: everything in a checkpoint except arrays."""
 
+import collections
+
 from zoo.worker.training.running_means import RunningMeans
 from zoo.worker.training.weight_average import WeightAverage
 
@@ -14,16 +16,9 @@ SAVED = (
 )  # fmt: skip
 
 
-class ProgressiveFreezing:
-    """Freezes some layers before the end of training (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
-
-    Attributes:
-        share: share of all steps after which the layers are frozen.
-        prepare: called with whether they are frozen; returns the model to train, compiled.
-    """
-
-    def __init__(self, share, prepare):
-        self.share, self.prepare = share, prepare
+# Freezes some layers after a ``share`` of all steps (Brock et al. 2017, https://arxiv.org/abs/1706.04983).
+# ``prepare`` is called with whether they are frozen, and returns the model to train, compiled.
+ProgressiveFreezing = collections.namedtuple("ProgressiveFreezing", ["share", "prepare"])
 
 
 class Stage:

@@ -6,7 +6,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
-from zoo.protocol.targets import LABELS, NUMBER
+from zoo.protocol.targets import CLASSES, LABELS
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.runs.result import Run
@@ -58,9 +58,9 @@ class TrainedRun:
         height, width, _channels = self.shape
         classes = [str(name) for name in self.run.record["data"]["class_names"]]
         weights, record = self.run.folder / "weights.npz", {"trained_run": str(self.run.folder)}
-        kind = (self.model.get("target") or {}).get("kind")
+        kind = (self.model.get("target") or {"kind": CLASSES})["kind"]
         limits = None if kind != LABELS else target_analysis.thresholds(self.run, len(classes))
-        return Classifier(self.model, (height, width), weights, classes, record, kind == NUMBER, limits)
+        return Classifier(self.model, (height, width), weights, classes, record, kind, limits)
 
     def for_arrays(self, context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
         return self.classifier(context)

@@ -10,7 +10,7 @@ from zoo.core.paths import user_path
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
-from zoo.protocol.targets import CLASSES, USUAL
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER, USUAL
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
@@ -53,8 +53,9 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     model = saved_models.read(str(settings.model["saved"]))
     if context.verb != "export":  # export uses a stack of the model's generation
         _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
-    numbers = bool(model.measures) and not settings.wants_features
-    if numbers:
+    kind = LABELS if model.labels else CLASSES
+    if model.measures and not settings.wants_features:
+        kind = NUMBER
         count = model.outputs or 1
         names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
     else:
@@ -64,17 +65,17 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     mean, deviation = SCALES[_scale(settings, model)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
-    classes = None if numbers else len(names) or None
+    classes = None if kind == NUMBER else len(names) or None
     arguments: Json = {"classes": classes, "channels": channels, "normalise": (mean, deviation)}
     if model.labels:
         arguments["labels"] = True
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
-    what = f"{len(names)} {'labels' if model.labels else 'classes'}"
-    what = "features" if settings.wants_features else counted(len(names), "number") if numbers else what
+    what = counted(len(names), "number") if kind == NUMBER else f"{len(names)} {kind}"
+    what = "features" if settings.wants_features else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
     limits = [USUAL] * len(names) if model.labels else None
-    return Classifier(request, size, None, names, {"weights": record}, numbers, limits)
+    return Classifier(request, size, None, names, {"weights": record}, kind, limits)
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
