@@ -58,7 +58,11 @@ class Session:
 
     def _take_all(self, mnist: str | None, on_battery: bool) -> None:
         drawn = samples.draw(self.folder / "samples")
-        self._say_beginning()
+        places = ", ".join(place.name for place in self.state.places)
+        about = f"{len(self.left())} steps, about {words(self.seconds_left())}"
+        console.say(f"Certifying {self.state.machine}\n{places}: {about}")
+        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
+        console.say(f"Results: {self.folder}")
         for place, step in self.left():
             if not self._blocker(place):
                 _wait_for_mains(on_battery)
@@ -95,13 +99,6 @@ class Session:
         foreseen = sum(expected.get((row.backend, row.stack, row.step), 0.0) for row in taken)
         pace = spent / foreseen if foreseen else 1.0
         return pace * sum(step.expected_s for _, step in self.left())
-
-    def _say_beginning(self) -> None:
-        places = ", ".join(place.name for place in self.state.places)
-        about = f"{len(self.left())} steps, about {words(self.seconds_left())}"
-        console.say(f"Certifying {self.state.machine}\n{places}: {about}")
-        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
-        console.say(f"Results: {self.folder}")
 
     def _heed_heat(self) -> None:
         """Wait until the speed of a throttled machine recovers, at most :data:`COOL_S`."""

@@ -219,27 +219,16 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     needs = candidate.backend.needs
     is_clear = candidate.support or needs in candidate.why or not candidate.backend.runnable
     lines = [] if is_clear else [f"It needs {needs}."]
-    if stack and candidate.support:
-        lines += _by_hand(candidate.support, [stack])
-        candidates = dict.fromkeys([*candidate.backend.stacks, *available])
-        fitting = [other for other in candidates if evaluate(candidate.backend, machine, available, other).stack]
-        if fitting:
-            lines.append("Stacks that fit here: " + ", ".join(fitting))
-            lines.append(f"  {COMMAND}{name} stack={fitting[0]}")
-            return _error(what, candidate, machine, lines)
-    elif candidate.support:
-        lines += _by_hand(candidate.support, candidate.backend.stacks)
-    lines += [f"{updated}."] if updated else []
-    return _error(what, candidate, machine, [*lines, _elsewhere(others, machine)])
-
-
-def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str]) -> ZooError:
+    by_hand = candidate.support.by_hand if candidate.support else {}
+    lines += [by_hand[each] for each in ([stack] if stack else candidate.backend.stacks) if each in by_hand]
+    present = dict.fromkeys([*candidate.backend.stacks, *available]) if stack and candidate.support else {}
+    fitting = [other for other in present if evaluate(candidate.backend, machine, available, other).stack]
+    if fitting:
+        lines += ["Stacks that fit here: " + ", ".join(fitting), f"  {COMMAND}{name} stack={fitting[0]}"]
+    else:
+        lines += [*([f"{updated}."] if updated else []), _elsewhere(others, machine)]
     message = f"{what} does not work here: {candidate.why}\nThis machine: {machines.describe(machine)}"
-    return ZooError(message, "\n".join(remedy))
-
-
-def _by_hand(support: Support, wanted: list[str]) -> list[str]:
-    return [support.by_hand[name] for name in wanted if name in support.by_hand]
+    return ZooError(message, "\n".join(lines))
 
 
 def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:

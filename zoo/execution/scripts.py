@@ -85,16 +85,9 @@ def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 def _in_foreground() -> bool:
     """Return True if a terminal sends its signals to this process, and therefore to the script."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False
 
 
 def _status(code: int) -> int:
@@ -109,19 +102,9 @@ def _explain(stack: ProvenStack, code: int, end: str) -> None:
         often = " (often by the system, out of memory)" if name == "SIGKILL" else ""
         console.say(f"zoo: the script was killed by {name}{often}")
     if code:
-        words = _missing(stack, end) or _known(stack, end)
-        console.say(f"zoo: {words}") if words else None
-
-
-def _missing(stack: ProvenStack, end: str) -> str:
-    modules = MISSING.findall(end[-2000:])
-    if not modules:
-        return ""
-    package = PACKAGES.get(modules[-1], modules[-1].replace("_", "-"))
-    remedy = f"choose a stack that has it, or add its package: python -m zoo run --with {package}"
-    return f"stack {stack.label} has no module {modules[-1]}: {remedy}"
-
-
-def _known(stack: ProvenStack, end: str) -> str:
-    findings = [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]
-    return f"known issues in the output of the script:\n{known_issues.render(findings)}" if findings else ""
+        if modules := MISSING.findall(end[-2000:]):
+            package = PACKAGES.get(modules[-1], modules[-1].replace("_", "-"))
+            remedy = f"choose a stack that has it, or add its package: python -m zoo run --with {package}"
+            console.say(f"zoo: stack {stack.label} has no module {modules[-1]}: {remedy}")
+        elif findings := [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]:
+            console.say(f"zoo: known issues in the output of the script:\n{known_issues.render(findings)}")

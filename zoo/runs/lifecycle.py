@@ -148,13 +148,10 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
 
 
 def _record_error(record: RunRecord, error: BaseException) -> None:
-    if isinstance(error, KeyboardInterrupt):
-        record.exit = "interrupted"
-        return
-    record.exit = "failed"
+    record.exit = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     if isinstance(error, ZooError):
         record.error = {"message": error.message, "remedy": error.remedy}
-    else:
+    elif record.exit == "failed":
         record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 

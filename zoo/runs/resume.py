@@ -193,7 +193,8 @@ def reopened(previous: RunRecord) -> RunRecord:
         **{name: previous.get(name) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
-    record.discard("error", "finished", "stopped")
+    for name in ("error", "finished", "stopped"):
+        vars(record).pop(name, None)
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 
