@@ -31,15 +31,11 @@ def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
     lock = stacks.lock_file(stack, platform)
     if not f"{content.python}.".startswith(f"{stack.python}."):
         notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
-    notes += _differences(content.versions, stacks.pins(lock))
+    present: dict[str, str] = {canonicalize_name(name): version for name, version in content.versions.items()}
+    for name, version in stacks.pins(lock).items():
+        if name not in present:
+            notes.append(f"{name} {version} is missing")
+        elif present[name] != version:
+            notes.append(f"{name} is {present[name]}; the lock has {version}")
     folder = python.parent.parent
     return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes
-
-
-def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
-    present: dict[str, str] = {canonicalize_name(name): version for name, version in installed.items()}
-    return [
-        f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
-        for name, version in pinned.items()
-        if present.get(name) != version
-    ]

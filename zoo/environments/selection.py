@@ -128,7 +128,8 @@ def evaluate(
         problem = compatibility.stack_problem(backend, way, machine, available, python)
         if problem is None:
             problems.pop(name, None)
-            why = _strength(backend, support, gpu)
+            where = f"GPU {gpu.name}" if support.device_kind == "gpu" and gpu else "processor"
+            why = f"{backend.name} computes on the {where}"
             return Candidate(backend, why, support, available[name], gpu, _grouped(problems))
         problems.setdefault(name, problem)
     support, _, gpu = ways[0]
@@ -247,9 +248,3 @@ def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
 def _grouped(problems: Mapping[str, str]) -> list[str]:
     texts = dict.fromkeys(problems.values())
     return [", ".join(name for name in problems if problems[name] == text) + f": {text}" for text in texts]
-
-
-def _strength(backend: Backend, support: Support, gpu: Gpu | None) -> str:
-    if support.device_kind == "gpu" and gpu:
-        return f"{backend.name} computes on the GPU {gpu.name}"
-    return f"{backend.name} computes on the processor"
