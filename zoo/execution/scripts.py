@@ -39,13 +39,14 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
     command = [str(stack.environment.python), *words]
     with store.in_use(stack.environment):
         if all(word.startswith("-") and word != "-" for word in words):  # a prompt needs its own lines
-            return _status(_wait(command, variables, None))
-        copy = StderrCopy()
-        copy.resize()
-        with processes.handling({signal.SIGWINCH: copy.resize}):
-            code = _wait(command, variables, copy)
-    _explain(stack, code, copy.finish())
-    return _status(code)
+            code = _wait(command, variables, None)
+        else:
+            copy = StderrCopy()
+            copy.resize()
+            with processes.handling({signal.SIGWINCH: copy.resize}):
+                code = _wait(command, variables, copy)
+            _explain(stack, code, copy.finish())
+    return 128 - code if code < 0 else code
 
 
 def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
@@ -88,10 +89,6 @@ def _in_foreground() -> bool:
     with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
         return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     return False
-
-
-def _status(code: int) -> int:
-    return 128 - code if code < 0 else code
 
 
 def _explain(stack: ProvenStack, code: int, end: str) -> None:

@@ -23,10 +23,7 @@ def read(path: Path) -> Iterator[Event]:
     if not path.is_file():
         return
     with path.open("rb") as source:
-        while line := source.readline(LONGEST + 1):
-            event = parse(line)
-            if event is not None:
-                yield event
+        yield from filter(None, map(parse, iter(lambda: source.readline(LONGEST + 1), b"")))
 
 
 def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
