@@ -49,7 +49,7 @@ def resume(work: Work) -> Findings:
     epochs = [int(row["epoch"]) for row in run.history]
     whole = epochs == list(range(1, KILLED_EPOCHS + 1))
     words = [f"killed after epoch {after} of {KILLED_EPOCHS}, resumed up to {epochs[-1] if epochs else 0}"]
-    return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}", "")
+    return Findings(words, {"killed_after": after}, "" if whole else f"epochs are missing: {epochs}")
 
 
 def _killed_in_epoch(folder: Path, command: list[str]) -> int:

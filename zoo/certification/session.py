@@ -10,20 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from zoo.certification import plan, reference, samples
+from zoo.certification import plan, reference, results, samples
 from zoo.certification.plan import Step
-from zoo.certification.results import (
-    FAILED,
-    NOT_RUN,
-    PASSED,
-    SKIPPED,
-    STATE,
-    Certification,
-    Findings,
-    Place,
-    StepResult,
-    of,
-)  # fmt: skip
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, Certification, Findings, Place, StepResult
 from zoo.certification.work import Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
@@ -163,7 +152,8 @@ def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Sessio
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
         with contextlib.suppress(OSError, ValueError, ZooError):  # missing, or of another version
-            state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
+            content = json.loads((folder / results.STATE).read_text(encoding="utf-8"))
+            state = results.of(content, str(folder))
             if not state.finished and (state.mode, state.places, state.commit, state.machine) == wanted:
                 return Session(folder.resolve(), state)
     return None

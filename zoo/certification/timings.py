@@ -20,7 +20,7 @@ def golden(work: Work) -> Findings:
     missing = "" if compared else "golden answers are missing: an installed zoo has none, only a checkout does"
     largest = max((float(row["largest_error"]) for row in compared), default=0.0)
     words = [f"{len(compared)} answers compared, largest error {largest:.2g}", *_speeds(rows)]
-    return Findings(words, {"largest_error": largest, **_rates(rows)}, "; ".join(wrong) or missing, "")
+    return Findings(words, {"largest_error": largest, **_rates(rows)}, "; ".join(wrong) or missing)
 
 
 def networks(work: Work) -> Findings:

@@ -12,7 +12,8 @@ from pathlib import Path
 from zoo.environments import machine
 
 PMSET = "pmset -g batt"
-SUPPLIES, FILES = Path("/sys/class/power_supply"), ("type", "online", "status", "capacity", "scope")
+SUPPLIES = Path("/sys/class/power_supply")
+FILES = ("type", "online", "status", "capacity", "scope")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,9 @@ def read(path: Path) -> Iterator[Event]:
     if not path.is_file():
         return
     with path.open("rb") as source:
-        yield from filter(None, map(parse, iter(lambda: source.readline(LONGEST + 1), b"")))
+        while line := source.readline(LONGEST + 1):
+            if event := parse(line):
+                yield event
 
 
 def epochs(path: Path, heard: Iterable[EpochEvent] = ()) -> list[EpochEvent]:
