@@ -143,8 +143,8 @@ class Session:
 
 def _result(place: Place, step: Step, state: str, findings: Findings | None = None, **more: Any) -> StepResult:
     """Return the result of a step; without ``findings``, it has not run."""
-    found: dict[str, Any] = {"about": step.about, "seconds": 0.0, **vars(findings or Findings()), **more}
-    return StepResult(backend=place.backend, stack=place.stack, step=step.name, state=state, **found)
+    fields: dict[str, Any] = {"about": step.about, "seconds": 0.0, **vars(findings or Findings()), **more}
+    return StepResult(backend=place.backend, stack=place.stack, step=step.name, state=state, **fields)
 
 
 def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Session | None:
@@ -198,8 +198,8 @@ def _wait_for_mains(on_battery: bool) -> None:
 
 def _newest(folder: Path) -> str:
     """Return the name of the run folder whose record was written last, or an empty text without one."""
-    found = sorted(folder.glob(f"*/{records.RECORD}"), key=lambda path: path.stat().st_mtime_ns)
-    return found[-1].parent.name if found else ""
+    written = sorted(folder.glob(f"*/{records.RECORD}"), key=lambda path: path.stat().st_mtime_ns)
+    return written[-1].parent.name if written else ""
 
 
 def _today() -> str:

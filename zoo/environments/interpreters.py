@@ -88,11 +88,11 @@ def find(version: str, arch: str | None = None, places: Sequence[Path] | None = 
     """
     minor = ".".join(version.split(".")[:2])
     for path in _candidates(f"python{minor}", roots() if places is None else places):
-        found = verify(path)
-        if isinstance(found, Broken) or arch not in (None, found.arch):
+        candidate = verify(path)
+        if isinstance(candidate, Broken) or arch not in (None, candidate.arch):
             continue
-        if f"{found.version}.".startswith(f"{version}."):
-            return found
+        if f"{candidate.version}.".startswith(f"{version}."):
+            return candidate
     return None
 
 

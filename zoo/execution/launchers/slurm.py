@@ -113,7 +113,7 @@ class Queue:
             self._asked = time.monotonic()
             command = ["squeue", "--noheader", "--format=%i|%T|%N", f"--user={getpass.getuser()}"]
             answer = subprocess.run(command, capture_output=True, text=True, check=False)
-            if not answer.returncode:  # otherwise, the controller is restarting: keep the last known state
+            if not answer.returncode:  # the last known state stays while the controller restarts
                 rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
                 self._jobs = {number for number, _, _ in rows}
                 self.nodes |= {number: node for number, _, node in rows if node}
