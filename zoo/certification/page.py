@@ -65,12 +65,9 @@ def _table(place: Place, rows: list[StepResult]) -> Html:
     cells: list[list[Child]] = []
     for row in rows:
         badge = tag("span", row.state, class_=f"badge {BADGES.get(row.state, 'reported')}")
-        cells.append([row.step, badge, f"{row.seconds:.1f}", _lines([*row.words, *filter(None, [row.problem])])])
+        lines = [part for text in [*row.words, *filter(None, [row.problem])] for part in (tag("br"), text)][1:]
+        cells.append([row.step, badge, f"{row.seconds:.1f}", lines])
     return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
-
-
-def _lines(words: list[str]) -> Html:
-    return join([part for number, text in enumerate(words) for part in ([tag("br")] if number else []) + [text]])
 
 
 def _failure(row: StepResult) -> Html:

@@ -81,12 +81,10 @@ def read_script(path: Path) -> Metadata:
     blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
     if len(blocks) > 1:
         raise ZooError(f"{path} has {len(blocks)} blocks of inline metadata", "Keep only one `# /// script`.")
-    return _metadata(_content(blocks[0]), str(path)) if blocks else Metadata()
-
-
-def _content(block: re.Match[str]) -> str:
-    lines = block["content"].splitlines(keepends=True)
-    return "".join(line[2:] if line.startswith("# ") else line[1:] for line in lines)
+    if not blocks:
+        return Metadata()
+    lines = blocks[0]["content"].splitlines(keepends=True)
+    return _metadata("".join(line.removeprefix("#").removeprefix(" ") for line in lines), str(path))
 
 
 def _metadata(content: str, place: str) -> Metadata:

@@ -30,13 +30,17 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
 
     A resumed run keeps its folder, and its record continues.
     """
+    output = context.settings.output
     if planning.is_planning():
-        _check_folder(context)
+        if context.resumes:
+            _check_resumed(context, context.resumes)
+        else:
+            run_folder.check_name(user_path(output.root), output.name)
+            run_folder.check_root(user_path(output.root))
         planning.stop(reached=context)
     if context.resumes:
         _reopen(context, context.resumes)
         return
-    output = context.settings.output
     context.folder = run_folder.new_folder(user_path(output.root), output.name, words)
     context.lock = run_lock.take(context.folder, _command(context))
     (context.folder / "config.yaml").write_text(context.composed.text, encoding="utf-8")
@@ -57,11 +61,7 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     _record_place(context)
 
 
-def _check_folder(context: RunContext[Settings]) -> None:
-    output, folder = context.settings.output, context.resumes
-    if folder is None:
-        run_folder.check_new(user_path(output.root), output.name)
-        return
+def _check_resumed(context: RunContext[Settings], folder: Path) -> None:
     resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
     run_folder.check_root(folder)
     if run_lock.is_held(folder):
@@ -148,13 +148,10 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
 
 
 def _record_error(record: RunRecord, error: BaseException) -> None:
-    if isinstance(error, KeyboardInterrupt):
-        record.exit = "interrupted"
-        return
-    record.exit = "failed"
+    record.exit = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     if isinstance(error, ZooError):
         record.error = {"message": error.message, "remedy": error.remedy}
-    else:
+    elif record.exit == "failed":
         record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 

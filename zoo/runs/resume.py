@@ -46,7 +46,13 @@ def settle(overrides: Overrides) -> Overrides:
     folder = named_folder(overrides)
     if (folder / records.RECORD).is_file():
         return overrides.with_(USER, {KEY: str(folder)})
-    _remove_beginnings(folder)
+    # Remove a folder whose host was killed before it wrote a record, but no other folder.
+    left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
+    begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
+    if left is not None and left <= begun and not lock.is_held(folder):
+        for path in left:
+            path.unlink()
+        folder.rmdir()
     return overrides.without(KEY)
 
 
@@ -55,17 +61,6 @@ def named_folder(overrides: Overrides) -> Path:
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs the name of a run", "Add output.name=NAME.")
     return (user_path(root) / name).absolute()
-
-
-def _remove_beginnings(folder: Path) -> None:
-    """Remove a run folder whose host was killed before it wrote a record; do not change other folders."""
-    left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
-    begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
-    if left is None or not left <= begun or lock.is_held(folder):
-        return
-    for path in left:
-        path.unlink()
-    folder.rmdir()
 
 
 def expand(overrides: Overrides) -> Overrides:
@@ -87,8 +82,10 @@ def expand(overrides: Overrides) -> Overrides:
 
 def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:
     """Return the overrides that started the run, with its recipe's settings and later adjustments."""
-    first = Overrides.parse(_command(record, folder), KEY)
-    first = first.without("stack", *given.layers)
+    words = record.command[4:]
+    if not all(isinstance(word, str) and "=" in word for word in words):
+        raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
+    first = Overrides.parse(words, KEY).without("stack", *given.layers)
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)
@@ -134,13 +131,6 @@ def reaches_out(entry: Override) -> bool:
     if key == "model":  # a file would be executed
         return value not in config_files.options("model") and not model_files.is_application(value)
     return declared.is_outward(key) or (key == "backend" and "{" in value)
-
-
-def _command(record: RunRecord, folder: Path) -> list[str]:
-    words = record.command[4:]
-    if not all(isinstance(word, str) and "=" in word for word in words):
-        raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
-    return words
 
 
 def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
@@ -193,7 +183,8 @@ def reopened(previous: RunRecord) -> RunRecord:
         **{name: previous.get(name) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
-    record.discard("error", "finished", "stopped")
+    for name in ("error", "finished", "stopped"):
+        vars(record).pop(name, None)
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 
