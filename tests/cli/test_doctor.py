@@ -126,9 +126,7 @@ def test_a_registry_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         report = doctor.examine()
     assert report.to_json()["network"] == {"checked": True, "host": f"127.0.0.1:{port}", "ok": True, "why": ""}
     assert "secret" not in json.dumps(report.to_json())
-    monkeypatch.setattr(
-        doctor, "_network", lambda: doctor.Network(True, **vars(package_index.reachable(f"http://127.0.0.1:{port}")))
-    )
+    monkeypatch.setattr(doctor, "_network", lambda: package_index.reachable(f"http://127.0.0.1:{port}"))
     assert f"127.0.0.1:{port} does not answer: " in doctor.render(doctor.examine())
 
 

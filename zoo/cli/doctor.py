@@ -39,17 +39,9 @@ class BackendRow:
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
-    """Result of contacting the package registry; ``checked`` is False if no registry is configured."""
-
-    checked: bool
-    host: str = ""
-    ok: bool = False
-    why: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
 class Report:
+    """This machine, and what works on it. ``network`` is None if no package registry is configured."""
+
     machine: Machine
     python: Interpreter
     interpreters: list[Interpreter]
@@ -59,12 +51,11 @@ class Report:
     data: dict[str, int]
     cache: Path
     free_bytes: int
-    network: Network
+    network: package_index.Reachability | None
     checks: list[surroundings.Check]
     advice: str
 
     def to_json(self) -> dict[str, object]:
-        network = dataclasses.asdict(self.network) if self.network.checked else {"checked": False}
         return {
             "machine": _machine(self.machine),
             "python": _fields(self.python),
@@ -75,7 +66,7 @@ class Report:
                               "created": row.created, "last_used": row.last_used} for row in self.environments],
             "data": [{"name": name, "bytes": size} for name, size in self.data.items()],
             "cache": {"folder": str(self.cache), "free_bytes": self.free_bytes},
-            "network": network,
+            "network": {"checked": self.network is not None} | (vars(self.network) if self.network else {}),
             "checks": [dataclasses.asdict(row) for row in self.checks],
             "advice": self.advice,
         }  # fmt: skip
@@ -196,9 +187,9 @@ def _data() -> dict[str, int]:
     return dict(sizes)
 
 
-def _network() -> Network:
+def _network() -> package_index.Reachability | None:
     url = package_index.address()
-    return Network(True, **vars(package_index.reachable(url))) if url else Network(False)
+    return package_index.reachable(url) if url else None
 
 
 def _advice(
@@ -265,7 +256,7 @@ def _check_lines(checks: list[surroundings.Check]) -> list[str]:
     return [*lines, f"OK: {well}"] if well else lines
 
 
-def _network_line(network: Network) -> str:
-    if not network.checked:
+def _network_line(network: package_index.Reachability | None) -> str:
+    if network is None:
         return "not checked: no package registry is configured, and none is needed"
     return f"{network.host} answers" if network.ok else f"{network.host} does not answer: {network.why}"

@@ -7,7 +7,6 @@ versions lack it. Therefore, only classes of Keras that do not run code from the
 import functools
 import itertools
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -83,11 +82,8 @@ class SavedModel:
 def read(text: str) -> SavedModel:
     """Read the description of a saved model without Keras. An unchanged file is read once."""
     path = existing_input(text, FORM).absolute()
-    return _read(path, _identity(path.stat()))
-
-
-def _identity(of: os.stat_result) -> tuple[int, ...]:
-    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
+    of = path.stat()
+    return _read(path, (of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns))
 
 
 @functools.lru_cache(maxsize=1)

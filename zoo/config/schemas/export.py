@@ -33,8 +33,8 @@ class ExportConfig(ClassifierConfig):
         "outside", "inside: the exported file takes an image of any size, as uint8, and resizes and scales it; "
         "outside: predict.py does", choices=("outside", "inside"))  # fmt: skip
     batch: str = setting(
-        "any", "one: the exported file takes one item at a time, as some phones and accelerators need; any: any number",
-        choices=("any", "one"))  # fmt: skip
+        "any", "one: the exported file takes one item at a time, as some phones and accelerators need; any: any "
+        "number", choices=("any", "one"))  # fmt: skip
     data: TestData = field(default_factory=TestData)
     calibrate: str = setting(
         "train", "calibration data for int8: train (the run's training data) or a folder of images",

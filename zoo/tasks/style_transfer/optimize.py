@@ -18,7 +18,7 @@ from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
-from zoo.weights import feature_networks
+from zoo.weights import feature_networks, feature_weights
 
 
 def train(overrides: Overrides) -> Run:
@@ -48,7 +48,7 @@ def _request(
     work_dir = context.folder / "work"
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
-        feature_networks.write(work_dir / "features.npz", features)
+        feature_weights.write(work_dir / "features.npz", features.arrays)
     # An image to start from already has its fine detail.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     request = request_of(context, settings.model, "optimize_style")

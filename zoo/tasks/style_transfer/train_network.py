@@ -28,7 +28,7 @@ from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, patches
-from zoo.weights import feature_networks, io, zoo_networks
+from zoo.weights import feature_networks, feature_weights, io, zoo_networks
 from zoo.weights.formats import Weights
 
 MODEL = "style_transfer/fast"
@@ -64,7 +64,7 @@ def train(overrides: Overrides) -> Run:
         set_data(context, data | {"starts_from": settings.weights})
         if chosen.arrays is not None:
             features.weights = str(context.folder / "features.npz")
-            feature_networks.write(context.folder / "features.npz", chosen)
+            feature_weights.write(context.folder / "features.npz", chosen.arrays)
         _store(context.folder / "painting.npy", painting.pixels)
         if start is not None:
             io.write(context.folder / START, start)
