@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from zoo.reports.charts import COLOURS
-from zoo.reports.html import Html, tag
+from zoo.reports.html import Child, Html, tag
 
 WIDTH, ROW, BAR = 440, 46, 18
 Part = tuple[str, float]
@@ -23,11 +23,15 @@ def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) 
         return Html("")
     order = list(dict.fromkeys(part for _, parts in kept for part, _ in parts))
     drawn = [_row(index, name, parts, order, (WIDTH - 2) / longest, unit) for index, (name, parts) in enumerate(kept)]
-    description = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
-                     for name, parts in kept)  # fmt: skip
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {description}")  # fmt: skip
-    return tag("figure", picture, _legend(order), tag("figcaption", caption))
+    spoken = [f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts) for name, parts in kept]
+    return _figure(drawn, spoken, caption, _legend(order))
+
+
+def _figure(drawn: Sequence[Child], spoken: Sequence[str], caption: str, legend: Html | None = None) -> Html:
+    """Return a chart with one entry in ``spoken``, for screen readers, for each bar."""
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(spoken)}", role="img", class_="chart bars",
+                  aria_label=f"{caption}. {'; '.join(spoken)}")  # fmt: skip
+    return tag("figure", picture, legend, tag("figcaption", caption))
 
 
 def _row(index: int, name: str, parts: Sequence[Part], order: list[str], scale: float, unit: str) -> Html:
@@ -67,7 +71,4 @@ def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: st
                 class_="bar c0" + (" apart" if apart else "")),
         ]  # fmt: skip
     spoken = [f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept]
-    description = "; ".join(spoken)
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(kept)}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {description}")  # fmt: skip
-    return tag("figure", picture, tag("figcaption", caption))
+    return _figure(drawn, spoken, caption)

@@ -74,7 +74,9 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         *(_line(number, each, across, up) for number, each in kept.items()),
         *(_mark(each, across, up) for each in marks if _inside(each, across, up)),
     ]
-    spoken = _spoken(list(kept.values()))
+    spoken = " ".join(
+        f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in kept.values()
+    )
     description = f"{caption}. {x.label} from {short(across.low)} to {short(across.high)}. {spoken}"
     picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=description, class_="chart")
     names = legend({number: (each.name, each.apart) for number, each in kept.items()})
@@ -89,12 +91,6 @@ def legend(names: Mapping[int, tuple[str, bool]]) -> Html:
         key = [tag("line", x1=0, y1=6, x2=28, y2=6, class_=f"line {style}"), _marker(number, 14, 6, style)]
         rows.append(tag("li", tag("svg", key, viewBox="0 0 28 12", class_="key", aria_hidden="true"), " ", name))
     return tag("ul", rows, class_="legend")
-
-
-def _spoken(series: Sequence[Series]) -> str:
-    return " ".join(
-        f"{each.name}: from {short(each.points[0][1])} to {short(each.points[-1][1])}." for each in series
-    )
 
 
 def _drawable(points: Sequence[Point], x: Axis, y: Axis) -> list[Point]:

@@ -14,6 +14,8 @@ from zoo.runs.untrusted import Untrusted, read_record
 
 STYLE = Path(__file__).with_name("page.css")
 GENERATOR = "zoo report"
+# Anchor, title and content of a section; without content, a link to another part of the page.
+Part = tuple[str, str, Html | None]
 FOLDED = ("device", "machine", "stack", "evidence", "files")
 
 
@@ -28,19 +30,15 @@ def page(folders: list[Path]) -> str:
     names = _names(folders)
     runs = [ReportedRun(folder, read_record(folder), names[folder]) for folder in folders]
     if len(runs) == 1:
-        title, body = _title(runs[0]), _single(runs[0])
-    else:
-        labels = comparison.labels([(run.name, run.record) for run in runs])
-        runs = [replace(run, name=label) for run, label in zip(runs, labels, strict=True)]
-        title, body = f"{len(runs)} runs compared", _several(runs)
-    return document(title, body)
+        parts = [part for part in _parts(runs[0], "") if part[2]]
+        kicker = f"zoo {runs[0].record.text('verb')} · {runs[0].name}"
+        return _document(kicker, _title(runs[0]), _subtitle(runs[0]), parts)
+    labels = comparison.labels([(run.name, run.record) for run in runs])
+    return _several([replace(run, name=label) for run, label in zip(runs, labels, strict=True)])
 
 
-def simple(title: str, subtitle: str, parts: list[tuple[str, str, Html | None]]) -> str:
-    kicker, words = tag("p", "zoo report", class_="kicker"), tag("p", subtitle, class_="subtitle")
-    head = tag("header", kicker, tag("h1", title), words, _contents(parts))
-    sections = [section(2, *part) for part in parts]
-    return document(title, _framed(head, sections))
+def simple(title: str, subtitle: str, parts: list[Part]) -> str:
+    return _document("zoo report", title, tag("p", subtitle, class_="subtitle"), parts)
 
 
 def _names(folders: list[Path]) -> dict[Path, str]:
@@ -79,30 +77,17 @@ def _title(run: ReportedRun) -> str:
     return f"{model} on {backend}" if backend else model or run.name
 
 
-def _single(run: ReportedRun) -> Html:
-    parts = [(name, title, body) for name, title, body in _parts(run, "") if body]
-    kicker = tag("p", f"zoo {run.record.text('verb')} · {run.name}", class_="kicker")
-    header = tag("header", kicker, tag("h1", _title(run)), _subtitle(run), _contents(parts))
-    return _framed(header, [section(2, *part) for part in parts])
-
-
-def _several(runs: list[ReportedRun]) -> Html:
-    pairs = [(run.name, run.record) for run in runs]
-    listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]
-    own = [
+def _several(runs: list[ReportedRun]) -> str:
+    pairs, folders = [(run.name, run.record) for run in runs], [(run.name, run.folder) for run in runs]
+    own: list[Part] = [
         ("figures", "Metrics", comparison.figures(pairs)),
         ("remarks", "Comparability", comparison.remarks(pairs)),
-        ("bench", "Benchmarks", benchmarks.compared([(run.name, run.folder) for run in runs])),
-        ("curves", "Learning curves", comparison.curves([(run.name, run.folder) for run in runs])),
+        ("bench", "Benchmarks", benchmarks.compared(folders)),
+        ("curves", "Learning curves", comparison.curves(folders)),
         ("time", "Phase timings", comparison.time(pairs)),
         ("differences", "Different settings", comparison.differences(pairs)),
     ]
-    parts = [(name, title, body) for name, title, body in own if body]
-    header = tag("header", tag("p", "zoo report", class_="kicker"), tag("h1", f"{len(runs)} runs compared"),
-                 _contents([*parts, *listed]))  # fmt: skip
-    sections = [section(2, *part) for part in parts]
-    each = [_whole_run(f"run-{number}", run) for number, run in enumerate(runs, 1)]
-    return _framed(header, [*sections, *each])
+    return _document("zoo report", f"{len(runs)} runs compared", None, [part for part in own if part[2]], runs)
 
 
 def _whole_run(anchor: str, run: ReportedRun) -> Html:
@@ -111,7 +96,7 @@ def _whole_run(anchor: str, run: ReportedRun) -> Html:
     return tag("section", head, _subtitle(run), parts, id=anchor, aria_labelledby=f"{anchor}-title", class_="run")
 
 
-def _parts(run: ReportedRun, prefix: str) -> Iterator[tuple[str, str, Html | None]]:
+def _parts(run: ReportedRun, prefix: str) -> Iterator[Part]:
     record, folder = run.record, run.folder
     makers: list[tuple[str, str, Callable[[], Html | None]]] = [
         ("result", "Results", lambda: join([results.headline(record), results.log_end(record, folder)])),
@@ -140,7 +125,7 @@ def section(level: int, anchor: str, title: str, body: Html | None) -> Html:
     return tag("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
 
 
-def _contents(parts: Sequence[tuple[str, str, Html | None]]) -> Html:
+def _contents(parts: Sequence[Part]) -> Html:
     rows = [tag("li", tag("a", title, href=f"#{anchor}")) for anchor, title, _ in parts]
     return tag("nav", tag("ul", rows), aria_label="On this page")
 
@@ -156,9 +141,16 @@ def _subtitle(run: ReportedRun) -> Html:
     return tag("p", outcome, " ", grade, " ", words, class_="subtitle")
 
 
-def _framed(header: Html, sections: list[Html]) -> Html:
-    """Return the body of a page, which begins with a link to the sections."""
+def _document(
+    kicker: str, title: str, subtitle: Html | None, parts: list[Part], runs: Sequence[ReportedRun] = ()
+) -> str:
+    """Return a page with a section for each part, followed by all sections of each run."""
+    anchors = {f"run-{number}": run for number, run in enumerate(runs, 1)}
+    contents = _contents([*parts, *((anchor, run.name, None) for anchor, run in anchors.items())])
+    header = tag("header", tag("p", kicker, class_="kicker"), tag("h1", title), subtitle, contents)
+    sections = [section(2, *part) for part in parts]
+    wholes = [_whole_run(anchor, run) for anchor, run in anchors.items()]
     skip = tag("a", "Skip to the results", href="#main", class_="skip")
     about = ". This page is a single file without scripts and external resources."
     footer = tag("footer", tag("p", "Written by ", tag("code", "python -m zoo report"), about))
-    return join([skip, header, tag("main", sections, id="main"), footer])
+    return document(title, join([skip, header, tag("main", sections, wholes, id="main"), footer]))

@@ -49,7 +49,8 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
         output: None means ``report.html`` in the folder of the run, or in the root for several runs.
     """
     base = root_folder(root)
-    named = [_folder(name.removeprefix("run="), base) for name in runs or ["last"]]
+    names = [name.removeprefix("run=") for name in runs or ["last"]]
+    named = [_newest(base) if name == "last" else run_folder.find(name, base) for name in names]
     folders = [run for folder in named for run in _runs_of(folder)]
     usual = (named[0] if len(named) == 1 else base) / PAGE
     path = user_path(output) if output else usual
@@ -72,10 +73,6 @@ def _runs_of(folder: Path) -> list[Path]:
 
 def root_folder(root: str | None) -> Path:
     return user_path(root or Output().root)
-
-
-def _folder(name: str, root: Path) -> Path:
-    return _newest(root) if name == "last" else run_folder.find(name, root)
 
 
 def _newest(root: Path) -> Path:

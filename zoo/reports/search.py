@@ -21,7 +21,7 @@ def page(folder: Path) -> str:
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")
-    parts: list[tuple[str, str, Html | None]] = [
+    parts: list[report_page.Part] = [
         ("trials", "Trials", images.shown(folder, PICTURE, "Seconds of each trial, and importance of each setting:")),
         ("winner", "Winner", _winner(winner)),
         ("importance", "Importance of the settings", _importances(result)),

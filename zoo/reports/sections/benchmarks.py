@@ -30,9 +30,8 @@ def section(record: Untrusted, folder: Path) -> Html | None:
     results = rows(folder)
     if not results:
         return None
-    charts = _charts(results)
     return join([
-        tag("div", charts, class_="pair") if charts else None,
+        _charts(results),
         _table(results),
         provenance.reported(record.text("bench"), []) if record.text("bench") else None,
     ])  # fmt: skip
@@ -67,13 +66,19 @@ def _cell(row: Row, name: str) -> Child:
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
     """Draw the charts of several benchmarks; the same kind of work shares a chart."""
-    results = [row | {RUN: name} for name, folder in runs for row in rows(folder)]
-    charts = _charts(results)
-    return tag("div", charts, class_="pair") if charts else None
+    return _charts([row | {RUN: name} for name, folder in runs for row in rows(folder)])
 
 
-def _charts(results: list[Row]) -> list[Html]:
-    return [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(results))]
+def _charts(results: list[Row]) -> Html | None:
+    steps = [row for row in results if row.get("what")]
+    passes = ("stack", "implementation", "way", "mode", "precision", "device_kind")
+    drawn = [
+        _operations(results),
+        _networks(results),
+        _bars(steps, "median_s", ("what",), "Seconds (lower is better)"),
+        _bars(results, "pass_ms", passes, "Milliseconds per pass (lower is better)"),
+    ]
+    return tag("div", [chart for chart in drawn if chart], class_="pair") if any(drawn) else None
 
 
 def _operations(results: list[Row]) -> Html | None:
@@ -122,15 +127,6 @@ def _turns(results: list[Row], mode: str) -> Html | None:
     names = [name for name in ("network", "batch_size") if len({row.get(name) for row in results}) > 1]
     caption = f"{mode}, items per second (higher is better)"
     return _bars(results, "items_per_s", ("stack", "precision", *names), caption)
-
-
-def _startup(results: list[Row]) -> Html | None:
-    return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds (lower is better)")
-
-
-def _passes(results: list[Row]) -> Html | None:
-    names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
-    return _bars(results, "pass_ms", names, "Milliseconds per pass (lower is better)")
 
 
 def _said(row: Row, name: str) -> str:
