@@ -138,21 +138,20 @@ def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
 
 def rows() -> list[dict[str, str]]:
     """Return one row per reference for listing, without composition, which would take seconds."""
-    return [_row(name) for name in names()]
-
-
-def _row(name: str) -> dict[str, str]:
-    path = _folder() / f"{name}.yaml"
-    row = checks.read_yaml(path)
-    checks.refuse(KEY, path, _form_problems(row))
-    reference = _made(name, row)
-    return {
-        "reference": name,
-        "machine": reference.machine.about,
-        "what": reference.about,
-        "settings": " ".join(reference.overrides.words),
-        "published": "; ".join(_words(entry) for entry in reference.published or []),
-    }
+    result = []
+    for name in names():
+        path = _path(name)
+        row = checks.read_yaml(path)
+        checks.refuse(KEY, path, _form_problems(row))
+        reference = _made(name, row)
+        result.append({
+            "reference": name,
+            "machine": reference.machine.about,
+            "what": reference.about,
+            "settings": " ".join(reference.overrides.words),
+            "published": "; ".join(_words(entry) for entry in reference.published or []),
+        })  # fmt: skip
+    return result
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:
