@@ -84,7 +84,7 @@ def load(name: str) -> Reference:
     """Read and check a bundled reference, by name, or a YAML file, by path."""
     path = _path(name)
     row = checks.read_yaml(path)
-    checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
+    checks.refuse(KEY, path, [*checks.violations(row, Reference, given=("name",)), *_setting_problems(row)])
     return _made(name, row)
 
 
@@ -142,7 +142,7 @@ def rows() -> list[dict[str, str]]:
     for name in names():
         path = _path(name)
         row = checks.read_yaml(path)
-        checks.refuse(KEY, path, _form_problems(row))
+        checks.refuse(KEY, path, checks.violations(row, Reference, given=("name",)))
         reference = _made(name, row)
         result.append({
             "reference": name,
@@ -200,10 +200,6 @@ def _words(entry: Published) -> str:
 
 
 # -- checking a file
-
-
-def _form_problems(row: Any) -> list[str]:
-    return checks.violations(row, Reference, given=("name",))
 
 
 def _setting_problems(row: Any) -> list[str]:

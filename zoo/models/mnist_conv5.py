@@ -22,7 +22,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, l2=0.0005):
     settings = {"padding": "same", "activation": "relu", "kernel_regularizer": penalty}
     return compat.keras.models.Sequential(
         [
-            layers.Conv2D(32, (5, 5), name="conv1", **settings, **compat.first_layer(input_shape)),
+            layers.Conv2D(32, (5, 5), name="conv1", input_shape=tuple(input_shape), **settings),
             layers.Conv2D(64, (5, 5), name="conv2", **settings),
             layers.Flatten(name="flatten"),
             layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),

@@ -67,7 +67,8 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, caption: str, marks: Seque
         return Html("")
     points = [point for each in kept.values() for point in each.points]
     up = _scale(y, [point[1] for point in points], HEIGHT - BOTTOM, TOP + BOTTOM - HEIGHT)
-    left = _left(up)
+    longest = max((len(tick(value, y)) for value in up.ticks), default=0)
+    left = min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
     across = _scale(x, [point[0] for point in points], left, WIDTH - left - RIGHT)
     drawn = [
         *_grid(across, up),
@@ -110,11 +111,6 @@ def _scale(axis: Axis, values: list[float], start: float, length: float) -> _Sca
     room = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
     low, high = low - room, high + room
     return _Scale(axis, low, high, start, length, _steps(low, high, axis.whole))
-
-
-def _left(up: _Scale) -> float:
-    longest = max((len(tick(value, up.axis)) for value in up.ticks), default=0)
-    return min(max(LEFT, 28 + DIGIT * longest), WIDTH / 2)
 
 
 def _steps(low: float, high: float, whole: bool, parts: int = 5) -> list[float]:

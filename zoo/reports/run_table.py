@@ -92,10 +92,8 @@ def _newest(root: Path) -> Path:
 
 def _write(path: Path, page: str) -> None:
     """Write the page atomically; replace an existing file only if it is a report."""
-    try:
+    with files.storage_errors("read", path):
         foreign = path.exists() and not _is_own(path)
-    except OSError as error:
-        raise files.storage_error("read", path, error) from error
     if foreign:
         raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
     files.atomic_write(path, page, "Choose a writable place: --output FILE")

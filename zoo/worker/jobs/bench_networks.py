@@ -40,9 +40,7 @@ def run(request, events, stop, phases):
         peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
         row["share_of_peak"] = row["gflop_per_s"] / peak if peak and "gflop_per_s" in row else None
-    save_rows(request, rows, events)
-    failed = sum(bool(row.get("error")) for row in rows)
-    return {"metrics": {"rows": len(rows), "failed": failed, "peak_gflop_per_s": peak}}
+    return {"metrics": dict(save_rows(request, rows, events), peak_gflop_per_s=peak)}
 
 
 def peak_gflop_per_s(framework):
