@@ -206,6 +206,7 @@ _LEFT = (("skipped_items", "in skipped.csv"), ("blank", "blank"))
 def again(record: Untrusted) -> Html:
     """Show the command line, the version of zoo and all settings."""
     words = record.words("command")
+    rows: list[list[Child]] = [[key, tag("code", value)] for key, value in settings(record).items()]
     if words[:3] == ["python", "-m", "zoo"]:
         shown = tag("pre", tag("code", shlex.join(words)), tabindex=0)
     else:
@@ -217,13 +218,8 @@ def again(record: Untrusted) -> Html:
             ("Commit", _code(record.text("git_commit"))), ("Started", record.text("started")),
             ("Finished", record.text("finished")),
         ]),
-        _settings(record),
+        folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None,
     ])  # fmt: skip
-
-
-def _settings(record: Untrusted) -> Html | None:
-    rows = [[key, tag("code", value)] for key, value in settings(record).items()]
-    return folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None
 
 
 def settings(record: Untrusted) -> dict[str, str]:

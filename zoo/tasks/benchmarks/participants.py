@@ -55,10 +55,11 @@ def choices(context: RunContext[Settings], others: Iterable[str]) -> list[select
 
 
 def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
-    return [participant_context(context, choice, number) for number, choice in enumerate(choices)]
+    """Return a context for each stack, with its own folder."""
+    return [_context(context, choice, number) for number, choice in enumerate(choices)]
 
 
-def participant_context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
+def _context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
     folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.device_kind}"
     folder.mkdir()
     own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
