@@ -56,7 +56,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     for number, (name, (first, *rest)) in enumerate(steps, 1):
         plan += _fitted(first, f"{number:>2} {name:<12} ")
         plan += [line for text in rest for line in _fitted(text, HANG)]
-    own = overrides if resume.requested(overrides) else composed.overrides
+    own = overrides if overrides.get(resume.KEY) else composed.overrides
     words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
     to_run = " \\\n".join(_fitted(_unsplit(words, " "), "To run it: ", WIDTH - 2))
     return [*remarks, *plan, to_run]

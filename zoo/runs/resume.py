@@ -27,13 +27,9 @@ NAMED = ("model.file", "model.about")
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
-def requested(overrides: Overrides) -> str | None:
-    return overrides.get(KEY)
-
-
 def folder_of(overrides: Overrides) -> Path:
     """Return the folder of the run in ``resume=``: a path, or ``last``."""
-    named = requested(overrides)
+    named = overrides.get(KEY)
     assert named is not None  # noqa: S101  (checked by the caller)
     root = Path(overrides.get("output.root") or Output().root)
     return run_folder.latest(root, "train", False, f"{KEY}=") if named == "last" else run_folder.find(named, root)
@@ -41,7 +37,7 @@ def folder_of(overrides: Overrides) -> Path:
 
 def settle(overrides: Overrides) -> Overrides:
     """Replace ``resume=auto`` with ``resume=FOLDER`` if the run exists, or remove it."""
-    if requested(overrides) != AUTO:
+    if overrides.get(KEY) != AUTO:
         return overrides
     folder = named_folder(overrides)
     if (folder / records.RECORD).is_file():

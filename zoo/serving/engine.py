@@ -14,8 +14,7 @@ from zoo.protocol.part import Json
 from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics, resident_bytes
-from zoo.serving.models import Model
-from zoo.serving.process import WorkerProcess
+from zoo.serving.process import Model, WorkerProcess
 from zoo.serving.slots import Slots
 
 LONGEST_PAUSE_S = 30.0
