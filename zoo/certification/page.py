@@ -26,19 +26,16 @@ def page(state: Certification) -> str:
         "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),
         tag("p", " · ".join(said), class_="subtitle"),
     )  # fmt: skip
-    parts = [("machine", "Machine", _machine(state))]
+    kinds = [f"{place.name} ({place.device_kind.upper()})" for place in state.places]
+    machine = pairs([
+        ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
+        ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),
+    ])  # fmt: skip
+    parts = [("machine", "Machine", machine)]
     parts += [(f"place-{number}", place.name, _place(state, place)) for number, place in enumerate(state.places)]
     parts.append(("speed", "Speed of the machine during certification", _speed(state)))
     sections = [section(2, *part) for part in parts]
     return document(f"Certification of {state.hardware}", join([header, tag("main", sections, id="main")]))
-
-
-def _machine(state: Certification) -> Html:
-    kinds = [f"{place.name} ({place.device_kind.upper()})" for place in state.places]
-    return pairs([
-        ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
-        ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),
-    ])  # fmt: skip
 
 
 def _place(state: Certification, place: Place) -> Html:

@@ -84,17 +84,14 @@ def read_script(path: Path) -> Metadata:
     if not blocks:
         return Metadata()
     lines = blocks[0]["content"].splitlines(keepends=True)
-    return _metadata("".join(line.removeprefix("#").removeprefix(" ") for line in lines), str(path))
-
-
-def _metadata(content: str, place: str) -> Metadata:
+    content = "".join(line.removeprefix("#").removeprefix(" ") for line in lines)
     remedy = "https://packaging.python.org/en/latest/specifications/inline-script-metadata/ describes it."
     try:
         table: dict[str, Any] = tomllib.loads(content)
         python = SpecifierSet(table.get("requires-python", ""))
         named = table.get("dependencies", [])
     except (tomllib.TOMLDecodeError, InvalidSpecifier, AttributeError, TypeError) as error:
-        raise ZooError(f"The inline metadata of {place} cannot be read: {error}", remedy) from error
+        raise ZooError(f"The inline metadata of {path} cannot be read: {error}", remedy) from error
     if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
-        raise ZooError(f"The inline metadata of {place}: dependencies is not a list of strings: {named!r}", remedy)
-    return Metadata([parse(text, f"{place}, dependencies") for text in named], python)
+        raise ZooError(f"The inline metadata of {path}: dependencies is not a list of strings: {named!r}", remedy)
+    return Metadata([parse(text, f"{path}, dependencies") for text in named], python)

@@ -33,7 +33,10 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     output = context.settings.output
     if planning.is_planning():
         if context.resumes:
-            _check_resumed(context, context.resumes)
+            resume.refuse_changes(context.settings, RunRecord.from_untrusted(context.resumes))
+            run_folder.check_root(context.resumes)
+            if run_lock.is_held(context.resumes):  # taking the lock raises an error, unless it was just released
+                run_lock.release(run_lock.take(context.resumes, _command(context)))
         else:
             run_folder.check_name(user_path(output.root), output.name)
             run_folder.check_root(user_path(output.root))
@@ -59,13 +62,6 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     if context.calibration:
         context.record.calibration = context.calibration
     _record_place(context)
-
-
-def _check_resumed(context: RunContext[Settings], folder: Path) -> None:
-    resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
-    run_folder.check_root(folder)
-    if run_lock.is_held(folder):
-        run_lock.release(run_lock.take(folder, _command(context)))  # raises an error, unless it was just released
 
 
 def _command(context: RunContext[Settings]) -> list[str]:

@@ -34,16 +34,16 @@ def layers(config: Any) -> list[Layer]:
     """Return the layers of a model's configuration in order, including those of nested models."""
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner
-    found: list[Layer] = []
+    result: list[Layer] = []
     for row in rows if isinstance(rows, list) else []:
         own = row.get("config") if isinstance(row, dict) else None
         if isinstance(own, list) or (isinstance(own, dict) and isinstance(own.get("layers"), list)):
-            found += layers(row)
+            result += layers(row)
         elif isinstance(own, dict):
             kind = snake_case(str(row.get("class_name")))
             kind = "depthwise_conv2d" if kind == "depthwise_conv2_d" else kind
-            found.append(Layer(kind, own, row.get("inbound_nodes")))
-    return found
+            result.append(Layer(kind, own, row.get("inbound_nodes")))
+    return result
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:

@@ -22,12 +22,6 @@ def probabilities(name: str, arrays: "Arrays", pixels: "NDArray[np.uint8]") -> "
         pixels: (edge, edge, 3), RGB; the edge is a multiple of 32.
     """
     x = pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
-    logits = _logits(name, arrays, x)
-    chances = np.exp(logits - logits.max())
-    return chances / chances.sum()
-
-
-def _logits(name: str, arrays: "Arrays", x: "Array") -> "Array":
     block = x  # the input of the current block of MobileNetV2, a residual
     for step in STEPS[name][0]:
         if step.kind == "norm":
@@ -37,12 +31,16 @@ def _logits(name: str, arrays: "Arrays", x: "Array") -> "Array":
             else:
                 x = np.clip(x, 0, 6)
         elif step.kind == "depthwise":
-            x = _depthwise(x, arrays[f"{step.name}/depthwise_kernel"], step.stride)
+            weights = arrays[f"{step.name}/depthwise_kernel"].reshape(9, -1)
+            windows = _windows(x, step.stride)
+            x = np.sum([seen * weight for seen, weight in zip(windows, weights, strict=True)], 0)
         else:
             x = _conv(x, arrays[f"{step.name}/kernel"])
     top = "conv_preds" if name == "mobilenet" else "predictions"
     kernel = arrays[f"{top}/kernel"]
-    return x.mean((0, 1)) @ kernel.reshape(kernel.shape[-2:]) + arrays[f"{top}/bias"]
+    logits = x.mean((0, 1)) @ kernel.reshape(kernel.shape[-2:]) + arrays[f"{top}/bias"]
+    chances = np.exp(logits - logits.max())
+    return chances / chances.sum()
 
 
 def _norm(arrays: "Arrays", layer: str, x: "Array") -> "Array":
@@ -69,8 +67,3 @@ def _conv(x: "Array", kernel: "Array") -> "Array":
     if kernel.shape[:2] == (1, 1):
         return x @ kernel[0, 0]
     return np.concatenate(_windows(x, 2), -1) @ kernel.reshape(-1, kernel.shape[-1])
-
-
-def _depthwise(x: "Array", kernel: "Array", stride: int) -> "Array":
-    weights = kernel.reshape(9, -1)
-    return np.sum([seen * weight for seen, weight in zip(_windows(x, stride), weights, strict=True)], 0)
