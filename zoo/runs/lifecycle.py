@@ -121,7 +121,11 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        _record_error(context.record, error)
+        context.record.exit = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        if isinstance(error, ZooError):
+            context.record.error = {"message": error.message, "remedy": error.remedy}
+        elif context.record.exit == "failed":
+            context.record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
         inside = isinstance(error, StorageError) and error.path.is_relative_to(context.folder)
         cause = error.__cause__ if inside else error
         if isinstance(cause, OSError) and cause.errno in STORAGE:
@@ -141,14 +145,6 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         trackers.finish(context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
-
-
-def _record_error(record: RunRecord, error: BaseException) -> None:
-    record.exit = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-    if isinstance(error, ZooError):
-        record.error = {"message": error.message, "remedy": error.remedy}
-    elif record.exit == "failed":
-        record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 
 def _artifacts(folder: Path) -> list[Json]:

@@ -140,7 +140,9 @@ def _work(
         if isinstance(event, ArtifactEvent) and event.kind == "batch":
             queue.task_done()
         elif isinstance(event, ArtifactEvent) and event.kind == "sample":
-            _keep_sample(Path(event.path))
+            path, sample = Path(event.path), np.load(event.path, allow_pickle=False)
+            image_files.write(path.with_suffix(".png"), [sample], image_files.ImageMetadata())
+            path.unlink()
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
@@ -161,11 +163,6 @@ def _work(
     context.record.summary = _words(context)
     queue.check()
     raise_if_failed(context, outcome)
-
-
-def _keep_sample(path: Path) -> None:
-    image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())
-    path.unlink()
 
 
 def _words(context: RunContext[Settings]) -> list[str]:
