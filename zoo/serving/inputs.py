@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -117,7 +118,7 @@ def bytes_of(name: str, instance: Any) -> bytes:
         raise RequestError(400, "The image is not valid Base64") from None
 
 
-def number(name: str, value: Any, schema: Json, most: int | None = None) -> float:
+def number(name: str, value: Any, schema: Json, most: float = math.inf) -> float:
     """Return a number from JSON or a form field; raise RequestError unless it is in the range of ``schema``.
 
     ``most`` is the maximum of a schema without one.
