@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from scripts.benchmarks import common
 from zoo.tasks.style_transfer import images
-from zoo.weights import feature_networks
+from zoo.weights import feature_networks, feature_weights
 
 STEPS = 400
 PATIENCE_S = 180.0
@@ -59,7 +59,7 @@ def goal(content: Path, style: Path, weights: Path, folder: Path, rows: int) -> 
         shape = (rows, round(rows * photo.shape[1] / photo.shape[0]))
         pictures = {"content": photo, "style": images.opened(style, "style").pixels}
         np.savez(folder / "arrays.npz", **{name: images.sized(each, *shape) for name, each in pictures.items()})  # type: ignore[arg-type]
-        feature_networks.write(folder / "weights.npz", feature_networks.choose("vgg19", str(weights)))
+        feature_weights.write(folder / "weights.npz", feature_networks.choose("vgg19", str(weights)).arrays or {})
     process = worker(GOAL_STACK, folder)
     state = process.ask(do="descend", steps=STEPS, state=str(folder / "goal.npz"), seconds=PATIENCE_S)
     status = "done" if state["done"] == STEPS else "again"

@@ -21,7 +21,7 @@ from zoo.cli.main import main
 from zoo.tasks.style_transfer import images, inputs
 
 pytestmark = pytest.mark.stacks
-ASSETS = inputs.ASSETS
+ASSETS = inputs.PAINTING.parent
 # The first is what the others are compared with.
 STACKS = ("torch", "tf-2.21", "jax", "plaidml-0.7", "tf-1.8", "tf-2.5", "mlx")
 JOB = ["model=style_transfer", f"content={ASSETS / 'landscape.jpg'}", f"style={ASSETS / 'style_mosaic.jpg'}",

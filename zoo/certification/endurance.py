@@ -55,7 +55,7 @@ def resume(work: Work) -> Findings:
 def _killed_in_epoch(folder: Path, command: list[str]) -> int:
     log = folder / "events.jsonl"
     with processes.running(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        while process.poll() is None and _epochs(log) < 3:
+        while process.poll() is None and len(event_log.epochs(log)) < 3:
             time.sleep(0.05)
         if process.poll() is not None:
             said = process.stderr.read()[-600:] if process.stderr else ""
@@ -66,8 +66,4 @@ def _killed_in_epoch(folder: Path, command: list[str]) -> int:
     while log.stat().st_size != size:
         size = log.stat().st_size
         time.sleep(1.0)
-    return _epochs(log)
-
-
-def _epochs(log: Path) -> int:
-    return len(event_log.epochs(log)) if log.is_file() else 0
+    return len(event_log.epochs(log))

@@ -26,19 +26,16 @@ def page(state: Certification) -> str:
         "header", tag("p", "zoo certify", class_="kicker"), tag("h1", state.hardware or "unknown hardware"),
         tag("p", " · ".join(said), class_="subtitle"),
     )  # fmt: skip
-    parts = [("machine", "Machine", _machine(state))]
+    kinds = [f"{place.name} ({place.device_kind.upper()})" for place in state.places]
+    machine = pairs([
+        ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
+        ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),
+    ])  # fmt: skip
+    parts = [("machine", "Machine", machine)]
     parts += [(f"place-{number}", place.name, _place(state, place)) for number, place in enumerate(state.places)]
     parts.append(("speed", "Speed of the machine during certification", _speed(state)))
     sections = [section(2, *part) for part in parts]
     return document(f"Certification of {state.hardware}", join([header, tag("main", sections, id="main")]))
-
-
-def _machine(state: Certification) -> Html:
-    kinds = [f"{place.name} ({place.device_kind.upper()})" for place in state.places]
-    return pairs([
-        ("Machine", state.machine), ("Platform", state.platform), ("Power", state.power), ("Zoo", state.commit),
-        ("Backends", ", ".join(kinds)), ("Time", seconds(sum(row.seconds for row in state.steps))),
-    ])  # fmt: skip
 
 
 def _place(state: Certification, place: Place) -> Html:
@@ -65,12 +62,9 @@ def _table(place: Place, rows: list[StepResult]) -> Html:
     cells: list[list[Child]] = []
     for row in rows:
         badge = tag("span", row.state, class_=f"badge {BADGES.get(row.state, 'reported')}")
-        cells.append([row.step, badge, f"{row.seconds:.1f}", _lines([*row.words, *filter(None, [row.problem])])])
+        lines = [part for text in [*row.words, *filter(None, [row.problem])] for part in (tag("br"), text)][1:]
+        cells.append([row.step, badge, f"{row.seconds:.1f}", lines])
     return table(f"Steps on {place.name}", ["Step", "Result", "Seconds", "What came out"], cells, figures=[2])
-
-
-def _lines(words: list[str]) -> Html:
-    return join([part for number, text in enumerate(words) for part in ([tag("br")] if number else []) + [text]])
 
 
 def _failure(row: StepResult) -> Html:

@@ -32,19 +32,19 @@ def draw(folder: Path) -> Path:
     if not folder.is_dir():
         with atomic_folder(folder) as part:
             random = np.random.RandomState(_SEED)
-            _draw_shapes(part / "shapes", random)
-            _write_texts(part / "texts", random)
+            for shape in SHAPES:
+                (part / "shapes" / shape).mkdir(parents=True)
+                for number in range(PICTURES_OF_A_SHAPE):
+                    # BMP is uncompressed, so the files do not depend on the version of a compressor.
+                    picture = Image.fromarray(_picture(shape, random))
+                    picture.save(part / "shapes" / shape / f"{number:03}.bmp")
+            (part / "texts").mkdir()
+            for kind, words in (("good", _GOOD), ("bad", _BAD)):
+                lines = [f"{_sentence(random)} {_one(words, random)}" for _ in range(TEXTS_OF_A_KIND)]
+                (part / "texts" / f"{kind}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
             sentences = " ".join(_sentence(random) for _ in range(SENTENCES))
             (part / "sentences.txt").write_text(sentences + "\n", encoding="utf-8")
     return folder
-
-
-def _draw_shapes(folder: Path, random: np.random.RandomState) -> None:
-    for shape in SHAPES:
-        (folder / shape).mkdir(parents=True)
-        for number in range(PICTURES_OF_A_SHAPE):
-            # BMP is uncompressed, so the files do not depend on the version of a compressor.
-            Image.fromarray(_picture(shape, random)).save(folder / shape / f"{number:03}.bmp")
 
 
 def _picture(shape: str, random: np.random.RandomState) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
@@ -59,13 +59,6 @@ def _picture(shape: str, random: np.random.RandomState) -> "np.ndarray[tuple[int
     ground, colour = random.randint(0, 120, 3), random.randint(136, 256, 3)
     noise = random.randint(-12, 13, (EDGE, EDGE, 3))
     return np.clip(np.where(inside[..., None], colour, ground) + noise, 0, 255).astype(np.uint8)
-
-
-def _write_texts(folder: Path, random: np.random.RandomState) -> None:
-    folder.mkdir()
-    for kind, words in (("good", _GOOD), ("bad", _BAD)):
-        lines = [f"{_sentence(random)} {_one(words, random)}" for _ in range(TEXTS_OF_A_KIND)]
-        (folder / f"{kind}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _sentence(random: np.random.RandomState) -> str:

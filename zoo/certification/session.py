@@ -10,20 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from zoo.certification import plan, reference, samples
+from zoo.certification import plan, reference, results, samples
 from zoo.certification.plan import Step
-from zoo.certification.results import (
-    FAILED,
-    NOT_RUN,
-    PASSED,
-    SKIPPED,
-    STATE,
-    Certification,
-    Findings,
-    Place,
-    StepResult,
-    of,
-)  # fmt: skip
+from zoo.certification.results import FAILED, NOT_RUN, PASSED, SKIPPED, Certification, Findings, Place, StepResult
 from zoo.certification.work import Work, explained
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError
@@ -58,7 +47,11 @@ class Session:
 
     def _take_all(self, mnist: str | None, on_battery: bool) -> None:
         drawn = samples.draw(self.folder / "samples")
-        self._say_beginning()
+        places = ", ".join(place.name for place in self.state.places)
+        about = f"{len(self.left())} steps, about {words(self.seconds_left())}"
+        console.say(f"Certifying {self.state.machine}\n{places}: {about}")
+        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
+        console.say(f"Results: {self.folder}")
         for place, step in self.left():
             if not self._blocker(place):
                 _wait_for_mains(on_battery)
@@ -95,13 +88,6 @@ class Session:
         foreseen = sum(expected.get((row.backend, row.stack, row.step), 0.0) for row in taken)
         pace = spent / foreseen if foreseen else 1.0
         return pace * sum(step.expected_s for _, step in self.left())
-
-    def _say_beginning(self) -> None:
-        places = ", ".join(place.name for place in self.state.places)
-        about = f"{len(self.left())} steps, about {words(self.seconds_left())}"
-        console.say(f"Certifying {self.state.machine}\n{places}: {about}")
-        console.say(f"This machine is {power.read()}. Ctrl-C stops; the same command continues")
-        console.say(f"Results: {self.folder}")
 
     def _heed_heat(self) -> None:
         """Wait until the speed of a throttled machine recovers, at most :data:`COOL_S`."""
@@ -166,7 +152,8 @@ def unfinished(root: Path, mode: str, backend: str | None, stack: str) -> Sessio
     wanted = mode, plan.places(backend, stack), identity(), machine.describe(machine.probe())
     for folder in sorted(root.glob(f"{PREFIX}*"), reverse=True):
         with contextlib.suppress(OSError, ValueError, ZooError):  # missing, or of another version
-            state = of(json.loads((folder / STATE).read_text(encoding="utf-8")), str(folder))
+            content = json.loads((folder / results.STATE).read_text(encoding="utf-8"))
+            state = results.of(content, str(folder))
             if not state.finished and (state.mode, state.places, state.commit, state.machine) == wanted:
                 return Session(folder.resolve(), state)
     return None

@@ -41,14 +41,20 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     else:
         composed, choice = reached.composed, reached.choice
     settings = composed.settings
+    variables = " ".join(f"{name}={value}" for name, value in {**choice.stack.env, **choice.env}.items())
+    worker = f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json"
+    proof = "a matrix product shows which device computes"
+    if choice.device_kind == "gpu":
+        gpu = f" ({choice.gpu.name})" if choice.gpu else ""
+        proof = f"a matrix product must run on a GPU{gpu}, or the run stops"
     steps: list[tuple[str, list[str]]] = [
         ("machine", [machine.describe(here), *(f"note: {note}" for note in here.notes)]),
         ("settings", [*_recipe(settings), *_changed(composed)]),
         ("backend", [f"{choice.backend.name}, required device: {choice.device_kind.upper()}", *choice.reasons]),
         *_where(settings, choice.stack, here, own=capture is None),
         ("data", [*_data(settings), *unchecked]),
-        ("worker", _worker(choice)),
-        ("proof", _proof(choice)),
+        ("worker", [worker, f"with {variables}"]),
+        ("proof", [proof]),
         ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
         ("evidence", _evidence(choice, here.platform)),
     ]
@@ -56,7 +62,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
     for number, (name, (first, *rest)) in enumerate(steps, 1):
         plan += _fitted(first, f"{number:>2} {name:<12} ")
         plan += [line for text in rest for line in _fitted(text, HANG)]
-    own = overrides if resume.requested(overrides) else composed.overrides
+    own = overrides if overrides.get(resume.KEY) else composed.overrides
     words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
     to_run = " \\\n".join(_fitted(_unsplit(words, " "), "To run it: ", WIDTH - 2))
     return [*remarks, *plan, to_run]
@@ -141,18 +147,6 @@ def _data(settings: Settings) -> list[str]:
     place = settings.data.root or "the cache of zoo, or downloaded"
     known = {"auto": "MNIST if available, or the bundled digits", "digits": "bundled with scikit-learn"}
     return [f"{settings.data.name}: {known.get(settings.data.name, place)}"]
-
-
-def _worker(choice: selection.Selection) -> list[str]:
-    shown = " ".join(f"{name}={value}" for name, value in {**choice.stack.env, **choice.env}.items())
-    return [f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json", f"with {shown}"]
-
-
-def _proof(choice: selection.Selection) -> list[str]:
-    gpu = f" ({choice.gpu.name})" if choice.gpu else ""
-    if choice.device_kind == "gpu":
-        return [f"a matrix product must run on a GPU{gpu}, or the run stops"]
-    return ["a matrix product shows which device computes"]
 
 
 def _evidence(choice: selection.Selection, platform: str) -> list[str]:

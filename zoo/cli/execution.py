@@ -29,13 +29,22 @@ VERBS = {
     ),
     "export": ("convert a trained model for other runtimes, and compare it with its source", ("model",)),
 }
+EXPERIMENTS = "folder of your own experiments: +GROUP=NAME applies DIR/GROUP/NAME.yaml to the defaults"
 
 
 def add_parsers(verbs: "Verbs") -> None:
     for verb, (words, groups) in VERBS.items():
         parser = add_verb(verbs, verb, functools.partial(run, verb), words)
         add_overrides(parser, groups)
-        _add_options(parser)
+        parser.add_argument("-c", "--cfg", choices=["job"], help="print the composed settings and exit")
+        parser.add_argument("--resolve", action="store_true", help="with --cfg: no effect; values have no references")
+        parser.add_argument("--config-dir", metavar="DIR", help=EXPERIMENTS)
+        parser.add_argument(
+            "--dry-run", action="store_true", help="make the checks of the run, print each step, and exit"
+        )
+        parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
+        parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")
+        add_json(parser, "print the record of the run as JSON on standard output")
 
 
 def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
@@ -43,19 +52,6 @@ def add_overrides(parser: CommandParser, groups: tuple[str, ...]) -> None:
     parser.end_of_help = lambda: _groups(groups)
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings; `python -m zoo help` lists them")
     parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of KEY=A,B,...")
-
-
-def _add_options(parser: CommandParser) -> None:
-    parser.add_argument("-c", "--cfg", choices=["job"], help="print the composed settings and exit")
-    parser.add_argument("--resolve", action="store_true", help="with --cfg: no effect; values have no references")
-    words = "folder of your own experiments: +GROUP=NAME applies DIR/GROUP/NAME.yaml to the defaults"
-    parser.add_argument("--config-dir", metavar="DIR", help=words)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="make the checks of the run, print each step, and exit"
-    )
-    parser.add_argument("--prepare", action="store_true", help="build the environment of the run, and exit")
-    parser.add_argument("--machine", metavar="FILE", help="with --dry-run: plan for a machine captured in a file")
-    add_json(parser, "print the record of the run as JSON on standard output")
 
 
 def _groups(groups: tuple[str, ...]) -> str:

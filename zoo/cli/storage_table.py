@@ -1,26 +1,46 @@
-"""Print stored items with their sizes."""
+"""List and remove stored items: runs, parts of the cache, environments and kernels."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from zoo.core import console
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from zoo.runs.storage import StoredItem
 
+T = TypeVar("T")
+Names = TypeVar("Names", bound=list[str] | None)
 # Largest number of rows in a table of runs, because reading thousands takes seconds.
 NEWEST = 100
 
 
-def show(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
+def show(title: str, rows: "list[T]", as_json: bool, cells: "Callable[[T], dict[str, str]]", nothing: str) -> None:
+    """Print rows as JSON, or as a table of their cells; without rows, print ``nothing`` instead of a table."""
     if as_json:
         console.output_json(rows, indent=2)
     elif not rows:
-        console.output("Nothing is stored")
+        console.output(nothing)
     else:
-        console.table_of(title, [
-            {"name": row.name, "what": row.about, "size": f"{row.size_bytes / 1e6:,.1f} MB", "started": row.started}
-            for row in rows
-        ])  # fmt: skip
+        console.table_of(title, [cells(row) for row in rows])
+
+
+def show_stored(title: str, rows: "list[StoredItem]", as_json: bool) -> None:
+    def cells(row: "StoredItem") -> dict[str, str]:
+        size = f"{row.size_bytes / 1e6:,.1f} MB"
+        return {"name": row.name, "what": row.about, "size": size, "started": row.started}
+
+    show(title, rows, as_json, cells, "Nothing is stored")
+
+
+def remove(names: Names, remover: Callable[[Names], Iterable[Path]], unnamed: ZooError) -> int:
+    """Remove the named items, or all of them for None, and print each; raise ``unnamed`` without a name."""
+    if names == []:
+        raise unnamed
+    for folder in remover(names):
+        console.say(f"Removed {folder}")
+    return 0
 
 
 def say_not_shown(total: int, shown: int) -> None:

@@ -80,7 +80,11 @@ def _translated(text: str) -> str:
     if not key.startswith(("hydra/", "hydra.")):
         return text
     if key == "hydra/launcher":
-        return f"launcher={_launcher(value)}"
+        launchers = _words("launchers")
+        if value in launchers:
+            return f"launcher={launchers[value]}"
+        known = ", ".join(f"{theirs} ({ours})" for theirs, ours in launchers.items())
+        raise ZooError(f"The zoo has no hydra/launcher={value}", f"It has {known}, and launcher=ssh. {HELP}")
     if key == "hydra/sweeper":
         if value == "basic":
             return "launcher=local"
@@ -91,11 +95,3 @@ def _translated(text: str) -> str:
     if name != key and name in _words("settings"):
         return f"{_words('settings')[name]}={value}"
     raise ZooError(f"The zoo has no setting {key}: it uses Hydra to compose settings only", HELP)
-
-
-def _launcher(name: str) -> str:
-    launchers = _words("launchers")
-    if name in launchers:
-        return launchers[name]
-    known = ", ".join(f"{theirs} ({ours})" for theirs, ours in launchers.items())
-    raise ZooError(f"The zoo has no hydra/launcher={name}", f"It has {known}, and launcher=ssh. {HELP}")

@@ -72,11 +72,6 @@ def is_application(model: object) -> bool:
     return isinstance(model, str) and re.fullmatch(r"keras/\w{1,50}", model, re.ASCII) is not None
 
 
-def application_row(model: str) -> Json:
-    """Return the equivalent of a file under ``configs/model`` for an architecture; the stack checks its name."""
-    return {"name": model, "about": "of keras.applications", "input_size": None, "bn_momentum": None}
-
-
 def saved_row(model: str, verb: str) -> Json:
     """Return the equivalent of a ``configs/model`` file for a saved model, which is opened later."""
     kind = kind_of(model)

@@ -126,7 +126,7 @@ class Overrides:
 
     def combinations(self) -> "list[Overrides]":
         """Return every combination of the values of sweeps such as ``seed=1,2,3``."""
-        each = [[_parse_checked(text, entry.layer) for text in entry.choices] or [entry] for entry in self]
+        each = [[*_each_of(entry)] or [entry] for entry in self]
         return [Overrides(combination) for combination in itertools.product(*each)]
 
 
@@ -141,11 +141,9 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _parse_checked(text: str, layer: str) -> Override:
-    result = _parse_one(text, layer, ())
-    if isinstance(result, str):
-        raise all_at_once([result])
-    return result
+def _each_of(sweep: Override) -> Iterator[Override]:
+    for text in sweep.choices:
+        yield from Overrides.parse([text], sweep.layer)
 
 
 def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | str:

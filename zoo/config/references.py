@@ -84,7 +84,7 @@ def load(name: str) -> Reference:
     """Read and check a bundled reference, by name, or a YAML file, by path."""
     path = _path(name)
     row = checks.read_yaml(path)
-    checks.refuse(KEY, path, [*_form_problems(row), *_setting_problems(row)])
+    checks.refuse(KEY, path, [*checks.violations(row, Reference, given=("name",)), *_setting_problems(row)])
     return _made(name, row)
 
 
@@ -138,21 +138,20 @@ def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
 
 def rows() -> list[dict[str, str]]:
     """Return one row per reference for listing, without composition, which would take seconds."""
-    return [_row(name) for name in names()]
-
-
-def _row(name: str) -> dict[str, str]:
-    path = _folder() / f"{name}.yaml"
-    row = checks.read_yaml(path)
-    checks.refuse(KEY, path, _form_problems(row))
-    reference = _made(name, row)
-    return {
-        "reference": name,
-        "machine": reference.machine.about,
-        "what": reference.about,
-        "settings": " ".join(reference.overrides.words),
-        "published": "; ".join(_words(entry) for entry in reference.published or []),
-    }
+    result = []
+    for name in names():
+        path = _path(name)
+        row = checks.read_yaml(path)
+        checks.refuse(KEY, path, checks.violations(row, Reference, given=("name",)))
+        reference = _made(name, row)
+        result.append({
+            "reference": name,
+            "machine": reference.machine.about,
+            "what": reference.about,
+            "settings": " ".join(reference.overrides.words),
+            "published": "; ".join(_words(entry) for entry in reference.published or []),
+        })  # fmt: skip
+    return result
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:
@@ -201,10 +200,6 @@ def _words(entry: Published) -> str:
 
 
 # -- checking a file
-
-
-def _form_problems(row: Any) -> list[str]:
-    return checks.violations(row, Reference, given=("name",))
 
 
 def _setting_problems(row: Any) -> list[str]:

@@ -54,12 +54,10 @@ _JOINERS = "\u200c\u200d"
 
 def escape_controls(text: str, keep: str = "\n\t") -> str:
     r"""Replace characters that could control a terminal with escapes such as ``\x1b``, except those in ``keep``."""
-    return text if text.isprintable() else "".join(_escape(letter, keep) for letter in text)
-
-
-def _escape(letter: str, keep: str) -> str:
-    harmless = letter in keep or letter in _JOINERS or unicodedata.category(letter) not in _CONTROLS
-    return letter if harmless else letter.encode("unicode_escape").decode("ascii")
+    if text.isprintable():
+        return text
+    harmful = {letter for letter in text if unicodedata.category(letter) in _CONTROLS} - {*keep, *_JOINERS}
+    return text.translate({ord(letter): letter.encode("unicode_escape").decode("ascii") for letter in harmful})
 
 
 # Parts of paths with line breaks, which messages show as escapes.

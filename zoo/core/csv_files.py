@@ -26,7 +26,8 @@ class Writer:
         self._writer = csv.writer(stream)
 
     def writerow(self, cells: Iterable[object]) -> None:
-        self._writer.writerow([escape_formula(_visible(cell)) for cell in cells])
+        shown = (_CONTROL.sub(_escape, cell) if isinstance(cell, str) else cell for cell in cells)
+        self._writer.writerow(map(escape_formula, shown))
 
     def writerows(self, rows: Iterable[Iterable[object]]) -> None:
         for row in rows:
@@ -40,10 +41,8 @@ def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
             Writer(out).writerows([("file", "reason"), *skipped])
 
 
-def _visible(cell: object) -> object:
-    if not isinstance(cell, str):
-        return cell
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), cell)
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def escape_formula(cell: object) -> object:

@@ -118,14 +118,14 @@ def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None
 def end_with_starter() -> None:
     """Stop this process cleanly when its parent has ended, if the parent requested it."""
     handle = os.environ.pop(WATCH_HOST, "")
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):  # closed by other code: the end cannot be detected
+            while os.read(int(handle), 1024):
+                pass
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(LAST_S)
+            os.kill(os.getpid(), signal.SIGKILL)
+
     if handle.isdigit():
-        threading.Thread(target=_watch, args=(int(handle),), daemon=True).start()
-
-
-def _watch(handle: int) -> None:
-    with contextlib.suppress(OSError):  # closed by other code: the end cannot be detected
-        while os.read(handle, 1024):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(LAST_S)
-        os.kill(os.getpid(), signal.SIGKILL)
+        threading.Thread(target=watch, daemon=True).start()

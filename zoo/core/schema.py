@@ -64,18 +64,15 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     if not isinstance(row, dict):
         return [f"{where.rstrip('.') or 'the file'}: expected keys and values, got {row!r}"]
     hints = {key: hint for key, hint in _hints(typing.cast("Any", kind)).items() if key not in given}
-    problems = [f"{where}{key}: missing" for key in _needed(kind) if key in hints and key not in row]
+    parts, missing = dataclasses.fields(kind), dataclasses.MISSING
+    needed = [part.name for part in parts if part.default is missing and part.default_factory is missing]
+    problems = [f"{where}{key}: missing" for key in needed if key in hints and key not in row]
     for key, value in row.items():
         if key in hints:
             problems += _value(value, hints[key], f"{where}{key}")
         else:
             problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
     return problems
-
-
-def _needed(kind: type[Any]) -> list[str]:
-    parts, missing = dataclasses.fields(kind), dataclasses.MISSING
-    return [part.name for part in parts if part.default is missing and part.default_factory is missing]
 
 
 def _value(value: Any, hint: Any, where: str) -> list[str]:

@@ -87,9 +87,8 @@ def _users(lock: Path) -> str:
 
 def is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
+        with contextlib.suppress(PermissionError, OverflowError):
+            os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):
-        return True
     return True

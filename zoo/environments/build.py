@@ -45,9 +45,11 @@ class Plan:
 
 def build(plan: Plan) -> float:
     """Build ``plan.folder``, which must not exist; return the seconds. A failure leaves no files."""
-    started = time.monotonic()
+    started, megabytes = time.monotonic(), plan.stack.size_mb
     _check_space(plan)
-    with atomic_folder(plan.folder, SUFFIX) as part, console.bar(_title(plan), unit="steps,") as bar:
+    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
+    title = f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
+    with atomic_folder(plan.folder, SUFFIX) as part, console.bar(title, unit="steps,") as bar:
         try:
             _fill(plan, part, bar)
         except OSError as error:
@@ -69,12 +71,6 @@ def build(plan: Plan) -> float:
     marker.write_marker(plan.folder, facts)
     console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
     return seconds
-
-
-def _title(plan: Plan) -> str:
-    megabytes = plan.stack.size_mb
-    size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
-    return f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
 
 
 def _check_space(plan: Plan) -> None:

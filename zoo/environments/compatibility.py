@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from zoo.environments.backends import VENDORS, Backend, Support
 from zoo.environments.gpus import Gpu
@@ -29,7 +29,8 @@ def ways(backend: Backend, machine: Machine, names: list[str]) -> tuple[list[Way
             obstacles.append((2, obstacle))
             continue
         gpus = [gpu for gpu in machine.gpus if gpu.vendor in entry.vendors]
-        working = sorted((gpu for gpu in gpus if gpu.driver or not entry.driver), key=_preference(entry))
+        working = [gpu for gpu in gpus if gpu.driver or not entry.driver]
+        working.sort(key=lambda gpu: (not gpu.external, entry.vendors.index(gpu.vendor), -(gpu.memory_bytes or 0)))
         if working or not entry.vendors:
             usable += itertools.product([entry], names, working or no_gpu)
         else:
@@ -103,10 +104,6 @@ def _lacking(platform: Platform, machine: Machine, gpu: Gpu | None) -> Iterator[
 
 def _older(present: str, minimum: str | None) -> bool:
     return bool(present and minimum) and version_numbers(present) < version_numbers(minimum or "")
-
-
-def _preference(entry: Support) -> Callable[[Gpu], tuple[bool, int, int]]:
-    return lambda gpu: (not gpu.external, entry.vendors.index(gpu.vendor), -(gpu.memory_bytes or 0))
 
 
 def _version_obstacle(entry: Support, machine: Machine) -> str | None:

@@ -23,26 +23,19 @@ def inspect(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
     if not python.is_file():
         raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
     content = marker.inventory(python)
-    lock, notes = _own_lock(stack, content.system, content.machine)
+    platform, notes = f"{PYTHON_SYSTEMS.get(content.system, content.system)}-{architecture(content.machine)}", []
+    if platform not in stack.platforms:
+        other = min(stack.platforms)
+        notes.append(f"stack {stack.name} has no lock for {platform}; compared with {other}")
+        platform = other
+    lock = stacks.lock_file(stack, platform)
     if not f"{content.python}.".startswith(f"{stack.python}."):
         notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
-    notes += _differences(content.versions, stacks.pins(lock))
+    present: dict[str, str] = {canonicalize_name(name): version for name, version in content.versions.items()}
+    for name, version in stacks.pins(lock).items():
+        if name not in present:
+            notes.append(f"{name} {version} is missing")
+        elif present[name] != version:
+            notes.append(f"{name} is {present[name]}; the lock has {version}")
     folder = python.parent.parent
     return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes
-
-
-def _own_lock(stack: Stack, system: str, machine: str) -> tuple[Path, list[str]]:
-    platform = f"{PYTHON_SYSTEMS.get(system, system)}-{architecture(machine)}"
-    if platform in stack.platforms:
-        return stacks.lock_file(stack, platform), []
-    other = min(stack.platforms)
-    return stacks.lock_file(stack, other), [f"stack {stack.name} has no lock for {platform}; compared with {other}"]
-
-
-def _differences(installed: dict[str, str], pinned: dict[str, str]) -> list[str]:
-    present: dict[str, str] = {canonicalize_name(name): version for name, version in installed.items()}
-    return [
-        f"{name} is {present[name]}; the lock has {version}" if name in present else f"{name} {version} is missing"
-        for name, version in pinned.items()
-        if present.get(name) != version
-    ]

@@ -155,8 +155,7 @@ def _gpu_from_text(block: str) -> Gpu:
     """Parse the plain text that follows ``Chipset Model:``, up to the displays."""
     name, _, rest = block.split("Displays:")[0].partition("\n")
     facts = pairs(rest, ":")
-    memory = next((facts[key] for key in facts if key.startswith("VRAM")), "")
-    metal = next((facts[key] for key in facts if key.startswith("Metal")), "")
+    memory, metal = (next((facts[key] for key in facts if key.startswith(word)), "") for word in ("VRAM", "Metal"))
     return Gpu(
         name=name.strip(),
         vendor=_vendor(facts.get("Vendor", ""), name),

@@ -122,12 +122,9 @@ def verify(path: Path) -> Interpreter | Broken:
     except (OSError, ValueError) as error:
         return Broken(path, str(error))
     if done.returncode != 0:
-        words = done.stderr.strip().splitlines()
-        return Broken(path, f"exit status {done.returncode}: {words[-1] if words else 'no message'}")
-    return _understood(path, done.stdout.split())
-
-
-def _understood(path: Path, words: list[str]) -> Interpreter | Broken:
+        said = done.stderr.strip().splitlines()
+        return Broken(path, f"exit status {done.returncode}: {said[-1] if said else 'no message'}")
+    words = done.stdout.split()
     if len(words) != 3 or not re.match(r"3\.\d+\.\d+", words[1]):
         return Broken(path, f"answered {' '.join(words)[:80]!r} instead of its version")
     implementation, version, machine = words

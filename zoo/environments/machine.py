@@ -212,7 +212,8 @@ def _number(text: str) -> int:
 
 def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
     release = gpus.pairs(reports.get("sw_vers", ""), ":")
-    known = gpus.pairs(reports.get(SYSCTL, ""), ":")
+    known, cpu = (gpus.pairs(reports.get(command, ""), ":") for command in (SYSCTL, SYSCTL_CPU))
+    names = {"hw.optional.avx1_0": "avx", "hw.optional.avx2_0": "avx2"}
     graphics = gpus.of_mac(reports, notes)
     chip = known.get("machdep.cpu.brand_string", "")
     translated = known.get("sysctl.proc_translated") == "1"
@@ -235,39 +236,30 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
         memory_bytes=_number(known.get("hw.memsize", "")),
         gpus=graphics,
         notes=notes,
-        cpu_features=_mac_features(reports.get(SYSCTL_CPU, "")),
+        cpu_features=[names[key] for key in names if cpu.get(key) == "1"] if cpu.keys() & names.keys() else None,
     )
-
-
-def _mac_features(text: str) -> list[str] | None:
-    known = gpus.pairs(text, ":")
-    names = {"hw.optional.avx1_0": "avx", "hw.optional.avx2_0": "avx2"}
-    return [names[key] for key in names if known.get(key) == "1"] if known.keys() & names.keys() else None
 
 
 def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
     release = gpus.pairs(reports.get("/etc/os-release", ""), "=")
     cpu = reports.get("/proc/cpuinfo", "")
-    memory = gpus.pairs(reports.get("/proc/meminfo", ""), ":")
+    memory, known = gpus.pairs(reports.get("/proc/meminfo", ""), ":"), gpus.pairs(cpu, ":")
+    flags = known.get("flags", "").split()
     return Machine(
         os="linux",
         os_version=release.get("PRETTY_NAME", "Linux"),
         os_build=reports.get("uname -r", "").strip(),
         arch=architecture(reports.get("uname -m", python_arch)),
         python_arch=python_arch,
-        chip=gpus.pairs(cpu, ":").get("model name") or reports.get(DEVICE_TREE, "").strip("\0\n") or "unknown chip",
+        chip=known.get("model name") or reports.get(DEVICE_TREE, "").strip("\0\n") or "unknown chip",
         cores=len(re.findall(r"^processor\s*:", cpu, re.MULTILINE)),
         memory_bytes=_number(memory.get("MemTotal", "")) * 1024,
         gpus=gpus.of_linux(reports, notes),
         notes=notes,
-        cpu_features=_linux_features(cpu),
+        # On arm64, the key is Features; no lock requires one.
+        cpu_features=[name for name in CPU_FEATURES if name in flags] if flags else None,
         glibc=reports.get(GLIBC, "").partition(" ")[2].strip(),
     )
-
-
-def _linux_features(cpu: str) -> list[str] | None:
-    flags = gpus.pairs(cpu, ":").get("flags", "").split()  # on arm64, the key is Features; no lock requires one
-    return [name for name in CPU_FEATURES if name in flags] if flags else None
 
 
 def _windows(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:

@@ -127,15 +127,17 @@ def lost_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield (package, file) of missing or truncated files, except byte code, which may change."""
     site = site_of(folder)
     for package, name, _, size in _recorded(site):
-        if size.isdecimal() and "__pycache__" not in name and _size(site / name) < int(size):
-            yield package, name
+        if size.isdecimal() and "__pycache__" not in name:
+            status = _status(site / name)
+            if status is None or status.st_size < int(size):
+                yield package, name
 
 
-def _size(path: Path) -> int:
+def _status(path: Path) -> os.stat_result | None:
     try:
-        return path.stat().st_size
+        return path.stat()
     except OSError:
-        return -1
+        return None
 
 
 def contents(folder: Path) -> dict[str, list[int]]:
@@ -182,19 +184,13 @@ def changed(folder: Path, every: bool) -> list[str]:
         known.add(name)
         if "__pycache__" in name:  # Python may write byte code again
             continue
-        if checksum and _is_suspect(site / name, size, built) and _sha256(site / name) != checksum:
+        status = _status(site / name)
+        is_suspect = status is None or status.st_mtime >= built or str(status.st_size) != size
+        if checksum and is_suspect and _sha256(site / name) != checksum:
             result.append(name)
     files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
     names = (os.path.relpath(file, site) for file in files if file.endswith(MODULES))
     return result + [name for name in names if name not in known]
-
-
-def _is_suspect(path: Path, size: str, built: float) -> bool:
-    try:
-        now = path.stat()
-    except OSError:
-        return True
-    return now.st_mtime >= built or str(now.st_size) != size
 
 
 def _recorded(site: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -55,7 +55,7 @@ def reachable(url: str) -> Reachability:
     try:
         outcome.result(SECONDS)
         why = ""
-    except OSError as error:
+    except (OSError, ValueError) as error:
         why = str(error) if outcome.done() else f"no answer within {SECONDS:g} seconds"
     return Reachability(f"{host}:{port}", not why, why)
 

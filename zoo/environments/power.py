@@ -13,6 +13,7 @@ from zoo.environments import machine
 
 PMSET = "pmset -g batt"
 SUPPLIES = Path("/sys/class/power_supply")
+FILES = ("type", "online", "status", "capacity", "scope")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +32,11 @@ def read() -> Power:
     """Return the power source; an unknown source counts as mains."""
     if platform.system() == "Darwin":
         return of_pmset(machine.run_tool(PMSET, []) or "")
-    folders = sorted(SUPPLIES.iterdir()) if SUPPLIES.is_dir() else []
-    return of_supplies({folder.name: _files(folder) for folder in folders})
+    supplies = {}
+    for folder in sorted(SUPPLIES.iterdir()) if SUPPLIES.is_dir() else ():
+        texts = {name: machine.read_file(folder / name, []) for name in FILES}  # some are missing
+        supplies[folder.name] = {name: text.strip() for name, text in texts.items() if text is not None}
+    return of_supplies(supplies)
 
 
 def of_pmset(text: str) -> Power:
@@ -47,9 +51,3 @@ def of_supplies(supplies: Mapping[str, Mapping[str, str]]) -> Power:
     charges = [int(row["capacity"]) for row in batteries if row.get("capacity", "").isdigit()]
     discharging = any(row.get("status") == "Discharging" for row in batteries)
     return Power(discharging and not mains, charges[0] if charges else None)
-
-
-def _files(folder: Path) -> dict[str, str]:
-    names = ("type", "online", "status", "capacity", "scope")
-    texts = {name: machine.read_file(folder / name, []) for name in names}  # not every supply has every file
-    return {name: text.strip() for name, text in texts.items() if text is not None}

@@ -81,22 +81,17 @@ def read_script(path: Path) -> Metadata:
     blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
     if len(blocks) > 1:
         raise ZooError(f"{path} has {len(blocks)} blocks of inline metadata", "Keep only one `# /// script`.")
-    return _metadata(_content(blocks[0]), str(path)) if blocks else Metadata()
-
-
-def _content(block: re.Match[str]) -> str:
-    lines = block["content"].splitlines(keepends=True)
-    return "".join(line[2:] if line.startswith("# ") else line[1:] for line in lines)
-
-
-def _metadata(content: str, place: str) -> Metadata:
+    if not blocks:
+        return Metadata()
+    lines = blocks[0]["content"].splitlines(keepends=True)
+    content = "".join(line.removeprefix("#").removeprefix(" ") for line in lines)
     remedy = "https://packaging.python.org/en/latest/specifications/inline-script-metadata/ describes it."
     try:
         table: dict[str, Any] = tomllib.loads(content)
         python = SpecifierSet(table.get("requires-python", ""))
         named = table.get("dependencies", [])
     except (tomllib.TOMLDecodeError, InvalidSpecifier, AttributeError, TypeError) as error:
-        raise ZooError(f"The inline metadata of {place} cannot be read: {error}", remedy) from error
+        raise ZooError(f"The inline metadata of {path} cannot be read: {error}", remedy) from error
     if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
-        raise ZooError(f"The inline metadata of {place}: dependencies is not a list of strings: {named!r}", remedy)
-    return Metadata([parse(text, f"{place}, dependencies") for text in named], python)
+        raise ZooError(f"The inline metadata of {path}: dependencies is not a list of strings: {named!r}", remedy)
+    return Metadata([parse(text, f"{path}, dependencies") for text in named], python)

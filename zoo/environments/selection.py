@@ -128,7 +128,8 @@ def evaluate(
         problem = compatibility.stack_problem(backend, way, machine, available, python)
         if problem is None:
             problems.pop(name, None)
-            why = _strength(backend, support, gpu)
+            where = f"GPU {gpu.name}" if support.device_kind == "gpu" and gpu else "processor"
+            why = f"{backend.name} computes on the {where}"
             return Candidate(backend, why, support, available[name], gpu, _grouped(problems))
         problems.setdefault(name, problem)
     support, _, gpu = ways[0]
@@ -223,27 +224,16 @@ def _refusal(candidate: Candidate, machine: Machine, available: Mapping[str, Sta
     needs = candidate.backend.needs
     is_clear = candidate.support or needs in candidate.why or not candidate.backend.runnable
     lines = [] if is_clear else [f"It needs {needs}."]
-    if stack and candidate.support:
-        lines += _by_hand(candidate.support, [stack])
-        candidates = dict.fromkeys([*candidate.backend.stacks, *available])
-        fitting = [other for other in candidates if evaluate(candidate.backend, machine, available, other).stack]
-        if fitting:
-            lines.append("Stacks that fit here: " + ", ".join(fitting))
-            lines.append(f"  {COMMAND}{name} stack={fitting[0]}")
-            return _error(what, candidate, machine, lines)
-    elif candidate.support:
-        lines += _by_hand(candidate.support, candidate.backend.stacks)
-    lines += [f"{updated}."] if updated else []
-    return _error(what, candidate, machine, [*lines, _elsewhere(survey(machine, available), machine)])
-
-
-def _error(what: str, candidate: Candidate, machine: Machine, remedy: list[str]) -> ZooError:
+    by_hand = candidate.support.by_hand if candidate.support else {}
+    lines += [by_hand[each] for each in ([stack] if stack else candidate.backend.stacks) if each in by_hand]
+    present = dict.fromkeys([*candidate.backend.stacks, *available]) if stack and candidate.support else {}
+    fitting = [other for other in present if evaluate(candidate.backend, machine, available, other).stack]
+    if fitting:
+        lines += ["Stacks that fit here: " + ", ".join(fitting), f"  {COMMAND}{name} stack={fitting[0]}"]
+    else:
+        lines += [*([f"{updated}."] if updated else []), _elsewhere(survey(machine, available), machine)]
     message = f"{what} does not work here: {candidate.why}\nThis machine: {machines.describe(machine)}"
-    return ZooError(message, "\n".join(remedy))
-
-
-def _by_hand(support: Support, wanted: list[str]) -> list[str]:
-    return [support.by_hand[name] for name in wanted if name in support.by_hand]
+    return ZooError(message, "\n".join(lines))
 
 
 def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
@@ -262,9 +252,3 @@ def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
 def _grouped(problems: Mapping[str, str]) -> list[str]:
     texts = dict.fromkeys(problems.values())
     return [", ".join(name for name in problems if problems[name] == text) + f": {text}" for text in texts]
-
-
-def _strength(backend: Backend, support: Support, gpu: Gpu | None) -> str:
-    if support.device_kind == "gpu" and gpu:
-        return f"{backend.name} computes on the GPU {gpu.name}"
-    return f"{backend.name} computes on the processor"

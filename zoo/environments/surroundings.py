@@ -58,8 +58,7 @@ def collect() -> dict[str, str]:
 
 
 def examine(reports: Reports, machine: Machine) -> list[Check]:
-    checks = (check(reports, machine) for check in CHECKS)
-    return [check for check in checks if check]
+    return list(filter(None, (check(reports, machine) for check in CHECKS)))
 
 
 def _pip() -> str | None:

@@ -32,6 +32,7 @@ NETWORK = (
     "tcp connect error", "failed to download", "network was disabled",
 )  # fmt: skip
 
+DISK_FULL = ("no space left on device", "os error 28", "quota exceeded")
 SPACE_REMEDY = (
     "Free some space: `python -m zoo env list` shows the environments, `python -m zoo env remove NAME` deletes one. "
     "Or set ZOO_CACHE, and UV_CACHE_DIR for downloads, to folders on another disk."
@@ -45,6 +46,16 @@ class CompletedCommand:
 
     def tail(self, count: int = 20) -> str:
         return "\n".join(f"    {line}" for line in self.words[-count:])
+
+    def find(self, pattern: str) -> str | None:
+        """Return the first group of the first match in the output, or None."""
+        match = re.search(pattern, "\n".join(self.words))
+        return match[1] if match else None
+
+    def mentions(self, *texts: str) -> bool:
+        """Return True if the output contains one of these texts in lower case, in any case."""
+        output = "\n".join(self.words).lower()
+        return any(text in output for text in texts)
 
 
 def version() -> str:
@@ -100,37 +111,28 @@ def run(
 
 
 def is_network(outcome: CompletedCommand) -> bool:
-    text = "\n".join(outcome.words).lower()
-    return any(sign in text for sign in NETWORK) and "hash mismatch" not in text
+    return outcome.mentions(*NETWORK) and not outcome.mentions("hash mismatch")
 
 
 def missing_cpu_build(outcome: CompletedCommand) -> str | None:
     """Return the pin of a PyTorch CPU build that uv did not find, such as ``"torch==2.13.0+cpu"``, or None."""
-    match = re.search(r"no version of (\S+\+cpu)\b", "\n".join(outcome.words))
-    return match[1] if match else None
+    return outcome.find(r"no version of (\S+\+cpu)\b")
 
 
 def missing_version(outcome: CompletedCommand) -> str | None:
     """Return a pin that the package index no longer has, such as ``"keras-nightly==3.16.0"``, or None."""
-    match = re.search(r"there is no version of (\S+==[\w.!-]+)(?=\s)", "\n".join(outcome.words))
-    return match[1] if match else None
+    return outcome.find(r"there is no version of (\S+==[\w.!-]+)(?=\s)")
 
 
 def is_unreachable(outcome: CompletedCommand) -> bool:
     """Return True if uv failed because no reachable index has a package in the lock."""
-    return not _is_disk_full(outcome) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
-
-
-def _is_disk_full(outcome: CompletedCommand) -> bool:
-    text = "\n".join(outcome.words).lower()
-    return any(words in text for words in ("no space left on device", "os error 28", "quota exceeded"))
+    return not outcome.mentions(*DISK_FULL) and (is_network(outcome) or missing_cpu_build(outcome) is not None)
 
 
 def reason(outcome: CompletedCommand) -> tuple[str, str]:
-    text = "\n".join(outcome.words).lower()
-    if _is_disk_full(outcome):
+    if outcome.mentions(*DISK_FULL):
         return "the disk is full", SPACE_REMEDY
-    if "hash mismatch" in text:
+    if outcome.mentions("hash mismatch"):
         return (
             "a downloaded file differs from the one in the lock (hash mismatch) and was not installed",
             "If a mirror is configured, it may serve altered files; if not, try again later.",
@@ -143,7 +145,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
             f"PyTorch has a separate index for CPU wheels. Download the file of {pin} for this Python from it, "
             "set UV_FIND_LINKS to its folder, and run the same command again.",
         )
-    if is_network(outcome) and "certificate" in text:
+    if is_network(outcome) and outcome.mentions("certificate"):
         return (
             "uv does not trust the certificate of the package index; a proxy that inspects encrypted traffic uses "
             "its own certificate",
@@ -156,12 +158,12 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
             "Connect to the network (or set UV_DEFAULT_INDEX to a mirror you can reach) and run the same "
             "command again; later builds work from the cache.",
         )
-    if "no wheels with a matching" in text or "no wheel" in text or "no matching distribution" in text:
+    if outcome.mentions("no wheel", "no matching distribution"):
         return (
             "a package of the lock has no build for this Python and system",
             "Choose another stack for this machine.",
         )
-    if "no solution found" in text:
+    if outcome.mentions("no solution found"):
         return (
             "no set of versions satisfies its requirements as of its date",
             "Change the requirements or the date.",

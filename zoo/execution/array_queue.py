@@ -6,7 +6,6 @@ A thread writes the files ahead of the worker; the bound limits memory and disk 
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from zoo.core.arrays import NDArray, np
@@ -36,9 +35,7 @@ class ArrayQueue:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._free.release()  # the thread may be waiting
         self._thread.join()

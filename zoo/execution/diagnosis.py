@@ -42,20 +42,17 @@ def failure(outcome: Outcome, folder: Path, backend: str) -> ZooError:
     text = "" if outcome.failed_with(GROUP_BROKEN) else tail
     findings = [finding for finding in known_issues.explain(text, backend) if finding.effect != "harmless"]
     rendered = [known_issues.render(findings)] if findings else []
-    known = "".join(f"{text}\n" for text in [*rendered, *_probe_issues(outcome)])
+    of_probes = {row.get("issue") for row in (outcome.start and outcome.start.probes) or []}
+    rendered += [
+        f"{issue.id}: {issue.cause}\n  what to do: {issue.remedy} {issue.command}\n  source: {issue.source}"
+        for issue in known_issues.issues()
+        if issue.id in of_probes
+    ]
+    known = "".join(f"{text}\n" for text in rendered)
     ending = _ending(outcome, folder)
     if outcome.failed_with(*ERROR_KINDS):
         return ZooError(ending, f"{known}The unfinished run and its log are in {folder}.")
     return ZooError(ending, f"{known}The end of {log}:\n{textwrap.indent(tail, '  | ')}")
-
-
-def _probe_issues(outcome: Outcome) -> list[str]:
-    names = {row.get("issue") for row in (outcome.start and outcome.start.probes) or []} - {None}
-    return [
-        f"{issue.id}: {issue.cause}\n  what to do: {issue.remedy} {issue.command}\n  source: {issue.source}"
-        for issue in known_issues.issues()
-        if issue.id in names
-    ]
 
 
 def _ending(outcome: Outcome, folder: Path) -> str:

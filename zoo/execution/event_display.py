@@ -42,7 +42,8 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
                     step = f", after step {event.step}" if event.step else ""
                     console.say(f"Resuming in epoch {event.epoch}{step}")
                 case events.StageEvent():
-                    console.say(stage_line(event))
+                    rate = f"learning rate up to {event.learning_rate:g}"
+                    console.say(f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}")
                 case events.EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
                     console.say(epoch_line(event, figures) + drawn.remark(event))
                 case events.TextEvent():
@@ -88,11 +89,6 @@ class _Drawn:
         if event.loss is not None:
             self.bar.label(f"epoch {event.epoch}/{event.epochs}" if event.epoch else "")
             self.bar.note("  ".join([*_figures(event, self._figures), _speed(event)]))
-
-
-def stage_line(event: events.StageEvent) -> str:
-    rate = f"learning rate up to {event.learning_rate:g}"
-    return f"Stage {event.stage}, from epoch {event.epoch} on: {event.what}; {rate}"
 
 
 def epoch_line(event: events.EpochEvent, figures: Sequence[str]) -> str:

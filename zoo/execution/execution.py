@@ -60,7 +60,14 @@ def execute(
 
 def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     """Build or find the run's environment, and save its lock and versions in the folder and the record."""
-    environment = _environment(context)
+    own = context.settings.backend.python
+    if own is None:
+        environment = _own_environment(context)
+    else:
+        environment, differences = external.inspect(Path(own), context.choice.stack)
+        context.record.stack |= {"own_python": own, "differences": differences}
+        for difference in differences:
+            console.warn(f"Your environment differs from the lock: {difference}")
     shutil.copyfile(environment.lock, context.folder / "requirements.lock")
     context.record.stack |= {
         "lock_sha256": environment.lock_sha256,
@@ -72,15 +79,7 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     return environment
 
 
-def _environment(context: RunContext[Settings]) -> store.Environment:
-    """Return the zoo's own environment, or the user's if ``backend.python`` names one."""
-    own = context.settings.backend.python
-    if own is not None:
-        environment, differences = external.inspect(Path(own), context.choice.stack)
-        context.record.stack |= {"own_python": own, "differences": differences}
-        for difference in differences:
-            console.warn(f"Your environment differs from the lock: {difference}")
-        return environment
+def _own_environment(context: RunContext[Settings]) -> store.Environment:
     try:
         return store.ensure(context.choice.stack, context.machine.platform)
     except ZooError as error:

@@ -12,7 +12,6 @@ from zoo.core.files import remove as remove_path
 from zoo.core.files import write_json
 from zoo.environments import marker
 from zoo.execution.proven_stack import ProvenStack
-from zoo.runs.records import Json
 
 PACKAGE = "ipykernel"
 SPEC = "kernel.json"
@@ -53,20 +52,17 @@ def install(stack: ProvenStack, name: str | None = None) -> Path:
     target = folder() / name
     if target.exists() and name not in {kernel.name for kernel in installed()}:
         raise ZooError(f"{target} was not installed by zoo", "Choose another name: --name NAME")
-    write_json(target / SPEC, _spec(stack, " + ".join(parts)), parents=True)
-    return target
-
-
-def _spec(stack: ProvenStack, title: str) -> Json:
     python = stack.environment.python
     path = {"PATH": f"{python.parent}{os.pathsep}${{PATH}}", "VIRTUAL_ENV": str(stack.environment.folder)}
-    return {
+    spec = {
         "argv": [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-        "display_name": f"{title} (zoo)",
+        "display_name": f"{' + '.join(parts)} (zoo)",
         "language": "python",
         "env": {**dict.fromkeys(EMPTIED, ""), **path, **stack.own_variables()},
         "metadata": {"debugger": True, "zoo": {"stack": stack.label, "environment": str(stack.environment.folder)}},
     }
+    write_json(target / SPEC, spec, parents=True)
+    return target
 
 
 def installed() -> list[Kernel]:

@@ -39,13 +39,14 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
     command = [str(stack.environment.python), *words]
     with store.in_use(stack.environment):
         if all(word.startswith("-") and word != "-" for word in words):  # a prompt needs its own lines
-            return _status(_wait(command, variables, None))
-        copy = StderrCopy()
-        copy.resize()
-        with processes.handling({signal.SIGWINCH: copy.resize}):
-            code = _wait(command, variables, copy)
-    _explain(stack, code, copy.finish())
-    return _status(code)
+            code = _wait(command, variables, None)
+        else:
+            copy = StderrCopy()
+            copy.resize()
+            with processes.handling({signal.SIGWINCH: copy.resize}):
+                code = _wait(command, variables, copy)
+            _explain(stack, code, copy.finish())
+    return 128 - code if code < 0 else code
 
 
 def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
@@ -85,20 +86,9 @@ def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 def _in_foreground() -> bool:
     """Return True if a terminal sends its signals to this process, and therefore to the script."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
-
-
-def _status(code: int) -> int:
-    return 128 - code if code < 0 else code
+    with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False
 
 
 def _explain(stack: ProvenStack, code: int, end: str) -> None:
@@ -109,19 +99,9 @@ def _explain(stack: ProvenStack, code: int, end: str) -> None:
         often = " (often by the system, out of memory)" if name == "SIGKILL" else ""
         console.say(f"zoo: the script was killed by {name}{often}")
     if code:
-        words = _missing(stack, end) or _known(stack, end)
-        console.say(f"zoo: {words}") if words else None
-
-
-def _missing(stack: ProvenStack, end: str) -> str:
-    modules = MISSING.findall(end[-2000:])
-    if not modules:
-        return ""
-    package = PACKAGES.get(modules[-1], modules[-1].replace("_", "-"))
-    remedy = f"choose a stack that has it, or add its package: python -m zoo run --with {package}"
-    return f"stack {stack.label} has no module {modules[-1]}: {remedy}"
-
-
-def _known(stack: ProvenStack, end: str) -> str:
-    findings = [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]
-    return f"known issues in the output of the script:\n{known_issues.render(findings)}" if findings else ""
+        if modules := MISSING.findall(end[-2000:]):
+            package = PACKAGES.get(modules[-1], modules[-1].replace("_", "-"))
+            remedy = f"choose a stack that has it, or add its package: python -m zoo run --with {package}"
+            console.say(f"zoo: stack {stack.label} has no module {modules[-1]}: {remedy}")
+        elif findings := [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]:
+            console.say(f"zoo: known issues in the output of the script:\n{known_issues.render(findings)}")

@@ -109,7 +109,7 @@ def run(
         meeting: how the processes connect, if several share the request.
         others: starts processes on other machines.
     """
-    outcome, folder = Outcome(), request.parent
+    outcome, folder, starter = Outcome(), request.parent, launchers.load(launcher)
 
     def asked() -> None:
         outcome.interrupted = True
@@ -118,7 +118,7 @@ def run(
 
     # Unbuffered, so that closing the file on a full disk does not write a line again.
     with (folder / "events.jsonl").open("ab", buffering=0) as out:
-        command, stdin, starter = worker_command(python, request), feed is not None, launchers.load(launcher)
+        command, stdin = worker_command(python, request), feed is not None
         process: launchers.Process
         if meeting is None:
             process = starter.start(command, environment, folder, stdin=stdin, lock=limits.lock)

@@ -147,22 +147,18 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
 
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
-    parts = ["\n".join(_lines(finding)) for finding in sorted(findings, key=lambda finding: finding.harmless)]
+    parts = []
+    for finding in sorted(findings, key=lambda finding: finding.harmless):
+        command = f"    {finding.command}\n" if finding.command else ""
+        parts.append(
+            f"line {finding.number}: {finding.line}\n  {finding.effect}: {finding.cause}\n"
+            f"  what to do: {finding.remedy}\n{command}  source: {finding.source} ({finding.id})"
+        )
     clues = log_clues.find(text)
     before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
     if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
         parts.append(log_clues.render(text, not all(finding.harmless for finding in findings)))
     return "\n\n".join(parts)
-
-
-def _lines(finding: Finding) -> list[str]:
-    return [
-        f"line {finding.number}: {finding.line}",
-        f"  {finding.effect}: {finding.cause}",
-        f"  what to do: {finding.remedy}",
-        *([f"    {finding.command}"] if finding.command else []),
-        f"  source: {finding.source} ({finding.id})",
-    ]
 
 
 @functools.cache

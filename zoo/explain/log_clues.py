@@ -43,10 +43,17 @@ class Clues(NamedTuple):
 def find(text: str) -> Clues:
     """Search the end of a log for the last line that looks like an error."""
     lines = [line[:WIDTH] for line in LogText(text).data.decode("utf-8", errors="replace").split("\n")]
-    for index in range(len(lines) - 1, max(-1, len(lines) - LINES), -1):
-        if MATTERS.search(lines[index]):
-            return _clues(lines, index)
-    return Clues()
+    last = range(len(lines) - 1, max(-1, len(lines) - LINES), -1)
+    index = next((index for index in last if MATTERS.search(lines[index])), None)
+    if index is None:
+        return Clues()
+    near = [line for line in lines[max(0, index - BEFORE) : index + 1] if not FRAME.search(line)]
+    frames = [line for line in lines[max(0, index - LINES) : index] if FRAME.search(line)]
+    family = _family(lines[index]) or _family("\n".join(near))
+    begun = [number for number, line in enumerate(lines[:index], 1) if "Traceback (most recent call last)" in line]
+    chained = any("above exception" in line for line in lines)
+    start = begun[-1] if begun and RAISED.match(lines[index]) and not chained else 0
+    return Clues(printable(lines[index]), index + 1, start, printable(frames[-1]) if frames else "", family)
 
 
 def render(text: str, known: bool = False) -> str:
@@ -59,16 +66,6 @@ def render(text: str, known: bool = False) -> str:
     ]
     advice = clues.family.next if clues.family else UNKNOWN if clues.line else SILENT
     return "\n".join([*lines, f"What to do next: {advice}", REPORT])
-
-
-def _clues(lines: list[str], index: int) -> Clues:
-    near = [line for line in lines[max(0, index - BEFORE) : index + 1] if not FRAME.search(line)]
-    frames = [line for line in lines[max(0, index - LINES) : index] if FRAME.search(line)]
-    family = _family(lines[index]) or _family("\n".join(near))
-    begun = [number for number, line in enumerate(lines[:index], 1) if "Traceback (most recent call last)" in line]
-    chained = any("above exception" in line for line in lines)
-    start = begun[-1] if begun and RAISED.match(lines[index]) and not chained else 0
-    return Clues(printable(lines[index]), index + 1, start, printable(frames[-1]) if frames else "", family)
 
 
 def _family(text: str) -> Family | None:

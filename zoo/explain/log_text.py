@@ -37,7 +37,9 @@ class LogText:
         for old, new in REPLACED:
             data = data.replace(old, new)
         self.data, self.low = data, data.lower()
-        self.words = _words(self.low)
+        self.words = set[bytes]()
+        for begin in range(0, len(self.low), CHUNK):
+            self.words.update(self.low[begin : begin + CHUNK + OVERLAP].translate(SPACES).split())
         self.vocabulary = b" ".join(word for word in self.words if len(word) < LONGEST)
 
     def has(self, pattern: str) -> bool:
@@ -101,13 +103,6 @@ class LogText:
 
 def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
-
-
-def _words(low: bytes) -> set[bytes]:
-    words: set[bytes] = set()
-    for begin in range(0, len(low), CHUNK):
-        words.update(low[begin : begin + CHUNK + OVERLAP].translate(SPACES).split())
-    return words
 
 
 @functools.cache

@@ -15,7 +15,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, dropout=0.5):
     layers = compat.keras.layers
     return compat.keras.models.Sequential(
         [
-            layers.Conv2D(32, (3, 3), name="conv1", **compat.first_layer(input_shape)),
+            layers.Conv2D(32, (3, 3), name="conv1", input_shape=tuple(input_shape)),
             layers.MaxPooling2D((2, 2), name="pool1"),
             layers.Activation("relu", name="relu1"),
             layers.Conv2D(64, (3, 3), name="conv2"),

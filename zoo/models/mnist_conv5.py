@@ -18,21 +18,12 @@ def build(compat, input_shape=(28, 28, 1), classes=10, l2=0.0005):
     Returns:
         A model from (batch, height, width, channels) float32 in 0..1 to (batch, classes) probabilities.
     """
-    layers, penalty = compat.keras.layers, compat.keras.regularizers.l2
+    layers, penalty = compat.keras.layers, compat.keras.regularizers.l2(l2)
+    settings = {"padding": "same", "activation": "relu", "kernel_regularizer": penalty}
     return compat.keras.models.Sequential(
         [
-            layers.Conv2D(
-                32,
-                (5, 5),
-                padding="same",
-                activation="relu",
-                kernel_regularizer=penalty(l2),
-                name="conv1",
-                **compat.first_layer(input_shape),
-            ),
-            layers.Conv2D(
-                64, (5, 5), padding="same", activation="relu", kernel_regularizer=penalty(l2), name="conv2"
-            ),
+            layers.Conv2D(32, (5, 5), name="conv1", input_shape=tuple(input_shape), **settings),
+            layers.Conv2D(64, (5, 5), name="conv2", **settings),
             layers.Flatten(name="flatten"),
             layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),
         ],

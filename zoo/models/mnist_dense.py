@@ -15,7 +15,7 @@ def build(compat, input_shape=(28, 28, 1), classes=10, units=128, dropout=0.2):
     layers = compat.keras.layers
     return compat.keras.models.Sequential(
         [
-            layers.Flatten(name="flatten", **compat.first_layer(input_shape)),
+            layers.Flatten(name="flatten", input_shape=tuple(input_shape)),
             layers.Dense(units, activation="relu", name="hidden"),
             compat.dropout(dropout, "dropout"),
             layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision()),

@@ -28,14 +28,12 @@ def to_tokens(tokens):
     return np.asarray(tokens, dtype=np.int32)
 
 
-def caffe_layer(compat, x):
+def caffe_layer(compat, x, fixed):
     """Apply the preprocessing of networks trained in Caffe: RGB to BGR, minus the means of ImageNet.
 
-    Uses a fixed 1x1 convolution, which every Keras can differentiate, save and run on its device.
-
-    Returns:
-        The tensor, and ``{layer: [kernel, bias]}`` to set once the model is built.
+    Uses a fixed 1x1 convolution, which every Keras can differentiate, save and run on its device. Its weights are
+    added to ``fixed``, to set once the model is built.
     """
     flipped = np.eye(3, dtype=np.float32)[::-1].reshape(1, 1, 3, 3)
-    x = compat.keras.layers.Conv2D(3, (1, 1), name=CAFFE_LAYER, dtype="float32")(x)
-    return x, {CAFFE_LAYER: [flipped, -np.array(IMAGENET_MEAN_BGR, np.float32)]}
+    fixed[CAFFE_LAYER] = [flipped, -np.array(IMAGENET_MEAN_BGR, np.float32)]
+    return compat.keras.layers.Conv2D(3, (1, 1), name=CAFFE_LAYER, dtype="float32")(x)

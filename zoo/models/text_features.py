@@ -62,14 +62,10 @@ def features(rows, stems, vocabulary, count):
         (n, features) integers; 0 for features that contain padding.
     """
     keep = rows != 0
-    modulo = operator.mod if count & (count - 1) else _of_power  # a tenth of the time
+    # For a power of two, in a tenth of the time; the numbers are not negative.
+    modulo = operator.mod if count & (count - 1) else lambda numbers, power: numbers & (power - 1)
     combined = combinations(rows, keep, None if stems is None else stems[rows], vocabulary, count, modulo)
     return np.concatenate([rows, *(np.where(kept, vocabulary + numbers, 0) for numbers, kept in combined)], axis=1)
-
-
-def _of_power(numbers, power):
-    """Return the remainders of non-negative integers divided by a power of two."""
-    return numbers & (power - 1)
 
 
 def counts(batches, total, classes):

@@ -23,15 +23,15 @@ def shares(rows: Sequence[tuple[str, Sequence[Part]]], caption: str, unit: str) 
         return Html("")
     order = list(dict.fromkeys(part for _, parts in kept for part, _ in parts))
     drawn = [_row(index, name, parts, order, (WIDTH - 2) / longest, unit) for index, (name, parts) in enumerate(kept)]
-    description = "; ".join(f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts)
-                     for name, parts in kept)  # fmt: skip
+    spoken = [f"{name}: " + ", ".join(f"{part} {value:.3g} {unit}" for part, value in parts) for name, parts in kept]
     squares = [tag("rect", x=0, y=0, width=12, height=12, class_=_colour(number)) for number in range(len(order))]
-    return _figure(drawn, len(kept), caption, description, legend(zip(order, squares, strict=True), 12))
+    return _figure(drawn, spoken, caption, legend(zip(order, squares, strict=True), 12))
 
 
-def _figure(drawn: Sequence[Html], rows: int, caption: str, description: str, names: Html | None = None) -> Html:
-    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * rows}", role="img", class_="chart bars",
-                  aria_label=f"{caption}. {description}")  # fmt: skip
+def _figure(drawn: Sequence[Html], spoken: Sequence[str], caption: str, names: Html | None = None) -> Html:
+    """Return a chart with one entry in ``spoken``, for screen readers, for each bar."""
+    picture = tag("svg", drawn, viewBox=f"0 0 {WIDTH} {ROW * len(spoken)}", role="img", class_="chart bars",
+                  aria_label=f"{caption}. {'; '.join(spoken)}")  # fmt: skip
     return tag("figure", picture, names, tag("figcaption", caption))
 
 
@@ -68,4 +68,4 @@ def side_by_side(rows: Sequence[tuple[str, float, bool]], caption: str, unit: st
                 class_="bar c0" + (" apart" if apart else "")),
         ]  # fmt: skip
     spoken = [f"{name} {value:.4g} {unit}{', reported' if apart else ''}" for name, value, apart in kept]
-    return _figure(drawn, len(kept), caption, "; ".join(spoken))
+    return _figure(drawn, spoken, caption)

@@ -32,8 +32,10 @@ def page(folders: list[Path]) -> str:
         labels = comparison.labels([(run.name, run.record) for run in runs])
         return _several([replace(run, name=label) for run, label in zip(runs, labels, strict=True)])
     [run] = runs
-    kicker = f"zoo {run.record.text('verb')} · {run.name}"
-    return framed(_title(run), _subtitle(run), _parts(run, ""), kicker)
+    verb, backend = run.record.text("verb"), run.record.text("backend")
+    model = run.record.text("model") or run.record.text("bench") or verb
+    title = f"{model} on {backend}" if backend else model or run.name
+    return framed(title, _subtitle(run), _parts(run, ""), f"zoo {verb} · {run.name}")
 
 
 def framed(
@@ -86,12 +88,6 @@ def document(title: str, body: Html) -> str:
         tag("style", Html(style)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', body), lang='en')}\n"
-
-
-def _title(run: ReportedRun) -> str:
-    record = run.record
-    model, backend = record.text("model") or record.text("bench") or record.text("verb"), record.text("backend")
-    return f"{model} on {backend}" if backend else model or run.name
 
 
 def _several(runs: list[ReportedRun]) -> str:

@@ -42,7 +42,7 @@ KEYS = [part.name for part in dataclasses.fields(RunSummary)]
 
 
 def write(runs: list[str], root: str | None, output: str | None) -> Path:
-    """Write the page about one or several runs.
+    """Write the page about one or several runs atomically; replace an existing file only if it is a report.
 
     Args:
         runs: folders, names of folders under the root, or ``last``, optionally after ``run=``; empty means ``last``.
@@ -57,7 +57,11 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     files.check_writable(path, "Choose a writable place: --output FILE")
     page = search.page(named[0]) if len(named) == 1 and search.is_search(named[0]) else report_page.page(folders)
     path = path.absolute()
-    _write(path, page)
+    with files.storage_errors("read", path):
+        foreign = path.exists() and not _is_own(path)
+    if foreign:
+        raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
+    files.atomic_write(path, page, "Choose a writable place: --output FILE")
     return path
 
 
@@ -88,15 +92,6 @@ def _newest(root: Path) -> Path:
     if newest:
         return newest
     raise ZooError(f"There is no run under {root.absolute()}", "Give the folder of a run, or --root FOLDER.")
-
-
-def _write(path: Path, page: str) -> None:
-    """Write the page atomically; replace an existing file only if it is a report."""
-    with files.storage_errors("read", path):
-        foreign = path.exists() and not _is_own(path)
-    if foreign:
-        raise ZooError(f"{path} exists and is not a zoo report", "Choose another file: --output FILE")
-    files.atomic_write(path, page, "Choose a writable place: --output FILE")
 
 
 def _is_own(path: Path) -> bool:

@@ -27,10 +27,13 @@ def page(folder: Path) -> str:
     result = read_json(folder, RESULT)
     trials = result.rows("trials")
     winner = result.part("winner")
+    shares = [[name, short(share.number())] for name, share in result.items("importances")]
+    words = "Importance of each setting for the metric after epoch 2 (fANOVA)"
+    importances = table(words, ["Setting", "Share"], shares, [1]) if shares else None
     parts = [
         ("trials", "Trials", images.shown(folder, PICTURE, "Result of each trial, and importance of each setting:")),
         ("winner", "Winner", _winner(winner)),
-        ("importance", "Importance of the settings", _importances(result)),
+        ("importance", "Importance of the settings", importances),
         ("all", "All trials", _trials(trials)),
     ]
     subtitle = tag("p", f"{len(trials)} trials · {folder.name}", class_="subtitle")
@@ -51,12 +54,6 @@ def _winner(winner: Untrusted) -> Html:
         table("Results with new seeds", ["Who", winner.text("metric") or "Seconds to the target"], times),
         table("Evidence", ["What", "Value"], facts),
     ])  # fmt: skip
-
-
-def _importances(result: Untrusted) -> Html | None:
-    rows = [[name, short(share.number())] for name, share in result.items("importances")]
-    words = "Importance of each setting for the metric after epoch 2 (fANOVA)"
-    return table(words, ["Setting", "Share"], rows, [1]) if rows else None
 
 
 def _trials(trials: list[Untrusted]) -> Html | None:

@@ -92,7 +92,7 @@ class RunContext(Generic[S]):
 def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
     """Compose the settings of a command, and select backend and stack, without building an environment."""
     here = machine.probe()
-    resumes = resume.folder_of(overrides) if resume.requested(overrides) else None
+    resumes = resume.folder_of(overrides) if overrides.get(resume.KEY) else None
     reference = references.chosen(overrides)
     for remark in references.remarks(reference, here) if reference else []:
         console.say(remark)

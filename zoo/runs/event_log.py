@@ -24,8 +24,7 @@ def read(path: Path) -> Iterator[Event]:
         return
     with path.open("rb") as source:
         while line := source.readline(LONGEST + 1):
-            event = parse(line)
-            if event is not None:
+            if event := parse(line):
                 yield event
 
 

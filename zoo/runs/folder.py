@@ -16,7 +16,7 @@ SWEEP = "sweep.json"
 
 def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
     """Create a new run folder, called ``name``, or the time and ``words``, with a number if it exists."""
-    _check_name(root, name)
+    check_name(root, name)
     stamp = datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     base = name or "_".join([stamp, *(word.replace("/", "-") for word in words)])
     try:
@@ -26,7 +26,8 @@ def new_folder(root: Path, name: str | None, words: list[str]) -> Path:
         raise _root_error(root, error) from error
 
 
-def _check_name(root: Path, name: str | None) -> None:
+def check_name(root: Path, name: str | None) -> None:
+    """Raise an error for an existing run folder, or a name that is not a plain one."""
     if name is None:
         return
     if not name.strip(" .") or Path(name).name != name:
@@ -35,12 +36,6 @@ def _check_name(root: Path, name: str | None) -> None:
         )
     if (root / name).exists():
         raise ZooError(f"The run folder {root / name} already exists", "Choose another output.name, or remove it.")
-
-
-def check_new(root: Path, name: str | None) -> None:
-    """Raise the errors of :func:`new_folder` without creating anything."""
-    _check_name(root, name)
-    check_root(root)
 
 
 def check_root(root: Path) -> None:

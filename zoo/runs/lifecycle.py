@@ -30,13 +30,20 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
 
     A resumed run keeps its folder, and its record continues.
     """
+    output = context.settings.output
     if planning.is_planning():
-        _check_folder(context)
+        if context.resumes:
+            resume.refuse_changes(context.settings, RunRecord.from_untrusted(context.resumes))
+            run_folder.check_root(context.resumes)
+            if run_lock.is_held(context.resumes):  # taking the lock raises an error, unless it was just released
+                run_lock.release(run_lock.take(context.resumes, _command(context)))
+        else:
+            run_folder.check_name(user_path(output.root), output.name)
+            run_folder.check_root(user_path(output.root))
         planning.stop(reached=context)
     if context.resumes:
         _reopen(context, context.resumes)
         return
-    output = context.settings.output
     context.folder = run_folder.new_folder(user_path(output.root), output.name, words)
     context.lock = run_lock.take(context.folder, _command(context))
     (context.folder / "config.yaml").write_text(context.composed.text, encoding="utf-8")
@@ -55,17 +62,6 @@ def start_run(context: RunContext[Settings], words: list[str]) -> None:
     if context.calibration:
         context.record.calibration = context.calibration
     _record_place(context)
-
-
-def _check_folder(context: RunContext[Settings]) -> None:
-    output, folder = context.settings.output, context.resumes
-    if folder is None:
-        run_folder.check_new(user_path(output.root), output.name)
-        return
-    resume.refuse_changes(context.settings, RunRecord.from_untrusted(folder))
-    run_folder.check_root(folder)
-    if run_lock.is_held(folder):
-        run_lock.release(run_lock.take(folder, _command(context)))  # raises an error, unless it was just released
 
 
 def _command(context: RunContext[Settings]) -> list[str]:
@@ -125,7 +121,11 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        _record_error(context.record, error)
+        context.record.exit = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        if isinstance(error, ZooError):
+            context.record.error = {"message": error.message, "remedy": error.remedy}
+        elif context.record.exit == "failed":
+            context.record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
         inside = isinstance(error, StorageError) and error.path.is_relative_to(context.folder)
         cause = error.__cause__ if inside else error
         if isinstance(cause, OSError) and cause.errno in STORAGE:
@@ -145,17 +145,6 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
         trackers.finish(context.record)
         if context.lock is not None:
             run_lock.release(context.lock)
-
-
-def _record_error(record: RunRecord, error: BaseException) -> None:
-    if isinstance(error, KeyboardInterrupt):
-        record.exit = "interrupted"
-        return
-    record.exit = "failed"
-    if isinstance(error, ZooError):
-        record.error = {"message": error.message, "remedy": error.remedy}
-    else:
-        record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
 
 
 def _artifacts(folder: Path) -> list[Json]:

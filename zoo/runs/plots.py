@@ -216,10 +216,10 @@ def make_ready() -> None:
 
     Not a daemon thread: Python aborts if it unloads modules while such a thread is in their C++ code.
     """
-    threading.Thread(target=_warm_up).start()
 
+    def draw() -> None:
+        figure = _figure(1, 1)
+        figure.subplots().set(yscale="log", xlabel="epoch")
+        figure.savefig(io.BytesIO())
 
-def _warm_up() -> None:
-    figure = _figure(1, 1)
-    figure.subplots().set(yscale="log", xlabel="epoch")
-    figure.savefig(io.BytesIO())
+    threading.Thread(target=draw).start()

@@ -143,10 +143,6 @@ class RunRecord:
             else:
                 self.other[name] = value
 
-    def discard(self, *names: str) -> None:
-        for name in names:
-            vars(self).pop(name, None)
-
     def get(self, name: str, default: Any = None) -> Any:
         return vars(self).get(name, default)
 

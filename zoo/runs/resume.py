@@ -27,13 +27,9 @@ NAMED = ("model.file", "model.about")
 NEEDED = {"run_id": str, "config": dict, "phases": dict, "backend": str, "stack.name": str, "command": list}
 
 
-def requested(overrides: Overrides) -> str | None:
-    return overrides.get(KEY)
-
-
 def folder_of(overrides: Overrides) -> Path:
     """Return the folder of the run in ``resume=``: a path, or ``last``."""
-    named = requested(overrides)
+    named = overrides.get(KEY)
     assert named is not None  # noqa: S101  (checked by the caller)
     root = Path(overrides.get("output.root") or Output().root)
     return run_folder.latest(root, "train", False, f"{KEY}=") if named == "last" else run_folder.find(named, root)
@@ -41,12 +37,18 @@ def folder_of(overrides: Overrides) -> Path:
 
 def settle(overrides: Overrides) -> Overrides:
     """Replace ``resume=auto`` with ``resume=FOLDER`` if the run exists, or remove it."""
-    if requested(overrides) != AUTO:
+    if overrides.get(KEY) != AUTO:
         return overrides
     folder = named_folder(overrides)
     if (folder / records.RECORD).is_file():
         return overrides.with_(USER, {KEY: str(folder)})
-    _remove_beginnings(folder)
+    # Remove a folder whose host was killed before it wrote a record, but no other folder.
+    left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
+    begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
+    if left is not None and left <= begun and not lock.is_held(folder):
+        for path in left:
+            path.unlink()
+        folder.rmdir()
     return overrides.without(KEY)
 
 
@@ -55,17 +57,6 @@ def named_folder(overrides: Overrides) -> Path:
     if name is None:
         raise ZooError(f"{KEY}={AUTO} needs the name of a run", "Add output.name=NAME.")
     return (user_path(root) / name).absolute()
-
-
-def _remove_beginnings(folder: Path) -> None:
-    """Remove a run folder whose host was killed before it wrote a record; do not change other folders."""
-    left = set(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else None
-    begun = {folder / lock.NAME, folder / "config.yaml", *parts_of(folder / records.RECORD)}
-    if left is None or not left <= begun or lock.is_held(folder):
-        return
-    for path in left:
-        path.unlink()
-    folder.rmdir()
 
 
 def expand(overrides: Overrides) -> Overrides:
@@ -87,8 +78,10 @@ def expand(overrides: Overrides) -> Overrides:
 
 def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:
     """Return the overrides that started the run, with its recipe's settings and later adjustments."""
-    first = Overrides.parse(_command(record, folder), KEY)
-    first = first.without("stack", *given.layers)
+    words = record.command[4:]
+    if not all(isinstance(word, str) and "=" in word for word in words):
+        raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
+    first = Overrides.parse(words, KEY).without("stack", *given.layers)
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)
@@ -134,13 +127,6 @@ def reaches_out(entry: Override) -> bool:
     if key == "model":  # a file would be executed
         return value not in config_files.options("model") and not model_files.is_application(value)
     return declared.is_outward(key) or (key == "backend" and "{" in value)
-
-
-def _command(record: RunRecord, folder: Path) -> list[str]:
-    words = record.command[4:]
-    if not all(isinstance(word, str) and "=" in word for word in words):
-        raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
-    return words
 
 
 def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
@@ -193,7 +179,8 @@ def reopened(previous: RunRecord) -> RunRecord:
         **{name: previous.get(name) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
-    record.discard("error", "finished", "stopped")
+    for name in ("error", "finished", "stopped"):
+        vars(record).pop(name, None)
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 

@@ -14,8 +14,7 @@ from zoo.protocol.part import Json
 from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics, resident_bytes
-from zoo.serving.models import Model
-from zoo.serving.process import WorkerProcess
+from zoo.serving.process import Model, WorkerProcess
 from zoo.serving.slots import Slots
 
 LONGEST_PAUSE_S = 30.0
@@ -188,14 +187,12 @@ class Engine(Supervisor):
             return bool(self._waiting)
         slot = self._free.pop()
         command = self._slots.put(slot, [item for item, _ in chosen])
-        timer = asyncio.get_running_loop().call_later(self.limits.hang_s, self._hung)
+        hung = f"it did not answer within {self.limits.hang_s:g} s"
+        timer = asyncio.get_running_loop().call_later(self.limits.hang_s, self._kill, hung)
         self._running[slot] = _Batch([future for _, future in chosen], timer)
         self._sizes.observe(len(chosen))
         self._send(command)
         return True
-
-    def _hung(self) -> None:
-        self._kill(f"it did not answer within {self.limits.hang_s:g} s")
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         batch = self._running.pop(event.slot, None) if event.slot is not None else None

@@ -5,7 +5,7 @@ import functools
 import hmac
 import ipaddress
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
@@ -43,14 +43,12 @@ class Guard:
     Args:
         app: application that processes accepted requests.
         token: token that requests must have, or None.
-        names: host names that browsers may use, without ports.
     """
 
-    def __init__(
-        self, app: ASGIApp, limits: ServeConfig, token: str | None, names: Iterable[str], metrics: Metrics
-    ) -> None:
+    def __init__(self, app: ASGIApp, limits: ServeConfig, token: str | None, metrics: Metrics) -> None:
         self._app, self._limits, self._token, self._metrics = app, limits, token, metrics
-        self._names = {name.lower() for name in names}
+        own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
+        self._names = {name.lower() for name in (*LOOPBACK, limits.host.strip("[]"), *own)}
         self._is_own = functools.lru_cache(64)(self._looks_own)
         self._pending = 0
         metrics.pending.set_function(lambda: self._pending)
@@ -119,11 +117,6 @@ def urlsplit_netloc(address: str) -> str | None:
         return urlsplit(address).netloc.lower()
     except ValueError:
         return None
-
-
-def names_of(limits: ServeConfig) -> list[str]:
-    own = [name.strip() for name in limits.hosts.split(",") if name.strip()]
-    return [*LOOPBACK, limits.host.strip("[]"), *own]
 
 
 class _Body:

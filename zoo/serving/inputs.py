@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -117,21 +118,17 @@ def bytes_of(name: str, instance: Any) -> bytes:
         raise RequestError(400, "The image is not valid Base64") from None
 
 
-def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """Return an integer from JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
-        value = int(value)  # a form field
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RequestError(400, f"{name} must be a whole number from {low} to {high}, got {str(value)[:40]}")
-    return value
+def number(name: str, value: Any, schema: Json, most: float = math.inf) -> float:
+    """Return a number from JSON or a form field; raise RequestError unless it is in the range of ``schema``.
 
-
-def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number from JSON or a form field; raise RequestError unless it is from ``low`` to ``high``."""
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
-        value = float(value)  # a form field
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise RequestError(400, f"{name} must be a number from {low:g} to {high:g}, got {str(value)[:40]}")
+    ``most`` is the maximum of a schema without one.
+    """
+    whole, low, high = "integer" in schema["type"], schema["minimum"], schema.get("maximum", most)
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,11}" if whole else r"[0-9]{1,9}(\.[0-9]{0,9})?", value):
+        value = int(value) if whole else float(value)  # a form field
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise RequestError(400, f"{name} must be {kind} from {low} to {high}, got {str(value)[:40]}")
     return value
 
 

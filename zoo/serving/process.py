@@ -5,7 +5,9 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from zoo.config.schemas.common import Settings
 from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
@@ -14,8 +16,25 @@ from zoo.execution.launchers.commands import Child
 from zoo.execution.worker_process import Outcome
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent, TextEvent
 from zoo.protocol.part import Json
+from zoo.protocol.request import Request
 from zoo.runs import event_log
-from zoo.serving.models import Model
+from zoo.runs.context import RunContext
+
+
+@dataclass
+class Model:
+    """A model that the server serves.
+
+    Attributes:
+        context: settings, backend and stack; its folder is the worker's folder.
+        request: request that starts the worker.
+        proof: device and versions that the worker reports; empty before it starts.
+    """
+
+    name: str
+    context: RunContext[Settings]
+    request: Request
+    proof: Json = field(default_factory=dict)
 
 
 class WorkerProcess(asyncio.Protocol):

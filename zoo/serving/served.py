@@ -22,7 +22,7 @@ from zoo.serving.decoders import Decoders
 from zoo.serving.engine import Engine, Supervisor
 from zoo.serving.errors import RequestError
 from zoo.serving.metrics import Metrics
-from zoo.serving.models import Model
+from zoo.serving.process import Model
 from zoo.serving.slots import Slots
 
 # Slots of the files that host and worker share: one is computed while the next is prepared.

@@ -141,7 +141,7 @@ class _Server:
         return return_code
 
     async def _serve(self) -> None:
-        app = guard.Guard(self._app, self._limits, self._token, guard.names_of(self._limits), self._metrics)
+        app = guard.Guard(self._app, self._limits, self._token, self._metrics)
         config = uvicorn.Config(
             app, http=http.Protocol, ws="none", loop="none", lifespan="off", log_level="warning", access_log=False,
             server_header=False, limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=GRACE_S,

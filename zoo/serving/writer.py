@@ -50,11 +50,8 @@ class Writer(Supervisor):
     def _watch(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self.limits.hang_s, self._hung) if self._streams else None
-
-    def _hung(self) -> None:
-        self._kill(f"it generated nothing within {self.limits.hang_s:g} s")
+        loop, hung = asyncio.get_running_loop(), f"it generated nothing within {self.limits.hang_s:g} s"
+        self._timer = loop.call_later(self.limits.hang_s, self._kill, hung) if self._streams else None
 
     def _take(self, event: BatchEvent | TextEvent) -> None:
         stream = self._streams.get(event.slot) if event.slot is not None else None

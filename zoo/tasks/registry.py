@@ -34,7 +34,7 @@ def dispatch(verb: str, overrides: Overrides) -> Run:
 
 
 def _complete(verb: str, overrides: Overrides) -> Run | None:
-    if verb != "train" or resume.requested(overrides) != resume.AUTO:
+    if verb != "train" or overrides.get(resume.KEY) != resume.AUTO:
         return None
     folder = resume.named_folder(overrides)
     if not (folder / RECORD).is_file() or read_record(folder)["exit"] != "completed":
@@ -57,7 +57,7 @@ def expand(verb: str, overrides: Overrides) -> Overrides:
     """Expand ``resume=`` to the settings of the run, and the names of the zoo's networks to their runs."""
     if verb == "train":
         overrides = resume.settle(overrides)
-        return resume.expand(overrides) if resume.requested(overrides) else overrides
+        return resume.expand(overrides) if overrides.get(resume.KEY) else overrides
     return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate", "export") else overrides
 
 

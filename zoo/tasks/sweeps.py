@@ -58,7 +58,7 @@ def begin(verb: str, overrides: Overrides) -> Planned:
 
 
 def named(overrides: Overrides) -> Path | None:
-    given = resume.requested(overrides)
+    given = overrides.get(resume.KEY)
     if given is None or given in ("last", resume.AUTO):
         return None
     folder = user_path(given)

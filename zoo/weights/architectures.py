@@ -1,5 +1,6 @@
 """The layers with weights of the zoo's MobileNets, for comparison with weights files."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 # Filters and stride of the separable blocks of MobileNet v1; rows of Table 2 of MobileNetV2.
@@ -54,14 +55,13 @@ def alpha(name: str, outputs: list[int]) -> float | None:
     return None
 
 
-def _v1_filters(outputs: int, alpha: float) -> int:
-    return int(outputs * alpha)
-
-
 def _v2_filters(outputs: int, alpha: float) -> int:
     filters = 1280 * max(1.0, alpha) if outputs == 1280 else 32 * alpha if outputs == 32 else int(outputs * alpha)
     nearest = max(8, int(filters + 4) // 8 * 8)
     return nearest if nearest >= 0.9 * filters else nearest + 8
 
 
-STEPS = {"mobilenet": (_v1_steps(), _v1_filters), "mobilenet_v2": (_v2_steps(), _v2_filters)}
+STEPS: dict[str, tuple[list[Step], Callable[[int, float], int]]] = {
+    "mobilenet": (_v1_steps(), lambda outputs, alpha: int(outputs * alpha)),
+    "mobilenet_v2": (_v2_steps(), _v2_filters),
+}

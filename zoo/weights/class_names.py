@@ -39,10 +39,10 @@ def choose(source: str | None, weights: Path, count: int, published: bool = Fals
             continue
         console.say(f"Names of the classes: {path}")
         return names
-    return _imagenet() if count == 1000 else [f"class {number}" for number in range(count)]
+    return of_imagenet() if count == 1000 else [f"class {number}" for number in range(count)]
 
 
-def _imagenet(column: int = 1) -> list[str]:
+def of_imagenet(column: int = 1) -> list[str]:
     """Return the names of ImageNet's classes or, in column 0, their synsets."""
     index = json.loads(CLASS_INDEX.read_text(encoding="utf-8"))
     return [index[str(number)][column] for number in range(len(index))]
@@ -133,7 +133,7 @@ def named_after(classes: list[str], words: list[str], labels: list[int]) -> list
 def _readings(words: list[str], classes: list[str]) -> list[tuple[dict[str, list[int]], list[str]]]:
     simple = [_simple(word) for word in words]
     readings = [(_numbers_by(classes), words), (_numbers_by([_simple(name) for name in classes]), simple)]
-    return [*readings, (_numbers_by(_imagenet(0)), words)] if classes == _imagenet() else readings
+    return [*readings, (_numbers_by(of_imagenet(0)), words)] if classes == of_imagenet() else readings
 
 
 def _numbers_by(names: list[str]) -> dict[str, list[int]]:

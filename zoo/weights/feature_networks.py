@@ -105,11 +105,6 @@ def _network(arrays: "Arrays") -> str | None:
     return "vgg19" if "block3_conv4/kernel" in arrays or "block3_conv1/kernel" not in arrays else "vgg16"
 
 
-def write(path: Path, features: FeatureNetwork) -> None:
-    assert features.arrays is not None  # noqa: S101  (checked by callers)
-    feature_weights.write(path, features.arrays)
-
-
 # -- published files
 
 

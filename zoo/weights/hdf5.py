@@ -160,7 +160,8 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
         if address in seen or name.count("/") > _DEEPEST or len(seen) + len(datasets) > formats.MOST_ENTRIES:
             raise RejectedFileError(path, f"its group {name!r} is in a cycle, nested too deeply, or one of too many")
         seen.add(address)
-        tree.attributes[name] = _attributes(path, group)
+        known = (key for key in group.attrs if key.rstrip("0123456789") in _ATTRIBUTES)
+        tree.attributes[name] = {key: _text(path, group, key) for key in known}
         for member in group:
             where = join(name, member)
             if where in _OPTIMIZERS:
@@ -220,11 +221,6 @@ def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
     if item.dtype.kind == "V":
         return formats.from_bfloat16(content.tobytes(), content.shape)
     return formats.as_float32(path, name, content.astype(np.float32) if _is_count(item) else content)
-
-
-def _attributes(path: Path, group: Any) -> dict[str, Text]:
-    names = [name for name in group.attrs if name.rstrip("0123456789") in _ATTRIBUTES]
-    return {name: _text(path, group, name) for name in names}
 
 
 def _text(path: Path, group: Any, name: str) -> Text:

@@ -6,7 +6,6 @@ where ``zoo cache remove`` does not remove it, and every later download must mat
 """
 
 import importlib.util
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +16,10 @@ from zoo.core.arrays import Image, NDArray, np
 from zoo.core.download import fetch
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import atomic_write, file_sha256, remove
-from zoo.weights import plain_networks
+from zoo.weights import class_names, plain_networks
 from zoo.weights.formats import Arrays
 
 TABLE = paths.CONFIGS / "weights" / "imagenet.yaml"
-NAMES = paths.CONFIGS / "weights" / "imagenet_class_index.json"
 # scikit-learn, which the host requires, includes the image and its license.
 PICTURE = "china.jpg"
 # Smallest total probability of the plausible classes. Wrong weights give every class about 0.001, or one class 1.
@@ -131,13 +129,13 @@ def accept(path: Path, model: Mapping[str, Any], arrays: "Arrays", checksum: str
 
 
 def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
-    names = json.loads(NAMES.read_text(encoding="utf-8"))
+    names = class_names.of_imagenet()
     best = int(chances.argmax())
-    said = f"{names[str(best)][1]} ({chances[best]:.2f})"
+    said = f"{names[best]} ({chances[best]:.2f})"
     known = row.answers.get(path.name, {})
     wrong = [number for number, chance in known.items() if abs(float(chances[number]) - chance) > NEAR]
     if wrong or best not in row.plausible or float(chances[row.plausible].sum()) < PLAUSIBLE:
-        wanted = ", ".join(f"{names[str(number)][1]} ({chance:.2f})" for number, chance in known.items())
+        wanted = ", ".join(f"{names[number]} ({chance:.2f})" for number, chance in known.items())
         raise ZooError(
             f"{path} is not the published network: it classifies the image of a tower as {said}"
             + (f", but the published network as {wanted}" if known else ""),

@@ -1,6 +1,5 @@
 """Read sizes, scaling and activations from a network's Keras configuration; weights do not include them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,19 +32,18 @@ class Layer:
 
 def layers(config: Any) -> list[Layer]:
     """Return the layers of a model's configuration in order, including those of nested models."""
-    return list(_walk(config))
-
-
-def _walk(config: Any) -> Iterator[Layer]:
     inner = config.get("config") if isinstance(config, dict) else None
     rows = inner.get("layers") if isinstance(inner, dict) else inner
+    result: list[Layer] = []
     for row in rows if isinstance(rows, list) else []:
         own = row.get("config") if isinstance(row, dict) else None
         if isinstance(own, list) or (isinstance(own, dict) and isinstance(own.get("layers"), list)):
-            yield from _walk(row)
+            result += layers(row)
         elif isinstance(own, dict):
             kind = snake_case(str(row.get("class_name")))
-            yield Layer("depthwise_conv2d" if kind == "depthwise_conv2_d" else kind, own, row.get("inbound_nodes"))
+            kind = "depthwise_conv2d" if kind == "depthwise_conv2_d" else kind
+            result.append(Layer(kind, own, row.get("inbound_nodes")))
+    return result
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:

@@ -6,7 +6,6 @@ convolution. One output with a sigmoid is converted to two with a softmax.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -223,7 +222,13 @@ def _scaling(
     rows: list[model_config.Layer], pairs: "list[tuple[Step, Arrays]]"
 ) -> tuple[model_config.Scaling | None, list[str]]:
     scaling, strange = model_config.scaling(rows)
-    notes = list(_doubts(rows, strange))
+    notes = []
+    if strange:
+        notes.append(f"the effect of its layers {listed(strange)} on pixels is unknown; set scale=")
+    if model_config.pads_both_sides(rows):
+        notes.append(
+            "it pads maps on both sides, as Keras once did, the zoo on one side: probabilities differ a little"
+        )
     if scaling:
         return (None if np.allclose(scaling, SYMMETRIC) else scaling), notes
     word = _scaling_by_statistics(pairs[0][1], pairs[1][1])
@@ -231,13 +236,6 @@ def _scaling(
         span = "0 to 1" if word == "unit" else "0 to 255"
         notes.append(f"its first normalization shows that pixels are scaled to {span}; scale= overrides this")
     return _WORDS.get(word), notes
-
-
-def _doubts(rows: list[model_config.Layer], strange: list[str]) -> Iterator[str]:
-    if strange:
-        yield f"the effect of its layers {listed(strange)} on pixels is unknown; set scale="
-    if model_config.pads_both_sides(rows):
-        yield "it pads maps on both sides, as Keras once did, the zoo on one side: probabilities differ a little"
 
 
 def _scaling_by_statistics(conv: "Arrays", norm: "Arrays") -> str:

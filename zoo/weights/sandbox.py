@@ -12,16 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.weights import hdf5
-from zoo.weights.formats import HARMLESS_BYTES, MOST_BYTES, MOST_EXPANSION, RejectedFileError, Weights, write_npz
+from zoo.weights import formats, hdf5
+from zoo.weights.formats import Arrays, RejectedFileError, Weights
 from zoo.weights.keras_layout import KerasConfig
 
 # CPU time for starting Python and its libraries on a slow machine.
@@ -35,17 +33,17 @@ _ARRAYS, _ANSWER = "weights.npz", "answer.json"
 
 def read(path: Path) -> Weights:
     """Read the weights of a file with :func:`child` in another process."""
-    weights: Weights = _answered(path, _result, "weights")
-    return weights
+    answer, arrays = _answered(path, "weights")
+    return Weights(arrays, answer["kind"], answer["classes"], tuple(answer["order_problems"]), answer["config"])
 
 
 def read_model(path: Path) -> KerasConfig:
     """Read a saved model's description like :func:`read`; see :func:`zoo.weights.hdf5.read_model`."""
-    model: KerasConfig = _answered(path, _checked, "model")
-    return model
+    return _answered(path, "model")[0]
 
 
-def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
+def _answered(path: Path, what: str) -> tuple[KerasConfig, Arrays]:
+    """Return the answer of :func:`child`, and the arrays of weights; raise the error that it reports."""
     seconds = SECONDS + path.stat().st_size / 5e6
     with tempfile.TemporaryDirectory(prefix="zoo-weights-") as folder:
         try:
@@ -58,7 +56,13 @@ def _answered(path: Path, take: Callable[[Path, Path], Any], what: str) -> Any:
             last = (process.stderr.strip().splitlines() or ["no message"])[-1]
             reason = f"the HDF5 library failed on it (exit {process.returncode}: {last[:200]})"
             raise RejectedFileError(path, reason)
-        return take(path, Path(folder))
+        answer = json.loads(Path(folder, _ANSWER).read_text(encoding="utf-8"))
+        if "message" in answer:
+            raise ZooError(answer["message"].replace("$FILE", str(path)), answer["remedy"])
+        if what == "model":
+            return answer, {}
+        with np.load(Path(folder, _ARRAYS), allow_pickle=False) as stored:
+            return answer, dict(stored)
 
 
 def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.CompletedProcess[str]":
@@ -74,21 +78,6 @@ def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.Comp
     )
 
 
-def _checked(path: Path, folder: Path) -> KerasConfig:
-    answer: KerasConfig = json.loads((folder / _ANSWER).read_text(encoding="utf-8"))
-    if "message" in answer:
-        raise ZooError(answer["message"].replace("$FILE", str(path)), answer["remedy"])
-    return answer
-
-
-def _result(path: Path, folder: Path) -> Weights:
-    answer = _checked(path, folder)
-    with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    problems = tuple(answer["order_problems"])
-    return Weights(arrays, answer["kind"], answer["classes"], problems, answer["config"])
-
-
 def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
     """Read the ``weights`` or the ``model`` of a file into a folder; ``seconds`` limits the CPU time."""
     path, folder = Path(file), Path(answer_folder)
@@ -102,13 +91,13 @@ def child(file: str, answer_folder: str, what: str, seconds: str) -> None:
 
 
 def _write(weights: Weights, folder: Path) -> dict[str, object]:
-    write_npz(folder / _ARRAYS, weights)
+    formats.write_npz(folder / _ARRAYS, weights)
     return {name: getattr(weights, name) for name in ("kind", "classes", "order_problems", "config")}
 
 
 def _limit(stored: int, seconds: int) -> None:
     """Limit memory to twice the largest unpacked size, plus Python's, on systems that support it."""
-    most = (2 << 30) + 3 * min(MOST_BYTES, max(HARMLESS_BYTES, MOST_EXPANSION * stored))
+    most = (2 << 30) + 3 * min(formats.MOST_BYTES, max(formats.HARMLESS_BYTES, formats.MOST_EXPANSION * stored))
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -152,7 +152,8 @@ def _refuse_other_tasks(path: Path, version: str, config: Any, rows: list[KerasC
 
 def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
     for row in rows:
-        name, kind = _name_of(row), row.get("class_name")
+        kind, inner = row.get("class_name"), row.get("config")
+        name = str(inner.get("name", kind) if isinstance(inner, dict) else inner)[:100]
         if not isinstance(kind, str):
             continue
         if kind in CODE or kind == "__lambda__":
@@ -176,11 +177,6 @@ def _is_custom(row: KerasConfig) -> bool:
         return kind == "function"
     allowed = FUNCTIONS if kind == "function" else PARTS
     return not isinstance(module, str) or not allowed.match(module)
-
-
-def _name_of(row: KerasConfig) -> str:
-    inner = row.get("config")
-    return str(inner.get("name", row.get("class_name")) if isinstance(inner, dict) else inner)[:100]
 
 
 def _inner(row: KerasConfig) -> KerasConfig:

@@ -37,7 +37,7 @@ def read(path: Path) -> "Arrays":
         raise RejectedFileError(path, "it is not a TensorFlow Lite model")
     with formats.readable(path):
         try:
-            return _constants(_Table(content, _unsigned(content, 0)))
+            return _constants(_Table(content, _number(content, 0)))
         except (struct.error, IndexError) as error:
             raise ValueError(f"it is truncated: {error}") from error
 
@@ -79,21 +79,20 @@ class _Table:
 
     def __init__(self, data: bytes, place: int) -> None:
         self.data, self._place = data, place
-        self._fields = place - struct.unpack_from("<i", data, _inside(data, place))[0]
-        self._length: int = struct.unpack_from("<H", data, _inside(data, self._fields))[0]
+        self._fields = place - _number(data, place, "<i")
+        self._length = _number(data, self._fields, "<H")
 
     def _field(self, number: int) -> int:
         entry = 4 + 2 * number
         if entry + 2 > self._length:
             return 0
-        offset: int = struct.unpack_from("<H", self.data, _inside(self.data, self._fields + entry))[0]
+        offset = _number(self.data, self._fields + entry, "<H")
         return self._place + offset if offset else 0
 
     def number(self, field: int, kind: str) -> int:
         """Return a numeric field; ``kind`` is a format of :mod:`struct`."""
         place = self._field(field)
-        value: int = struct.unpack_from(kind, self.data, _inside(self.data, place))[0] if place else 0
-        return value
+        return _number(self.data, place, kind) if place else 0
 
     def vector(self, field: int, kind: str) -> "NDArray[Any]":
         """Return a field that is a list of numbers; ``kind`` is a NumPy dtype."""
@@ -104,8 +103,8 @@ class _Table:
         place = self._field(field)
         if not place:
             return b""
-        start = place + _unsigned(self.data, place)
-        end = start + 4 + size * _unsigned(self.data, start)
+        start = place + _number(self.data, place)
+        end = start + 4 + size * _number(self.data, start)
         if end > len(self.data):
             raise ValueError("a list reaches beyond the end of the file")
         return self.data[start + 4 : end]
@@ -116,22 +115,18 @@ class _Table:
         if not place:
             return []
         if not several:
-            return [_Table(self.data, place + _unsigned(self.data, place))]
-        start = place + _unsigned(self.data, place) + 4
+            return [_Table(self.data, place + _number(self.data, place))]
+        start = place + _number(self.data, place) + 4
         count = len(self.content(field, 4)) // 4
         if count > formats.MOST_ENTRIES:
             raise ValueError(f"a list of {count:,} tables")
         places = [start + 4 * index for index in range(count)]
-        return [_Table(self.data, place + _unsigned(self.data, place)) for place in places]
+        return [_Table(self.data, place + _number(self.data, place)) for place in places]
 
 
-def _unsigned(data: bytes, place: int) -> int:
-    value: int = struct.unpack_from("<I", data, _inside(data, place))[0]
-    return value
-
-
-def _inside(data: bytes, place: int) -> int:
-    """Return a position after checking that it is inside of the data; ``struct`` accepts negative positions."""
+def _number(data: bytes, place: int, kind: str = "<I") -> int:
+    """Return a number after checking that it is inside of the data; ``struct`` accepts negative positions."""
     if not 0 <= place < len(data):
         raise ValueError(f"an offset points to byte {place:,} of {len(data):,}")
-    return place
+    value: int = struct.unpack_from(kind, data, place)[0]
+    return value

@@ -148,12 +148,16 @@ def as_run(overrides: Overrides) -> Overrides:
     """Replace ``model=`` and ``weights=zoo`` with ``run=`` and the folder of the network."""
     source, model = overrides.get("weights"), overrides.get("model")
     if not is_named(source):
-        _refuse_model_alone(model, overrides)
+        of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
+        if model and of_texts and not overrides.get("run"):
+            known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
+            remedy = f"Give {known}, or run=RUN_FOLDER instead of model=."
+            raise ZooError(f"weights is missing for model={model}", remedy)
         return overrides
     assert source is not None  # noqa: S101  (is_named requires a name)
     if not model:
-        known = dict.fromkeys(row.card.model for row in load_all())
-        raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(known)}.")
+        models = dict.fromkeys(row.card.model for row in load_all())
+        raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(models)}.")
     for entry in overrides:
         if entry.key == "run" or entry.key.startswith("model."):
             words = f"{entry.text} has no effect with weights={source}"
@@ -161,13 +165,6 @@ def as_run(overrides: Overrides) -> Overrides:
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
     return Overrides.of({"run": network.folder}) | overrides.without("model", "weights")
-
-
-def _refuse_model_alone(model: str | None, overrides: Overrides) -> None:
-    of_texts = config_files.task_of(model) in ("text_classifier", "language_model")
-    if model and of_texts and not overrides.get("run"):
-        known = ", ".join(["weights=zoo", *(f"weights={row.source}" for row in of_model(model))])
-        raise ZooError(f"weights is missing for model={model}", f"Give {known}, or run=RUN_FOLDER instead of model=.")
 
 
 def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwork, dict[str, Any]]:

@@ -165,17 +165,18 @@ def _open(request, events, phases, group=None):
     """Start the framework, prove and probe its device, and report the results in a ``start`` event."""
     began = time.monotonic()
     from zoo.protocol.variables import KERAS
+    from zoo.worker import devices
 
     os.environ[KERAS] = request.stack.keras
     with _no_garbage_collection():
-        device = importlib.import_module("zoo.worker.devices." + request.device.framework)
+        device = devices.load(request.device.framework)
         device.start(request.device)
         if group:
             group.start(request.run_dir)
         has_keras = _import_keras(request)
     phases["import_s"] = time.monotonic() - began
     proof = device.proof(request.device)
-    versions = dict(device.versions(), python=platform.python_version())
+    versions = dict(devices.versions(request.device.framework), python=platform.python_version())
     began, rows = time.monotonic(), []
     if has_keras:
         from zoo.models import compat
@@ -183,8 +184,6 @@ def _open(request, events, phases, group=None):
 
         versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
     phases["probes_s"] = time.monotonic() - began
-    from zoo.worker import devices
-
     names = devices.capabilities(request.device.framework)["variables"]
     variables = {name: os.environ[name] for name in names if name in os.environ}
     more = _prove_together(group, versions, proof) if group else {}

@@ -276,7 +276,13 @@ def results(folder: Path) -> list[Row]:
     return rows
 
 
-def test_a_benchmark_that_was_stopped_before_its_first_row_is_no_bug(tmp_path: Path) -> None:
-    context: Any = SimpleNamespace(folder=tmp_path)
+def test_a_benchmark_that_was_stopped_before_its_first_row_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part: Any = None
+    context: Any = SimpleNamespace(folder=tmp_path, record=SimpleNamespace(bench="matmul"))
+    monkeypatch.setattr(bench_results, "request_of", lambda *_: SimpleNamespace())
+    for name in ("execute", "raise_if_failed"):
+        monkeypatch.setattr(bench_results, name, lambda *_: None)
     with pytest.raises(ZooError, match="stopped before its first result"):
-        bench_results.of_worker(context)
+        bench_results.timed(context, "bench_operations", part)

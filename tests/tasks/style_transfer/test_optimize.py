@@ -47,7 +47,7 @@ def _elsewhere(pretending: Path) -> None:
 
 def test_the_defaults_are_a_photo_and_a_style_that_are_at_hand() -> None:
     assert images.opened(bundled_photos()[0], "content").pixels.shape == (427, 640, 3)
-    assert {path.stem for path in inputs.ASSETS.glob("*.jpg")} >= {
+    assert {path.stem for path in inputs.PAINTING.parent.glob("*.jpg")} >= {
         "landscape", "style_waves", "style_mosaic", "style_hatching"
     }  # fmt: skip
 

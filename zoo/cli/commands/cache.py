@@ -4,7 +4,6 @@ import argparse
 
 from zoo.cli import storage_table
 from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
-from zoo.core import console
 from zoo.core.errors import ZooError
 
 
@@ -19,15 +18,12 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.runs import storage
 
-    storage_table.show("cache", storage.cache(), parsed.json)
+    storage_table.show_stored("cache", storage.cache(), parsed.json)
     return 0
 
 
 def _remove(parsed: argparse.Namespace) -> int:
     from zoo.runs import storage
 
-    if not parsed.name and not parsed.all:
-        raise ZooError("Nothing is named", "`python -m zoo cache list` lists what can be removed.")
-    for folder in storage.remove_cached(None if parsed.all else parsed.name):
-        console.say(f"Removed {folder}")
-    return 0
+    unnamed = ZooError("Nothing is named", "`python -m zoo cache list` lists what can be removed.")
+    return storage_table.remove(None if parsed.all else parsed.name, storage.remove_cached, unnamed)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from zoo.cli import storage_table
 from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
@@ -23,15 +24,14 @@ def run(parsed: argparse.Namespace) -> int:
     from zoo.environments import store
 
     rows = store.list_environments(verify="every" if parsed.verify else "")
-    if parsed.json:
-        console.output_json(rows, indent=2)
-    elif not rows:
-        console.output(f"No environment is built yet. Their folder is {paths.cache_dir() / 'envs'}")
-    else:
-        console.table_of("environments", [
-            {"stack": row.stack, "state": row.state, "size": f"{row.size_bytes / 1e6:,.0f} MB",
-             "last used": row.last_used, "folder": str(row.folder)} for row in rows
-        ])  # fmt: skip
+
+    def cells(row: store.EnvironmentInfo) -> dict[str, str]:
+        size = f"{row.size_bytes / 1e6:,.0f} MB"
+        return {"stack": row.stack, "state": row.state, "size": size, "last used": row.last_used,
+                "folder": str(row.folder)}  # fmt: skip
+
+    nothing = f"No environment is built yet. Their folder is {paths.cache_dir() / 'envs'}"
+    storage_table.show("environments", rows, parsed.json, cells, nothing)
     return 1 if parsed.verify and any(row.state != "ready" for row in rows) else 0
 
 
@@ -50,8 +50,5 @@ def _create(parsed: argparse.Namespace) -> int:
 def _remove(parsed: argparse.Namespace) -> int:
     from zoo.environments import store
 
-    if not parsed.stack and not parsed.all:
-        raise ZooError("No environment is named", "Name stacks, or use --all; `python -m zoo env list` lists them.")
-    for folder in store.remove(None if parsed.all else parsed.stack):
-        console.say(f"Removed {folder}")
-    return 0
+    unnamed = ZooError("No environment is named", "Name stacks, or use --all; `python -m zoo env list` lists them.")
+    return storage_table.remove(None if parsed.all else parsed.stack, store.remove, unnamed)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from zoo.cli import stack_choice
+from zoo.cli import stack_choice, storage_table
 from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import ZooError
@@ -25,15 +25,11 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.execution import kernels
 
-    rows = kernels.installed()
-    if parsed.json:
-        console.output_json(rows, indent=2)
-    elif not rows:
-        console.output("No kernel is installed yet: python -m zoo kernel install")
-    else:
-        console.table_of("kernels", [
-            {"name": row.name, "stack": row.stack, "state": row.state, "folder": str(row.folder)} for row in rows
-        ])  # fmt: skip
+    def cells(row: kernels.Kernel) -> dict[str, str]:
+        return {"name": row.name, "stack": row.stack, "state": row.state, "folder": str(row.folder)}
+
+    nothing = "No kernel is installed yet: python -m zoo kernel install"
+    storage_table.show("kernels", kernels.installed(), parsed.json, cells, nothing)
     return 0
 
 
@@ -52,8 +48,5 @@ def _install(parsed: argparse.Namespace) -> int:
 def _remove(parsed: argparse.Namespace) -> int:
     from zoo.execution import kernels
 
-    if not parsed.name and not parsed.all:
-        raise ZooError("No kernel is named", "Name kernels, or use --all; `python -m zoo kernel list` lists them.")
-    for folder in kernels.remove(None if parsed.all else parsed.name):
-        console.say(f"Removed {folder}")
-    return 0
+    unnamed = ZooError("No kernel is named", "Name kernels, or use --all; `python -m zoo kernel list` lists them.")
+    return storage_table.remove(None if parsed.all else parsed.name, kernels.remove, unnamed)

@@ -1,11 +1,11 @@
 """`zoo runs`: list and remove run folders."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from zoo.cli import storage_table
 from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
-from zoo.core import console
 from zoo.core.errors import ZooError
 
 
@@ -27,7 +27,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     folders = storage.folders(Path(parsed.root))
     shown = folders if parsed.all or parsed.json else folders[-storage_table.NEWEST :]
-    storage_table.show("runs", storage.runs(shown), parsed.json)
+    storage_table.show_stored("runs", storage.runs(shown), parsed.json)
     storage_table.say_not_shown(len(folders), len(shown))
     return 0
 
@@ -35,8 +35,5 @@ def run(parsed: argparse.Namespace) -> int:
 def _remove(parsed: argparse.Namespace) -> int:
     from zoo.runs import storage
 
-    if not parsed.name:
-        raise ZooError("No run is named", "`python -m zoo runs list` lists them.")
-    for folder in storage.remove_runs(Path(parsed.root), parsed.name):
-        console.say(f"Removed {folder}")
-    return 0
+    unnamed = ZooError("No run is named", "`python -m zoo runs list` lists them.")
+    return storage_table.remove(parsed.name, partial(storage.remove_runs, Path(parsed.root)), unnamed)

@@ -12,7 +12,6 @@ from zoo.core.errors import INTERRUPTED, ZooError
 
 if TYPE_CHECKING:
     from zoo.config.overrides import Overrides
-    from zoo.runs.evidence import Row
     from zoo.tasks.validate import Verdict
 
 COLUMNS = (
@@ -46,7 +45,10 @@ def run(parsed: argparse.Namespace) -> int:
     verdicts: list[validate.Verdict] = []
     for overrides in combinations:
         try:
-            verdicts.append(_validate(overrides, parsed.write))
+            verdict = validate.validate(overrides, parsed.write)
+            for text in validate.lines(verdict):
+                console.say(text)
+            verdicts.append(verdict)
         except ZooError as error:
             console.fail(error.message, error.remedy)
             if error.exit_code == INTERRUPTED:
@@ -84,15 +86,6 @@ def _remaining(given: "Overrides") -> "Iterator[Overrides]":
         console.say("Nothing to do: every recipe that can run here is validated")
 
 
-def _validate(overrides: "Overrides", write: bool) -> "Verdict":
-    from zoo.tasks import validate
-
-    verdict = validate.validate(overrides, write)
-    for text in validate.lines(verdict):
-        console.say(text)
-    return verdict
-
-
 def row_of(verdict: "Verdict") -> dict[str, str]:
     """Return a table row for a validation: what ran where, its metric, and its time in seconds."""
     from zoo.runs import evidence
@@ -102,6 +95,8 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
         failed = {"recipe": " ".join(verdict.overrides.words), "result": f"FAILED: {verdict.problems[0]}"}
         return dict.fromkeys(COLUMNS, "-") | failed
     seconds = row["seconds"]
+    usual = "trains" if row["preset"] != "full" else "recorded, nothing expected"
+    passed = evidence.verdict(row) or usual
     return {
         "recipe": verdict.recipe,
         "stack": row["stack"],
@@ -114,13 +109,5 @@ def row_of(verdict: "Verdict") -> dict[str, str]:
         "train s": f"{seconds['train_s']:.1f}" if "train_s" in seconds else "-",
         "total s": f"{sum(seconds.values()):.1f}",
         "grade": row["grade"],
-        "result": _result(verdict, row),
+        "result": f"FAILED: {'; '.join(verdict.problems)}" if verdict.problems else passed,
     }
-
-
-def _result(verdict: "Verdict", row: "Row") -> str:
-    from zoo.runs import evidence
-
-    if verdict.problems:
-        return f"FAILED: {'; '.join(verdict.problems)}"
-    return evidence.verdict(row) or ("trains" if row["preset"] != "full" else "recorded, nothing expected")

@@ -73,7 +73,7 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
     ``run=`` or ``model=`` starts the settings of a model, except that ``model=FILE.py`` belongs to the preceding
     ``run=``. Settings of the server may be at any position.
     """
-    kinds = {field.name: type(field.default) for field in dataclasses.fields(ServeConfig)}
+    kinds: dict[str, type] = {field.name: type(field.default) for field in dataclasses.fields(ServeConfig)}
     values: dict[str, Any] = {}
     wrong: list[str] = []
     models: list[list[str]] = []
@@ -82,7 +82,11 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
         if not is_setting:
             raise ZooError(f"{text!r} is not a setting", "Settings are written as KEY=VALUE.")
         if key in kinds:
-            _take(key, value, kinds[key], values, wrong)
+            try:
+                values[key] = kinds[key](value)
+            except ValueError:
+                number = "a whole number" if kinds[key] is int else "a number"
+                wrong.append(f"{key} must be {number}, got {value!r}")
         elif key in BEGINS_MODEL and not model_files.is_named(value):
             models.append([text])
         elif models:
@@ -97,11 +101,3 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
             "No model is named", "Give run=RUN_FOLDER, run=last, or model=NAME with weights=; several too."
         )
     return settings, [Overrides.parse(each) for each in models]
-
-
-def _take(key: str, text: str, kind: type, values: dict[str, Any], wrong: list[str]) -> None:
-    try:
-        values[key] = kind(text)
-    except ValueError:
-        words = "a whole number" if kind is int else "a number"
-        wrong.append(f"{key} must be {words}, got {text!r}")

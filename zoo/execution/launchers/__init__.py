@@ -16,7 +16,23 @@ from zoo.core import paths
 from zoo.core.errors import ZooError, unknown
 
 
-class Process(Protocol):
+class Running(Protocol):
+    """A process or a job, from its start to its end."""
+
+    def is_running(self) -> bool:
+        """Return True until it has ended, also while it waits."""
+
+    def interrupt(self) -> None:
+        """Request a stop after the current step; a waiting job never starts."""
+
+    def kill(self) -> None:
+        """Kill the process."""
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit status, nonzero if it was killed, and negative for a process's signal."""
+
+
+class Process(Running, Protocol):
     @property
     def stdin(self) -> IO[bytes] | None:
         """Return the standard input, if requested."""
@@ -28,20 +44,8 @@ class Process(Protocol):
     def events(self) -> Iterable[bytes]:
         """Yield the lines of the standard output until it is closed."""
 
-    def interrupt(self) -> None:
-        """Request a stop after the current step."""
-
     def terminate(self) -> None:
         """Request an immediate stop."""
-
-    def kill(self) -> None:
-        """Kill the process."""
-
-    def is_running(self) -> bool:
-        """Return True until the process has ended."""
-
-    def wait(self) -> int:
-        """Wait for the end of the process; return its exit status, negative for a signal."""
 
 
 # Exit status of a job that somebody canceled in the engine.
@@ -66,7 +70,7 @@ class Command:
     variables: dict[str, str] = field(default_factory=dict)
 
 
-class Job(Protocol):
+class Job(Running, Protocol):
     """A command submitted to an executor: waiting, running, or ended."""
 
     @property
@@ -76,18 +80,6 @@ class Job(Protocol):
     @property
     def place(self) -> str:
         """Return the machine, if known."""
-
-    def is_running(self) -> bool:
-        """Return True until the job has ended, also while it waits."""
-
-    def interrupt(self) -> None:
-        """Request a stop after the current step; a waiting job never starts."""
-
-    def kill(self) -> None:
-        """Kill the process."""
-
-    def wait(self) -> int:
-        """Wait for the end of the job; return its exit status, which is nonzero if it was killed."""
 
 
 class Executor(Protocol):

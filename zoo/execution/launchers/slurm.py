@@ -62,7 +62,7 @@ class SlurmJob:
     @property
     def place(self) -> str:
         """Return the node, or an empty string while it is unknown."""
-        return self._queue.node(self.ticket)
+        return self._queue.nodes.get(self.ticket, "")
 
     def is_running(self) -> bool:
         return not self._has_answered() and self._queue.has(self.ticket)
@@ -100,32 +100,24 @@ class SlurmJob:
 
 
 class Queue:
-    """The waiting and running jobs of this user, from squeue; refreshed at most once a second."""
+    """The waiting and running jobs of this user, and their nodes, from squeue; refreshed at most once a second."""
 
     def __init__(self) -> None:
-        self._asked, self._jobs, self._nodes = 0.0, dict[str, str](), dict[str, str]()
+        self._asked, self._jobs, self.nodes = 0.0, set[str](), dict[str, str]()
 
     def add(self, ticket: str) -> None:
-        self._jobs[ticket] = "PENDING"
+        self._jobs.add(ticket)
 
     def has(self, ticket: str) -> bool:
-        self._refresh()
+        if time.monotonic() - self._asked >= ASK_S:
+            self._asked = time.monotonic()
+            command = ["squeue", "--noheader", "--format=%i|%T|%N", f"--user={getpass.getuser()}"]
+            answer = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not answer.returncode:  # the last known state stays while the controller restarts
+                rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
+                self._jobs = {number for number, _, _ in rows}
+                self.nodes |= {number: node for number, _, node in rows if node}
         return ticket in self._jobs
-
-    def node(self, ticket: str) -> str:
-        return self._nodes.get(ticket, "")
-
-    def _refresh(self) -> None:
-        if time.monotonic() - self._asked < ASK_S:
-            return
-        self._asked = time.monotonic()
-        command = ["squeue", "--noheader", "--format=%i|%T|%N", f"--user={getpass.getuser()}"]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode:  # the controller is restarting: keep the last known state
-            return
-        rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
-        self._jobs = {number: state for number, state, _ in rows}
-        self._nodes |= {number: node for number, _, node in rows if node}
 
 
 class SlurmExecutor:

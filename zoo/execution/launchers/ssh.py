@@ -90,7 +90,8 @@ class SshExecutor(Executor):
 
     def submit(self, command: Command, place: str | None = None) -> Job:
         """Start a command on the named host, or on a free host, preferably one without recent connection errors."""
-        host = next(each for each in self._hosts if each.name == place) if place else self._free()
+        now, hosts = time.monotonic(), [each for each in self._hosts if place in (None, each.name)]
+        host = min(hosts, key=lambda host: (not host.is_free(), host.rests_until > now, len(host.running)))
         remote = shlex.join(["sh", "-c", _script(command, host.python or self._settings.python)])
         words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
         try:
@@ -103,10 +104,6 @@ class SshExecutor(Executor):
         job = SshJob(host, process)
         host.running.append(job)
         return job
-
-    def _free(self) -> Host:
-        now = time.monotonic()
-        return min(self._hosts, key=lambda host: (not host.is_free(), host.rests_until > now, len(host.running)))
 
 
 def _script(command: Command, python: str | None) -> str:

@@ -13,7 +13,6 @@ from zoo.models.compat.layers import (
     connected_layers,
     dropout,
     dtype_of,
-    first_layer,
     initial_deviations,
     initializer,
     is_keras_tensor,

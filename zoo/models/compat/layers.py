@@ -32,11 +32,6 @@ if MAJOR >= 3 and backend_name() in ("torch", "jax"):
     importlib.import_module("zoo.models.compat.%s_maps" % backend_name()).install()
 
 
-def first_layer(input_shape):
-    """Return the input shape as arguments of a Sequential's first layer. Keras 3 rejects ``batch_input_shape``."""
-    return {"input_shape": tuple(input_shape)}
-
-
 def dropout(rate, name):
     """Create a dropout layer whose random draws continue from the same state when training is resumed.
 
@@ -185,7 +180,8 @@ def named_weights(model):
             if short == "kernel" and type(layer).__name__ == "DepthwiseConv2D":
                 short = "depthwise_kernel"  # The name in Keras 2 and in all published files.
             name = path + "/" + short
-            rows.append((name + "_%d" % counts[name] if counts[name] else name, _shape(weight)))
+            shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)  # PlaidML's have no shape
+            rows.append((name + "_%d" % counts[name] if counts[name] else name, tuple(int(size) for size in shape)))
             counts[name] += 1
     return rows
 
@@ -224,12 +220,6 @@ def connected_layers(model, prefix="", before=()):
 
 def as_list(tensors):
     return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-
-
-def _shape(weight):
-    """Return the shape of a weight as integers. PlaidML's variables have no shape; its backend returns it."""
-    shape = weight.shape if MAJOR >= 3 else keras.backend.int_shape(weight)
-    return tuple(int(size) for size in shape)
 
 
 def initial_deviations(model):

@@ -34,10 +34,6 @@ def first_shape(shapes):
     return tuple(shapes[0] if several else shapes)
 
 
-def first_rows(table, count):
-    return weight(table)[:count]
-
-
 def weighted_sum(rows, weights, keep):
     """Sum rows (batch, count, columns) times weights (batch, count, 1) where ``keep`` is 1: (batch, columns)."""
     return module.sum(rows * (weights * module.expand_dims(keep, -1)), axis=1)

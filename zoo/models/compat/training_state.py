@@ -69,47 +69,35 @@ def _seeds(model):
 
 
 def _optimizer_state(model):
+    variables = _optimizer_variables(model)
     if MAJOR >= 3:
-        return [_array(variable) for variable in _variables_of_keras_3(model)]
-    if _is_tensorflow_2(model.optimizer):
-        _build_in_tensorflow_2(model)
-        return [np.array(value) for value in model.optimizer.get_weights()]
-    return [np.array(value) for value in keras.backend.batch_get_value(_variables_of_early_keras(model))]
+        return [_array(variable) for variable in variables]
+    return [np.array(value) for value in keras.backend.batch_get_value(variables)]
 
 
 def _set_optimizer_state(model, values):
+    pairs = list(zip(_optimizer_variables(model), values))
+    if MAJOR < 3:
+        keras.backend.batch_set_value(pairs)
+        return
+    for variable, value in pairs:
+        variable.assign(value)
+
+
+def _optimizer_variables(model):
+    optimizer = model.optimizer
     if MAJOR >= 3:
-        for variable, value in zip(_variables_of_keras_3(model), values):
-            variable.assign(value)
-    elif _is_tensorflow_2(model.optimizer):
-        _build_in_tensorflow_2(model)
-        model.optimizer.set_weights(values)
-    else:
-        keras.backend.batch_set_value(list(zip(_variables_of_early_keras(model), values)))
-
-
-def _variables_of_keras_3(model):
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
-    return model.optimizer.variables
-
-
-def _is_tensorflow_2(optimizer):
-    return hasattr(optimizer, "_create_all_weights")
-
-
-def _build_in_tensorflow_2(model):
-    """Create the step count and the moments, which TensorFlow 2 creates only in the first step."""
-    if model.trainable_weights:
-        model.optimizer._create_all_weights(model.trainable_weights)
-
-
-def _variables_of_early_keras(model):
+        if not optimizer.built:
+            optimizer.build(model.trainable_variables)
+        return optimizer.variables
+    if hasattr(optimizer, "_create_all_weights"):
+        # TensorFlow 2 creates the step count and the moments only in the first step.
+        if model.trainable_weights:
+            optimizer._create_all_weights(model.trainable_weights)
+        return optimizer.weights
     model._make_train_function()
-    wrapped = getattr(model.optimizer, "optimizer", None)  # tf.keras 1 wraps TensorFlow's own optimizers.
-    if wrapped is None:
-        return list(model.optimizer.weights)
-    return [model.optimizer.iterations, *wrapped.variables()]
+    wrapped = getattr(optimizer, "optimizer", None)  # tf.keras 1 wraps TensorFlow's own optimizers.
+    return list(optimizer.weights) if wrapped is None else [optimizer.iterations, *wrapped.variables()]
 
 
 def _generator_states():

@@ -1,8 +1,9 @@
 """Frozen networks whose feature maps measure how similar two images are in content and in style.
 
 Each network has ``LAYERS`` (names of feature layers, first to last), ``STYLE`` and ``CONTENT`` (the usual choices
-among them), and ``trunk(compat, x, layers, seed)``. Images are RGB 0..255; the first, fixed layer of each network
-preprocesses them.
+among them), and ``trunk(compat, x, layers, seed, fixed)``, which yields the name and the feature map of each layer,
+first to last, and adds the weights of layers that are not loaded to ``fixed``, ``{layer: arrays}``. Images are RGB
+0..255; the first, fixed layer of each network preprocesses them.
 """
 
 NETWORKS = ("vgg19", "vgg16", "squeezenet", "distilled", "random")
@@ -36,8 +37,12 @@ def build(compat, name, layers, input_shape=(None, None, 3), seed=0, precision="
     if unknown or not layers:
         raise ValueError("layers of %s are %s, got %s" % (name, ", ".join(chosen.LAYERS), ", ".join(unknown)))
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
+    maps, fixed = {}, {}
     with compat.dtype_policy(precision):
-        maps, fixed = chosen.trunk(compat, inputs, layers, seed)
+        for layer, x in chosen.trunk(compat, inputs, layers, seed, fixed):
+            maps[layer] = x
+            if set(layers) <= set(maps):
+                break
     model = compat.keras.models.Model(inputs=inputs, outputs=[maps[layer] for layer in layers], name=name)
     for layer, arrays in fixed.items():
         model.get_layer(layer).set_weights(arrays)

@@ -14,19 +14,15 @@ STYLE = LAYERS
 CONTENT = ("level4",)
 
 
-def trunk(compat, x, layers, seed):
-    """Return ``{layer: feature map}`` up to the last requested level, and the preprocessing layer's weights."""
+def trunk(compat, x, layers, seed, fixed):
+    """Yield name and feature map of each layer."""
     from zoo.models.layers.spatial import Convolution, MaxPooling
 
-    x, fixed = caffe_layer(compat, x)
-    wanted, maps = set(layers), {}
+    x = caffe_layer(compat, x, fixed)
     for number, (level, channels) in enumerate(zip(LAYERS, LEVELS)):
-        if wanted <= set(maps):
-            break
         if number:
             x = MaxPooling((2, 2), strides=(2, 2), name=level + "_pool")(x)
         for place, count in enumerate(channels, start=1):
             name = "%s_conv%d" % (level, place)
             x = Convolution(count, (3, 3), padding="same", activation="relu", name=name)(x)
-        maps[level] = x
-    return maps, fixed
+        yield level, x

@@ -16,19 +16,17 @@ STYLE = LAYERS
 CONTENT = ("octave2", "octave3")
 
 
-def trunk(compat, x, layers, seed):
-    """Return ``{layer: feature map}`` up to the last requested octave, and the weights of all layers.
+def trunk(compat, x, layers, seed, fixed):
+    """Yield name and feature map of each requested octave.
 
     NumPy draws the weights, so that they are equal on every stack.
     """
     from zoo.models.layers.spatial import Convolution
 
-    keras_layers, maps, fixed = compat.keras.layers, {}, {}
+    keras_layers = compat.keras.layers
     x = keras_layers.Conv2D(3, (1, 1), name="centred", dtype="float32")(x)
     fixed["centred"] = [np.eye(3, dtype=np.float32).reshape(1, 1, 3, 3) / 64, np.full(3, -127.5 / 64, np.float32)]
     for number, octave in enumerate(LAYERS):
-        if set(layers) <= set(maps):
-            break
         if number:
             x = keras_layers.AveragePooling2D((2, 2), strides=(2, 2), padding="same", name="half%d" % number)(x)
         if octave in layers:
@@ -38,8 +36,7 @@ def trunk(compat, x, layers, seed):
                 convolution = Convolution(FILTERS, (size, size), padding="same", activation="relu", name=name)
                 filtered.append(convolution(x))
                 fixed[name] = _draw(np.random.RandomState([seed, number, size]), size)
-            maps[octave] = keras_layers.Concatenate(name=octave)(filtered)
-    return maps, fixed
+            yield octave, keras_layers.Concatenate(name=octave)(filtered)
 
 
 def _draw(random, size):

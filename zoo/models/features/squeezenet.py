@@ -16,23 +16,19 @@ STYLE = ("conv1", "fire2", "fire3", "fire4", "fire6", "fire8")
 CONTENT = ("fire4",)
 
 
-def trunk(compat, x, layers, seed):
-    """Return ``{layer: feature map}`` up to the last requested layer, and the preprocessing layer's weights."""
+def trunk(compat, x, layers, seed, fixed):
+    """Yield name and feature map of each layer."""
     from zoo.models.layers.spatial import Convolution, MaxPooling
 
-    x, fixed = caffe_layer(compat, x)
-    wanted, maps = set(layers), {}
+    x = caffe_layer(compat, x, fixed)
     for number, name in enumerate(LAYERS):
-        if wanted <= set(maps):
-            break
         if number and LAYERS[number - 1] in HALVED:
             x = MaxPooling((3, 3), strides=(2, 2), name="pool%d" % number)(x)
         if number:
             x = _fire(compat, x, name, *FIRES[number - 1])
         else:
             x = Convolution(64, (3, 3), strides=(2, 2), activation="relu", name=name)(x)
-        maps[name] = x
-    return maps, fixed
+        yield name, x
 
 
 def _fire(compat, x, name, squeezed, expanded):

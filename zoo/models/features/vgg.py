@@ -22,18 +22,14 @@ class Network:
         depths = enumerate(DEPTHS[name], start=1)
         self.LAYERS = tuple("block%d_conv%d" % (block, n) for block, depth in depths for n in range(1, depth + 1))
 
-    def trunk(self, compat, x, layers, seed):
-        """Return ``{layer: feature map}`` up to the last requested layer, and the preprocessing layer's weights."""
+    def trunk(self, compat, x, layers, seed, fixed):
+        """Yield name and feature map of each layer."""
         from zoo.models.layers.spatial import Convolution, MaxPooling
 
-        x, fixed = caffe_layer(compat, x)
-        wanted, maps = set(layers), {}
+        x = caffe_layer(compat, x, fixed)
         for name in self.LAYERS:
-            if wanted <= set(maps):
-                break
             block = int(name[5])
             if name.endswith("conv1") and block > 1:
                 x = MaxPooling((2, 2), strides=(2, 2), name="block%d_pool" % (block - 1))(x)
             x = Convolution(FILTERS[block - 1], (3, 3), padding="same", activation="relu", name=name)(x)
-            maps[name] = x
-        return maps, fixed
+            yield name, x

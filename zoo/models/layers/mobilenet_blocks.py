@@ -46,16 +46,6 @@ def depthwise_conv(compat, x, name, stride=1, multiplier=1):
     )(x)
 
 
-def global_pool(compat, x, pooling):
-    """Apply the pooling of a network without its top: ``avg``, ``max``, or None to keep the feature maps."""
-    layers = compat.keras.layers
-    if pooling is None:
-        return x
-    if pooling not in ("avg", "max"):
-        raise ValueError("`pooling` should be None, 'avg' or 'max'. Received pooling=%r" % (pooling,))
-    return (layers.GlobalAveragePooling2D if pooling == "avg" else layers.GlobalMaxPooling2D)()(x)
-
-
 def application(
     compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
 ):
@@ -63,17 +53,29 @@ def application(
     published = network.published
     shape = _input_shape(compat, input_shape, weights, include_top, published.sizes, network.tensor_shape)
     rows = _rows(compat, shape, weights, published.sizes)
-    inputs = _input(compat, input_tensor, shape)
-    x = network.trunk(inputs)
+    layers = compat.keras.layers
+    if input_tensor is None:
+        inputs = x = layers.Input(shape=shape)
+    else:
+        keras_tensor = compat.is_keras_tensor(input_tensor)
+        x = input_tensor if keras_tensor else layers.Input(tensor=input_tensor, shape=shape)
+        inputs = compat.source_inputs(input_tensor)
+    x = network.trunk(x)
     if include_top:
         _check_activation(compat, classifier_activation, weights)
         x = network.top(x, classifier_activation)
-    else:
-        x = global_pool(compat, x, pooling)
-    inputs = inputs if input_tensor is None else compat.source_inputs(input_tensor)
+    elif pooling in ("avg", "max"):
+        x = (layers.GlobalAveragePooling2D if pooling == "avg" else layers.GlobalMaxPooling2D)()(x)
+    elif pooling is not None:
+        raise ValueError("`pooling` should be None, 'avg' or 'max'. Received pooling=%r" % (pooling,))
     name = name or "%s_%0.2f_%s" % (network.name, network.alpha, rows)
     model = compat.keras.models.Model(inputs=inputs, outputs=x, name=name)
-    return _load(compat, model, weights, published, network.alpha, rows, include_top)
+    if weights == "imagenet":
+        file = published.file_name(network.alpha, rows, include_top)
+        weights = compat.keras.utils.get_file(file, published.address + file, cache_subdir="models")
+    if weights is not None:
+        model.load_weights(weights)
+    return model
 
 
 def check_width(alpha, classes):
@@ -195,22 +197,3 @@ def _rows(compat, shape, weights, sizes):
         stacklevel=4,
     )
     return DEFAULT_SIZE
-
-
-def _input(compat, input_tensor, shape):
-    """Return the input of a network: a new one, or the caller's tensor."""
-    Input = compat.keras.layers.Input
-    if input_tensor is None:
-        return Input(shape=shape)
-    if compat.is_keras_tensor(input_tensor):
-        return input_tensor
-    return Input(tensor=input_tensor, shape=shape)
-
-
-def _load(compat, model, weights, published, alpha, size, include_top):
-    if weights == "imagenet":
-        name = published.file_name(alpha, size, include_top)
-        weights = compat.keras.utils.get_file(name, published.address + name, cache_subdir="models")
-    if weights is not None:
-        model.load_weights(weights)
-    return model

@@ -1,11 +1,11 @@
 """Content, style and smoothness losses of images as layers, with the same result on every Keras.
 
 Gatys et al. 2015 (https://arxiv.org/abs/1508.06576); total variation as in the style-transfer example of Keras.
-All functions take tensors of (batch, height, width, channels) with known height and width; ``name`` names the layer.
+All functions take tensors of (batch, height, width, channels) with known height and width.
 """
 
 
-def gram_matrix(compat, x, name=None, mask=None):
+def gram_matrix(compat, x, mask=None):
     """Compute Gram matrices (batch, channels, channels): mean products of all pairs of channels of a feature map.
 
     ``mask`` is a (1, height, width, 1) tensor of weights that sum to one; None weights all positions equally.
@@ -27,11 +27,11 @@ def gram_matrix(compat, x, name=None, mask=None):
 
     # In the maps' own dtype: a float32 copy of the first maps of a large image takes gigabytes.
     if mask is None:
-        return compat.lambda_layer(mean, x, (channels, channels), name, compat.dtype_of(x))
-    return compat.lambda_layer(masked, [x, mask], (channels, channels), name, compat.dtype_of(x))
+        return compat.lambda_layer(mean, x, (channels, channels), precision=compat.dtype_of(x))
+    return compat.lambda_layer(masked, [x, mask], (channels, channels), precision=compat.dtype_of(x))
 
 
-def squared_distance(compat, a, b, name=None):
+def squared_distance(compat, a, b):
     """Sum the squared differences of each image of ``a`` from ``b``, which may be a single image: (batch, 1)."""
     from zoo.models.compat.tensors import reshape, square, sum_rows
 
@@ -42,10 +42,10 @@ def squared_distance(compat, a, b, name=None):
     def distance(inputs):
         return sum_rows(reshape(square(inputs[0] - inputs[1]), (-1, size)))
 
-    return compat.lambda_layer(distance, [a, b], (1,), name)
+    return compat.lambda_layer(distance, [a, b], (1,))
 
 
-def total_variation(compat, x, name=None):
+def total_variation(compat, x):
     """Sum the differences of each pixel from its neighbors below and to the right, to the power 2.5: (batch, 1)."""
     from zoo.models.compat.tensors import power, reshape, square, sum_rows
 
@@ -58,18 +58,18 @@ def total_variation(compat, x, name=None):
         steps = square(here - down) + square(here - right)
         return sum_rows(reshape(power(steps, 1.25), (-1, size)))
 
-    return compat.lambda_layer(variation, x, (1,), name)
+    return compat.lambda_layer(variation, x, (1,))
 
 
-def tone_distance(compat, a, b, block=8, name=None):
+def tone_distance(compat, a, b):
     """Measure how much light and dark areas of images, (batch, height, width, 3) RGB 0..255, differ.
 
-    ``block`` is the edge in pixels of the squares whose mean brightness is compared. Contrast has no effect. Return
-    (batch, 1): 0 if the same areas are light, 2 for unrelated images, 4 if light and dark are swapped.
+    The mean brightness of squares of 8 x 8 pixels is compared. Contrast has no effect. Return (batch, 1): 0 if the
+    same areas are light, 2 for unrelated images, 4 if light and dark are swapped.
     """
     from zoo.models.compat.tensors import mean, reshape, sqrt, square
 
-    pool = compat.keras.layers.AveragePooling2D((block, block))
+    pool = compat.keras.layers.AveragePooling2D((8, 8))
     small = [pool(picture) for picture in (a, b)]
     _, rows, columns, _ = compat.static_shape(small[0])
 
@@ -81,7 +81,7 @@ def tone_distance(compat, a, b, block=8, name=None):
     def distance(inputs):
         return mean(square(normal(inputs[0]) - normal(inputs[1])), axis=1, keepdims=True)
 
-    return compat.lambda_layer(distance, small, (1,), name)
+    return compat.lambda_layer(distance, small, (1,))
 
 
 def weighted_sum(compat, terms, weights, name=None):

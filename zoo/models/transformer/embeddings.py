@@ -48,7 +48,7 @@ class TextEmbedding(ZooLayer):
         if tensors.rank(tokens) == 3:
             return tensors.matmul_transposed(tokens, self.tokens)
         if positions is None:
-            rows = tensors.first_rows(self.positions, tensors.shape(tokens)[1])
+            rows = tensors.weight(self.positions)[: tensors.shape(tokens)[1]]
         else:
             rows = tensors.take(self.positions, positions)
         embedded = tensors.take(self.tokens, tokens) + rows

@@ -70,8 +70,15 @@ def compared(runs: list[tuple[str, Path]]) -> Html | None:
 
 
 def _charts(results: list[Row]) -> Html | None:
-    charts = [chart for draw in (_operations, _networks, _startup, _passes) if (chart := draw(results))]
-    return tag("div", charts, class_="pair") if charts else None
+    steps = [row for row in results if row.get("what")]
+    passes = ("stack", "implementation", "way", "mode", "precision", "device_kind")
+    drawn = [
+        _operations(results),
+        _networks(results),
+        _bars(steps, "median_s", ("what",), "Seconds (lower is better)"),
+        _bars(results, "pass_ms", passes, "Milliseconds per pass (lower is better)"),
+    ]
+    return tag("div", [chart for chart in drawn if chart], class_="pair") if any(drawn) else None
 
 
 def _operations(results: list[Row]) -> Html | None:
@@ -119,15 +126,6 @@ def _networks(results: list[Row]) -> Html | None:
         caption = f"{mode}, items per second (higher is better)"
         drawn.append(_bars(turns, "items_per_s", ("stack", "precision", *names), caption))
     return join(drawn)
-
-
-def _startup(results: list[Row]) -> Html | None:
-    return _bars([row for row in results if row.get("what")], "median_s", ("what",), "Seconds (lower is better)")
-
-
-def _passes(results: list[Row]) -> Html | None:
-    names = ("stack", "implementation", "way", "mode", "precision", "device_kind")
-    return _bars(results, "pass_ms", names, "Milliseconds per pass (lower is better)")
 
 
 def _said(row: Row, name: str) -> str:

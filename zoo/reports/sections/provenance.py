@@ -1,7 +1,6 @@
 """The origin of a result: machine, software, device, probes, evidence, data, command line and files."""
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.config import config_files
@@ -152,28 +151,23 @@ def _own_rows(rows: list[evidence.Row], model: str, backend: str) -> Html | None
 
 def reported(model: str, rows: list[evidence.Row]) -> Html | None:
     """Show published figures about the same work."""
-    cells = [*_reported_rows(rows), *_reported_figures(model)]
+    cells: list[list[Child]] = []
+    for row in rows:
+        if row["grade"] == "reported":
+            work = f"{row['data']['name']}, {row.get('note') or 'the recipe'}"
+            where = f"{row['machine']}, {evidence.device(row)}"
+            cells.append([[badge("reported"), " ", evidence.figure(row)], work, where, row["stack"], row["date"],
+                          link(str(row["source"]))])  # fmt: skip
+    for row in published_figures.about(model):
+        figure = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
+        note = f": {row['note']}" if row.get("note") else ""
+        cells.append([[badge("reported"), " ", figure], f"{row['what']}{note}", row["machine"], row["stack"],
+                      row["date"], link(str(row["source"]))])  # fmt: skip
     if not cells:
         return None
     words = "Published figures from other machines, not measured with zoo"
     drawn = table(words, ["Figure", "Work", "Machine", "Stack", "Date", "Source"], cells)
     return tag("div", drawn, class_="apart")
-
-
-def _reported_rows(rows: list[evidence.Row]) -> Iterator[list[Child]]:
-    for row in rows:
-        if row["grade"] == "reported":
-            work = f"{row['data']['name']}, {row.get('note') or 'the recipe'}"
-            yield [[badge("reported"), " ", evidence.figure(row)], work, f"{row['machine']}, {evidence.device(row)}",
-                   row["stack"], row["date"], link(str(row["source"]))]  # fmt: skip
-
-
-def _reported_figures(model: str) -> Iterator[list[Child]]:
-    for row in published_figures.about(model):
-        figure = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
-        note = f": {row['note']}" if row.get("note") else ""
-        yield [[badge("reported"), " ", figure], f"{row['what']}{note}", row["machine"], row["stack"], row["date"],
-               link(str(row["source"]))]  # fmt: skip
 
 
 def data_set(record: Untrusted) -> Html | None:
@@ -206,6 +200,7 @@ _LEFT = (("skipped_items", "in skipped.csv"), ("blank", "blank"))
 def again(record: Untrusted) -> Html:
     """Show the command line, the version of zoo and all settings."""
     words = record.words("command")
+    rows: list[list[Child]] = [[key, tag("code", value)] for key, value in settings(record).items()]
     if words[:3] == ["python", "-m", "zoo"]:
         shown = tag("pre", tag("code", shlex.join(words)), tabindex=0)
     else:
@@ -217,13 +212,8 @@ def again(record: Untrusted) -> Html:
             ("Commit", _code(record.text("git_commit"))), ("Started", record.text("started")),
             ("Finished", record.text("finished")),
         ]),
-        _settings(record),
+        folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None,
     ])  # fmt: skip
-
-
-def _settings(record: Untrusted) -> Html | None:
-    rows = [[key, tag("code", value)] for key, value in settings(record).items()]
-    return folded("All settings", table("Settings of the run", ["Setting", "Value"], rows)) if rows else None
 
 
 def settings(record: Untrusted) -> dict[str, str]:

@@ -109,19 +109,13 @@ def _failure(record: Untrusted) -> Html | None:
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
-    if record.text("exit") in ("completed", "") or not (text := _tail(folder)):
-        return None
-    return folded("Last lines of worker.log", tag("pre", text, tabindex=0))
-
-
-def _tail(folder: Path) -> str:
     path = untrusted.own_file(folder, "worker.log", 1 << 40)
-    if path is None:
-        return ""
+    if path is None or record.text("exit") in ("completed", ""):
+        return None
     with path.open("rb") as source:
         source.seek(max(0, path.stat().st_size - 16_384))
-        text = source.read().decode("utf-8", "replace")
-    return "\n".join(text.splitlines()[-20:])
+        text = "\n".join(source.read().decode("utf-8", "replace").splitlines()[-20:])
+    return folded("Last lines of worker.log", tag("pre", text, tabindex=0)) if text else None
 
 
 def history(folder: Path) -> list[Row]:

@@ -39,7 +39,7 @@ class Kind(Batched):
 
     async def prepare(self, instance: Any, parameters: Json, decoders: Decoders) -> "NDArray[Any]":
         content = inputs.bytes_of(self.model.name, instance)
-        side = inputs.whole_number("side", parameters.get("side", 640), SMALLEST_SIDE, LARGEST_SIDE)
+        side = inputs.number("side", parameters.get("side", 640), self.parameters["side"])
         return await decoders.decode(content, {"op": "whole", "side": side})
 
     async def answer(self, rows: list[Any], asked: inputs.Asked, accepted: str, decoders: Decoders) -> Response:

@@ -84,9 +84,7 @@ class Kind(Served):
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
         for key, schema in DRAWING.items():
             if chosen[key] is not None or "null" not in schema["type"]:
-                checked = inputs.whole_number if "integer" in schema["type"] else inputs.number
-                most = schema.get("maximum", len(self._tokenizer))
-                chosen[key] = checked(key, chosen[key], schema["minimum"], most)
+                chosen[key] = inputs.number(key, chosen[key], schema, len(self._tokenizer))
         prompt = inputs.text_of(content.get("prompt", ""), "prompt", self.limits.max_characters)
         try:
             tokens = language_model.prompt_tokens(self._tokenizer, prompt)

@@ -35,7 +35,8 @@ def bench(overrides: Overrides) -> Run:
         whole = all(turns)
         rows = [row for each in everyone for row in each.rows(settings)]
         results.share_of_peak(rows)
-        if _is_published(settings):
+        values = vars(settings) | settings.model
+        if all(values[key] == value for key, value in PUBLISHED.items()):
             rows += results.published(str(settings.model["name"]))
         results.write(context.folder, results.ENCODER_COLUMNS, rows)
         context.record.summary, context.record.timings = _summary(rows), len(rows)
@@ -101,11 +102,6 @@ def _request(context: RunContext[Settings], settings: EncoderBenchConfig) -> Req
         passes=settings.passes, repeats=settings.repeats,
     )  # fmt: skip
     return request
-
-
-def _is_published(settings: EncoderBenchConfig) -> bool:
-    values = vars(settings) | settings.model
-    return all(values[key] == value for key, value in PUBLISHED.items())
 
 
 def _summary(rows: list[Row]) -> list[str]:

@@ -13,7 +13,7 @@ from zoo.config.schemas.common import Arguments
 from zoo.config.tasks import Command, Task
 from zoo.core import paths
 from zoo.core.errors import unknown
-from zoo.execution.execution import execute, raise_if_failed, request_of, requested_model
+from zoo.execution.execution import requested_model
 from zoo.protocol.request import ModelPart, NetworkPart, NetworksBench
 from zoo.runs.context import create_context
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -36,14 +36,11 @@ def bench(overrides: Overrides) -> Run:
     start_run(context, ["bench", settings.bench, context.choice.backend.name])
     with record_outcome(context):
         context.record.bench = settings.bench
-        request = request_of(context, {"name": settings.bench}, "bench_networks")
-        request.bench = NetworksBench(
+        part = NetworksBench(
             networks=[network(name, context.folder) for name in names], modes=settings.modes,
             batch_sizes=settings.batch_sizes, warm=settings.warm, count=settings.count, max_s=settings.max_s,
         )  # fmt: skip
-        outcome = execute(context, request)
-        raise_if_failed(context, outcome)
-        rows = results.of_worker(context)
+        rows = results.timed(context, "bench_networks", part)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows, context.record.metrics.get("peak_gflop_per_s")))
     return context.result

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command, Task
-from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import OperationsBench
 from zoo.runs.context import create_context
 from zoo.runs.lifecycle import record_outcome, start_run
@@ -30,13 +29,10 @@ def bench(overrides: Overrides) -> Run:
     with record_outcome(context):
         context.record.bench = settings.bench
         sizes = {name: getattr(settings, name) for name in WORDS}
-        request = request_of(context, {"name": settings.bench}, "bench_operations")
-        request.bench = OperationsBench(
+        part = OperationsBench(
             operations=settings.operations, sizes=sizes, count=settings.count, max_s=settings.max_s
         )
-        outcome = execute(context, request)
-        raise_if_failed(context, outcome)
-        rows = results.of_worker(context)
+        rows = results.timed(context, "bench_operations", part)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows))
     return context.result

@@ -55,23 +55,23 @@ def choices(context: RunContext[Settings], others: Iterable[str]) -> list[select
 
 
 def participant_contexts(context: RunContext[T], choices: Iterable[selection.Selection]) -> list[RunContext[T]]:
-    return [participant_context(context, choice, number) for number, choice in enumerate(choices)]
-
-
-def participant_context(context: RunContext[T], choice: selection.Selection, number: int) -> RunContext[T]:
-    folder = context.folder / f"{number + 1}_{choice.stack.name}_{choice.device_kind}"
-    folder.mkdir()
-    own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
-    platform = choice.stack.platforms.get(context.machine.platform)
-    own.record.backend = choice.backend.name
-    own.record.stack = {
-        "name": choice.stack.name,
-        "framework": choice.stack.framework,
-        "stand_in_for": platform.stand_in_for if platform else None,
-    }
-    if number:  # the user's own environment applies only to the selected stack
-        own.overlay("machine", {"backend.python": None})
-    return own
+    """Return a context for each stack, with its own folder."""
+    contexts: list[RunContext[T]] = []
+    for choice in choices:
+        folder = context.folder / f"{len(contexts) + 1}_{choice.stack.name}_{choice.device_kind}"
+        folder.mkdir()
+        own = dataclasses.replace(context, choice=choice, folder=folder, record=copy.deepcopy(context.record))
+        platform = choice.stack.platforms.get(context.machine.platform)
+        own.record.backend = choice.backend.name
+        own.record.stack = {
+            "name": choice.stack.name,
+            "framework": choice.stack.framework,
+            "stand_in_for": platform.stand_in_for if platform else None,
+        }
+        if contexts:  # the user's own environment applies only to the selected stack
+            own.overlay("machine", {"backend.python": None})
+        contexts.append(own)
+    return contexts
 
 
 def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:

@@ -9,6 +9,8 @@ from zoo.config.schemas.common import Settings
 from zoo.core import csv_files
 from zoo.core.errors import ZooError
 from zoo.environments import machine
+from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol.request import NetworksBench, OperationsBench
 from zoo.runs import published_figures
 from zoo.runs.context import RunContext
 
@@ -50,7 +52,11 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
         csv_files.Writer(stream).writerows([names, *(row.values() for row in whole)])
 
 
-def of_worker(context: RunContext[Settings]) -> list[Row]:
+def timed(context: RunContext[Settings], job: str, part: NetworksBench | OperationsBench) -> list[Row]:
+    """Run a job of the worker with ``part`` as its settings, and return its rows."""
+    request = request_of(context, {"name": context.record.bench}, job)
+    request.bench = part
+    raise_if_failed(context, execute(context, request))
     path = context.folder / "rows.json"
     if not path.is_file():
         raise ZooError("The benchmark was stopped before its first result", "Run the command again.")

@@ -50,7 +50,10 @@ def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, l
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")
         seconds = {what: _process(words)[0] for what, words in COMMANDS.items()}
-        seconds |= _environment(context) | _training(context, root / str(turn))
+        began = time.perf_counter()
+        store.ensure(context.choice.stack, context.machine.platform)
+        seconds["environment found"] = time.perf_counter() - began
+        seconds |= _training(context, root / str(turn))
         for what, taken in seconds.items():
             times.setdefault(what, []).append(taken)
     return {what: taken[1:] for what, taken in times.items()}
@@ -63,12 +66,6 @@ def _process(words: list[str]) -> tuple[float, str]:
     if answer.returncode:
         raise ZooError(f"`python -m zoo {' '.join(words)}` failed: {answer.stderr.strip()[-500:]}", "Run it by hand.")
     return taken, answer.stdout
-
-
-def _environment(context: RunContext[Settings]) -> dict[str, float]:
-    began = time.perf_counter()
-    store.ensure(context.choice.stack, context.machine.platform)
-    return {"environment found": time.perf_counter() - began}
 
 
 def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """Restyle images with a trained feed-forward style network: one image, a video, or folders of either."""
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from zoo.config.schemas.common import Arguments, Settings
 from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
-from zoo.core.arrays import Bytes, np
+from zoo.core.arrays import Bytes
 from zoo.core.errors import ZooError, nearest
 from zoo.core.files import check_writable, storage_errors
 from zoo.core.paths import siblings, user_path
@@ -178,22 +177,22 @@ def _restyle(
 ) -> None:
     settings = context.settings
     with storage_errors("write", context.folder):
-        folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=context.folder))
-    try:
-        pictures = pipeline.ImagePipeline(plan, folder, settings.size)
+        exchange = tempfile.TemporaryDirectory(prefix="exchange-", dir=context.folder, ignore_cleanup_errors=True)
+    with exchange as folder:
+        pictures = pipeline.ImagePipeline(plan, Path(folder), settings.size)
         with pictures.queue:
             request = request_of(context, {"name": context.record.model} | size, "apply_style_network", weights)
-            paintings = _handed_over(folder, styles)
+            paintings = [
+                images.store(Path(folder, f"painting_{index}.npy"), style) for index, style in enumerate(styles)
+            ]
             shares = settings.style_weights or [1.0] * len(styles)
             request.restyle = RestylePart(
-                exchange=str(folder), tile=settings.tile, precision=settings.precision, items=len(plan),
+                exchange=folder, tile=settings.tile, precision=settings.precision, items=len(plan),
                 strength=settings.strength, colors=settings.colors, paintings=paintings,
                 shares=[each / sum(shares) for each in shares],
             )  # fmt: skip
             outcome = execute(context, request, pictures.take)
             pictures.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     context.record.data = {"name": str(settings.input), "items": len(plan), "skipped": pictures.skipped}
     context.record.results = [str(path) for path in pictures.written[:1000]]
     context.record.metrics |= {"written": len(pictures.written)}
@@ -202,14 +201,6 @@ def _restyle(
     if not pictures.written and pictures.skipped:
         name, reason = pictures.skipped[0]
         raise ZooError(f"{name} cannot be used: {reason}", KINDS)
-
-
-def _handed_over(folder: Path, styles: "list[Bytes]") -> list[str]:
-    places = [folder / f"painting_{index}.npy" for index in range(len(styles))]
-    for place, painting in zip(places, styles, strict=True):
-        with storage_errors("write", place):
-            np.save(place, painting, allow_pickle=False)
-    return [str(place) for place in places]
 
 
 def _words(record: Json) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from zoo.core import console
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
-from zoo.core.files import storage_error
+from zoo.core.files import storage_error, storage_errors
 from zoo.data.images import decode, files
 
 
@@ -33,6 +33,13 @@ def listed(folder: Path, remedy: str) -> list[str]:
     if not names:
         raise ZooError(f"No images in {folder}", remedy)
     return names
+
+
+def store(path: Path, array: "Bytes") -> str:
+    """Write an array for the worker, and return its path as in a request."""
+    with storage_errors("write", path):
+        np.save(path, array, allow_pickle=False)
+    return str(path)
 
 
 def opened(path: Path, role: str) -> Picture:

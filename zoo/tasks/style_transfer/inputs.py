@@ -1,7 +1,7 @@
 """The images of a style transfer and the path of its result."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.config.schemas.style_transfer import StyleConfig
@@ -16,7 +16,8 @@ from zoo.runs import records
 from zoo.runs.records import Json
 from zoo.tasks.style_transfer import images
 
-ASSETS = paths.ROOT / "assets"
+# The painting without style=.
+PAINTING = paths.ROOT / "assets" / "style_waves.jpg"
 
 
 @dataclass
@@ -28,7 +29,6 @@ class StyleInputs:
     long_side: int
     save: Path | None
     start: images.Picture | None = None
-    folder: Path = field(default_factory=Path)
 
 
 def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
@@ -37,7 +37,7 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     names = settings.styles or ([settings.style] if settings.style else [])
     named = [user_path(name) for name in names]
     if not named:
-        named = [ASSETS / "style_waves.jpg"]
+        named = [PAINTING]
         console.say(f"Style: {named[0]}; style=FILE selects another painting")
     styles = [images.opened(path, "style") for path in named]
     masks = [_mask(name, content) for name in settings.masks or [""] * len(styles)]
@@ -104,6 +104,9 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
 def described(job: StyleInputs) -> Json:
     """Return the paths and a checksum of the images, which must be the same for a resumed run."""
     used = [job.content, *job.styles, *([job.start] if job.start else [])]
-    total = hashlib.sha256("".join(file_sha256(picture.path) for picture in used).encode())
     named = {"content": str(job.content.path), "styles": [str(style.path) for style in job.styles]}
-    return {**named, "sha256": total.hexdigest()}
+    return {**named, "sha256": checksum([picture.path for picture in used])}
+
+
+def checksum(files: list[Path]) -> str:
+    return hashlib.sha256("".join(file_sha256(path) for path in files).encode()).hexdigest()

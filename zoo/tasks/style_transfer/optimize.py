@@ -6,11 +6,11 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_transfer import StyleConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.arrays import Bytes, np
-from zoo.core.files import file_sha256, remove, storage_errors
+from zoo.core.arrays import Bytes
+from zoo.core.files import file_sha256, remove
 from zoo.data.images import files
-from zoo.execution import worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.execution.worker_process import Outcome
 from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, Request, StylePart, StyleSize
 from zoo.runs import plots
 from zoo.runs.context import RunContext, create_training_context
@@ -18,7 +18,8 @@ from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
-from zoo.weights import feature_networks
+from zoo.weights import feature_networks, feature_weights
+from zoo.weights.feature_networks import FeatureNetwork
 
 
 def train(overrides: Overrides) -> Run:
@@ -31,24 +32,19 @@ def train(overrides: Overrides) -> Run:
         set_data(context, inputs.described(job))
         context.record.features = {"network": features.network, "weights": features.source}
         try:
-            outcome = execute(context, _request(context, settings, job, features))
-            _finish(context, settings, job, outcome, features)
+            outcome = execute(context, _request(context, job, features))
+            _finish(context, job, outcome, features)
         finally:
             # The arrays for the worker are copies of the user's images.
             remove(context.folder / "work")
     return context.result
 
 
-def _request(
-    context: RunContext[StyleConfig],
-    settings: StyleConfig,
-    job: inputs.StyleInputs,
-    features: feature_networks.FeatureNetwork,
-) -> Request:
-    work_dir = context.folder / "work"
+def _request(context: RunContext[StyleConfig], job: inputs.StyleInputs, features: FeatureNetwork) -> Request:
+    settings, work_dir = context.settings, context.folder / "work"
     work_dir.mkdir(exist_ok=True)
     if features.arrays is not None:
-        feature_networks.write(work_dir / "features.npz", features)
+        feature_weights.write(work_dir / "features.npz", features.arrays)
     # An image to start from already has its fine detail.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     request = request_of(context, settings.model, "optimize_style")
@@ -78,10 +74,7 @@ def _request(
 
 def _laid_down(folder: Path, job: inputs.StyleInputs, long_side: int, steps: int, style_scale: float) -> StyleSize:
     def keep(name: str, pixels: "Bytes") -> str:
-        path = folder / f"{name}_{long_side}.npy"
-        with storage_errors("write", path):
-            np.save(path, pixels, allow_pickle=False)
-        return str(path)
+        return images.store(folder / f"{name}_{long_side}.npy", pixels)
 
     content = images.fitted(job.content.pixels, long_side)
     rows, columns = content.shape[:2]
@@ -108,16 +101,12 @@ def _style_of(pixels: "Bytes", edge: float) -> "Bytes":
 
 
 def _finish(
-    context: RunContext[StyleConfig],
-    settings: StyleConfig,
-    job: inputs.StyleInputs,
-    outcome: worker_process.Outcome,
-    features: feature_networks.FeatureNetwork,
+    context: RunContext[StyleConfig], job: inputs.StyleInputs, outcome: Outcome, features: FeatureNetwork
 ) -> None:
     """Write the result, the sheet, the film and the curves from the worker's output, also after a failure."""
     result = context.folder / "picture.png"
     if result.is_file():
-        _write_out(context, settings, job, result)
+        _write_out(context, job, result)
     raise_if_failed(context, outcome)
     metrics = context.record.metrics
     if not metrics:  # stopped before the end of the first size, or before any report
@@ -135,10 +124,10 @@ def _finish(
     ]
 
 
-def _write_out(context: RunContext[StyleConfig], settings: StyleConfig, job: inputs.StyleInputs, path: Path) -> None:
+def _write_out(context: RunContext[StyleConfig], job: inputs.StyleInputs, path: Path) -> None:
     result = images.opened(path, "result").pixels
     content = images.sized(images.fitted(job.content.pixels, job.long_side), *result.shape[:2])
-    if settings.colors == "content":
+    if context.settings.colors == "content":
         result = images.recoloured(result, content)
     files.write(path, [result], job.content.metadata)
     if job.save is not None:

@@ -65,18 +65,13 @@ class ImagePipeline:
             self._finish()
             self._film = film
         film.done.append(Path(event.path))
-        if film.clip is not None:
-            self._write_frame(film)
+        if film.clip is not None:  # encoded at once, because all frames as arrays could fill the disk
+            film.writer = film.writer or video.Writer(film.item.target, film.clip)
+            film.writer.add(np.load(film.done[-1], allow_pickle=False))
+            film.done[-1].unlink()
         elif len(film.done) == max(1, len(film.metadata.durations)):
             self._finish()
         self.queue.task_done()
-
-    def _write_frame(self, film: _Film) -> None:
-        """Encode a frame of a video at once, because all frames as arrays could fill the disk."""
-        assert film.clip is not None  # noqa: S101  (checked before)
-        film.writer = film.writer or video.Writer(film.item.target, film.clip)
-        film.writer.add(np.load(film.done[-1], allow_pickle=False))
-        film.done[-1].unlink()
 
     def close(self) -> None:
         """Finish an incomplete video and report errors, after the worker has ended."""
@@ -113,7 +108,11 @@ class ImagePipeline:
 
     def _hand_over(self, item: Item, queue: ArrayQueue) -> None:
         if video.describes(item.source):
-            self._hand_over_video(item, queue)
+            source = video.opened(item.source)
+            film = _Film(item, files.ImageMetadata(), [], source)
+            for frame in video.frames(source):
+                self._put(frame, film, queue)
+            film.complete = True
             return
         metadata, frames = files.open_image(item.source)
         if metadata.durations and item.target.suffix.lower() not in files.MOVING:
@@ -124,13 +123,6 @@ class ImagePipeline:
             self._put(frame, film, queue)
             if not metadata.durations:
                 break
-
-    def _hand_over_video(self, item: Item, queue: ArrayQueue) -> None:
-        source = video.opened(item.source)
-        film = _Film(item, files.ImageMetadata(), [], source)
-        for frame in video.frames(source):
-            self._put(frame, film, queue)
-        film.complete = True
 
     def _put(self, frame: "Bytes", film: _Film, queue: ArrayQueue) -> None:
         scaled = images.fitted(frame, self._size) if self._size else frame

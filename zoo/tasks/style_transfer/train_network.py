@@ -1,7 +1,6 @@
 """Train a feed-forward style network: painting, photos, worker, and samples during training."""
 
 import dataclasses
-import hashlib
 import shlex
 import shutil
 import tempfile
@@ -12,10 +11,9 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.tasks import Command, Task
-from zoo.core import console, paths
+from zoo.core import console
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
@@ -27,12 +25,11 @@ from zoo.runs import tables
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import record_outcome, set_data, start_run
 from zoo.runs.result import Run
-from zoo.tasks.style_transfer import apply_network, export, images, patches
-from zoo.weights import feature_networks, io, zoo_networks
+from zoo.tasks.style_transfer import apply_network, export, images, inputs, patches
+from zoo.weights import feature_networks, feature_weights, io, zoo_networks
 from zoo.weights.formats import Weights
 
 MODEL = "style_transfer/fast"
-ASSETS = paths.ROOT / "assets"
 # The initial weights, in the run folder during training.
 START = "start.npz"
 # Largest ratio of the sides of a painting; narrower ones show too little of a style.
@@ -60,14 +57,12 @@ def train(overrides: Overrides) -> Run:
     start_run(context, [MODEL, context.choice.backend.name])
     with record_outcome(context):
         data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
-        # A resumed run needs the same painting and photos.
-        sums = "".join(file_sha256(path) for path in [painting.path, *files])
-        data |= {"style": str(painting.path), "sha256": hashlib.sha256(sums.encode()).hexdigest()}
+        data |= {"style": str(painting.path), "sha256": inputs.checksum([painting.path, *files])}
         set_data(context, data | {"starts_from": settings.weights})
         if chosen.arrays is not None:
             features.weights = str(context.folder / "features.npz")
-            feature_networks.write(context.folder / "features.npz", chosen)
-        _store(context.folder / "painting.npy", painting.pixels)
+            feature_weights.write(context.folder / "features.npz", chosen.arrays)
+        images.store(context.folder / "painting.npy", painting.pixels)
         if start is not None:
             io.write(context.folder / START, start)
         context.record.features = features.to_json() | layers.to_json() | {"source": chosen.source}
@@ -97,7 +92,7 @@ def _painting(settings: StyleNetworkConfig) -> images.Picture:
     """Return the painting, by default the zoo's, with its shorter side scaled as requested."""
     if not settings.style:
         console.warn("No style= is given: using a painting that comes with the zoo.")
-    painting = images.opened(user_path(settings.style) if settings.style else ASSETS / "style_waves.jpg", "style")
+    painting = images.opened(user_path(settings.style) if settings.style else inputs.PAINTING, "style")
     rows, columns = painting.pixels.shape[:2]
     if max(rows, columns) > MOST_LENGTH * min(rows, columns):
         raise ZooError(f"{painting.path} is too narrow, {columns} x {rows}", "Crop a less narrow part of it.")
@@ -133,11 +128,6 @@ def _layers(chosen: feature_networks.FeatureNetwork) -> LayersPart:
     return layers.replace(style=[layer for layer in layers.style if layer not in missing])
 
 
-def _store(path: Path, array: Any) -> None:
-    with storage_errors("write", path):
-        np.save(path, array, allow_pickle=False)
-
-
 def _work(
     context: RunContext[StyleNetworkConfig], files: list[Path], features: FeatureNetworkPart, layers: LayersPart
 ) -> None:
@@ -150,7 +140,9 @@ def _work(
         if isinstance(event, ArtifactEvent) and event.kind == "batch":
             queue.task_done()
         elif isinstance(event, ArtifactEvent) and event.kind == "sample":
-            _keep_sample(Path(event.path))
+            path, sample = Path(event.path), np.load(event.path, allow_pickle=False)
+            image_files.write(path.with_suffix(".png"), [sample], image_files.ImageMetadata())
+            path.unlink()
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
@@ -171,11 +163,6 @@ def _work(
     context.record.summary = _words(context)
     queue.check()
     raise_if_failed(context, outcome)
-
-
-def _keep_sample(path: Path) -> None:
-    image_files.write(path.with_suffix(".png"), [np.load(path, allow_pickle=False)], image_files.ImageMetadata())
-    path.unlink()
 
 
 def _words(context: RunContext[Settings]) -> list[str]:

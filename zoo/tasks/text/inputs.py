@@ -106,13 +106,8 @@ def _dialect(source: Run) -> list[str]:
 
 def _is_file(text: str) -> bool:
     """Return whether an input is a file name, not a sentence."""
-    path = Path(text)
-    try:
-        if path.is_dir():
-            raise ZooError(f"{text} is a folder", "Give a sentence, a .txt, .csv or .tsv file, or - to read lines.")
-        return path.suffix.lower() in (sources.SUFFIX, files.PACKED, *tables.SUFFIXES) or path.is_file()
-    except (OSError, ValueError):  # not a possible file name
-        return False
+    remedy = "Give a sentence, a .txt, .csv or .tsv file, or - to read lines."
+    return trained_text.is_file(text, (sources.SUFFIX, files.PACKED, *tables.SUFFIXES), remedy)
 
 
 def _is_table(settings: TextInferConfig, source: Run, path: Path) -> bool:

@@ -1,7 +1,6 @@
 """Measure how well a language model predicts a text: its perplexity."""
 
 import sys
-from pathlib import Path
 
 from zoo.config.schemas.language_modelling import GenerateConfig
 from zoo.core import console
@@ -59,12 +58,6 @@ def _own(given: str, tokenizer: tokenization.Tokenizer) -> "tuple[NDArray[np.int
 def _text(given: str) -> str:
     if given == "-":
         return files.decode(sys.stdin.buffer.read(), encodings.AUTO, "standard input")[0]
-    try:
-        if Path(given).is_dir():
-            raise ZooError(
-                f"{given} is a folder", "Give a text file, - for standard input, test, or the text itself."
-            )
-        is_file = Path(given).is_file() or Path(given).suffix.lower() == ".txt"
-    except (OSError, ValueError):  # not a possible file name
-        is_file = False
+    remedy = "Give a text file, - for standard input, test, or the text itself."
+    is_file = trained_text.is_file(given, (".txt",), remedy)
     return files.read(files.data_root(given, "a text file"), encodings.AUTO)[0] if is_file else given

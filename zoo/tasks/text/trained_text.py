@@ -1,7 +1,8 @@
 """The texts of a training run: the settings of its data, and the tokens of a language model's text."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from zoo.config import setting
@@ -12,6 +13,7 @@ from zoo.config.schemas.text import TextData
 from zoo.config.tasks import Command
 from zoo.core import schema
 from zoo.core.arrays import NDArray, np
+from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
@@ -31,6 +33,16 @@ def opened(
     context = create_context(command, overrides)
     model = trained_run.model(source, whole_numbers=("length",), verb=command.verb)
     return context, source, model, tokenizer
+
+
+def is_file(text: str, suffixes: Collection[str], remedy: str) -> bool:
+    """Return whether an input names a file: by a suffix, or because it exists; raise ZooError for a folder."""
+    try:
+        if Path(text).is_dir():
+            raise ZooError(f"{text} is a folder", remedy)
+        return Path(text).suffix.lower() in suffixes or Path(text).is_file()
+    except (OSError, ValueError):  # not a possible file name
+        return False
 
 
 def settings_of(source: Run, kind: type[T]) -> T:

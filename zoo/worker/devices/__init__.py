@@ -36,6 +36,14 @@ def load(framework):
     return importlib.import_module("%s.%s" % (__name__, framework))
 
 
+def versions(framework):
+    """Return the versions of a framework's packages, by name; a module's own ``versions`` overrides its one."""
+    device = load(framework)
+    if hasattr(device, "versions"):
+        return device.versions()
+    return {framework: str(importlib.import_module(framework).__version__)}
+
+
 def capabilities(framework=None):
     if framework is None:
         from zoo.models import compat

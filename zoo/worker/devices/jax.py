@@ -70,9 +70,3 @@ def _compiled_take():
     import jax
 
     return jax.jit(lambda kept, places: kept.at[places].get(mode="promise_in_bounds"))
-
-
-def versions():
-    import jax
-
-    return {"jax": jax.__version__}

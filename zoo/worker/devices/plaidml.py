@@ -81,9 +81,3 @@ def proof(device):
 
 def place(variable):
     """Return None: PlaidML does not report the device of a variable."""
-
-
-def versions():
-    import plaidml
-
-    return {"plaidml": plaidml.__version__}

@@ -46,12 +46,6 @@ def place(variable):
     return (name, "cpu" if "CPU" in name.upper() else "gpu") if name else None
 
 
-def versions():
-    import tensorflow as tf
-
-    return {"tensorflow": tf.__version__}
-
-
 def _eager(tf):
     return int(tf.__version__.split(".")[0]) >= 2
 

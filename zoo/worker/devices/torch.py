@@ -105,9 +105,3 @@ def take(kept, places):
     if kept.device.type == "cpu":
         return torch.from_numpy(kept.numpy()[np.asarray(places)])
     return kept[torch.as_tensor(places, dtype=torch.int64, device=kept.device)]
-
-
-def versions():
-    import torch
-
-    return {"torch": str(torch.__version__)}

@@ -61,7 +61,8 @@ class Comparison:
         self._compared += count
         self._changed += int((answers.argmax(axis=1) != others.argmax(axis=1)).sum())
         if self._compared >= SAMPLE or self._changed >= MOST_CHANGED * SAMPLE:
-            self._chosen = self._lower if self._serves() else self._exact
+            serves = self._changed < MOST_CHANGED * self._compared and self._share() < 1
+            self._chosen = self._lower if serves else self._exact
         return answers
 
     def described(self):
@@ -75,9 +76,6 @@ class Comparison:
             "precision_decided": self._chosen is not None,
             "precision_time": self._share() if self._compared else None,
         }
-
-    def _serves(self):
-        return self._changed < MOST_CHANGED * self._compared and self._share() < 1
 
     def _share(self):
         """Return the time of the lower precision divided by the time of float32."""

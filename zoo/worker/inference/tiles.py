@@ -127,11 +127,10 @@ def _after(stage, size):
 
 def _halo(stages, grain):
     """Return the cells around a tile that are needed to compute all of its values."""
-    before, after = 0, GRAIN - 1
-    sizes = [grain]
+    size = grain
     for stage in stages:
-        sizes.append(_after(stage, sizes[-1]))
-    after = sizes[-1] - 1
+        size = _after(stage, size)
+    before, after = 0, size - 1
     for stage in reversed(stages):
         reach = stage.size // 2
         if stage.kind == "same":

@@ -36,9 +36,7 @@ def run(request, events, stop, phases):
             if call is not None and not stop.asked:
                 _time(row, call, settings.passes, waits=row["mode"] != PUBLISHED)
     phases["run_s"] = time.monotonic() - began
-    rows = [row for row, _ in prepared]
-    save_rows(request, rows, events)
-    return {"metrics": {"rows": len(rows), "failed": sum(bool(row["error"]) for row in rows)}}
+    return {"metrics": save_rows(request, [row for row, _ in prepared], events)}
 
 
 def cases(settings, framework):

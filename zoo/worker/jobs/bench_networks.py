@@ -6,6 +6,7 @@ matrix product of the same run.
 """
 
 import importlib
+import itertools
 import time
 
 import numpy as np
@@ -29,10 +30,9 @@ def run(request, events, stop, phases):
     peak = peak_gflop_per_s(request.device.framework)
     phases["peak_s"] = time.monotonic() - began
     began, rows = time.monotonic(), []
-    bench = _Bench(settings, request.device.framework, stop)
     for done, network in enumerate(settings.networks):
         events.step(step=done, steps=len(settings.networks))
-        rows += bench.rows(network)
+        rows += _rows(network, settings, request.device.framework, stop)
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
@@ -40,9 +40,7 @@ def run(request, events, stop, phases):
         peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
         row["share_of_peak"] = row["gflop_per_s"] / peak if peak and "gflop_per_s" in row else None
-    save_rows(request, rows, events)
-    failed = sum(bool(row.get("error")) for row in rows)
-    return {"metrics": {"rows": len(rows), "failed": failed, "peak_gflop_per_s": peak}}
+    return {"metrics": dict(save_rows(request, rows, events), peak_gflop_per_s=peak)}
 
 
 def peak_gflop_per_s(framework):
@@ -58,45 +56,37 @@ def peak_gflop_per_s(framework):
     return best
 
 
-class _Bench:
-    def __init__(self, settings, framework, stop):
-        self._settings, self._framework, self._stop = settings, framework, stop
+def _rows(network, settings, framework, stop):
+    rows = []
+    for mode, batch in itertools.product(settings.modes, settings.batch_sizes):
+        row = {"network": network.name, "mode": mode, "batch_size": batch}
+        try:
+            row.update(_timed(network, mode, batch, settings, framework, stop))
+        except Exception as error:  # reported in the row of the network; the rest continue
+            row["error"] = describe(error)
+        rows.append(row)
+        if stop.asked:
+            break
+    return rows
 
-    def rows(self, network):
-        rows = []
-        for mode in self._settings.modes:
-            for batch in self._settings.batch_sizes:
-                row = {"network": network.name, "mode": mode, "batch_size": batch}
-                try:
-                    row.update(self._timed(network, mode, batch))
-                except Exception as error:  # reported in the row of the network; the rest continue
-                    row["error"] = describe(error)
-                rows.append(row)
-                if self._stop.asked:
-                    return rows
-        return rows
 
-    def _timed(self, network, mode, batch):
-        """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
-        began = time.monotonic()
-        case = network_case.NetworkCase(network, self._framework)
-        call = case.call(mode, batch)
-        row = {"build_s": time.monotonic() - began, "gflop_per_item": case.gflop_per_item}
-        began = time.monotonic()
-        call()
-        row["compile_s"] = time.monotonic() - began
-        row.update(self._speed(call, batch))
-        row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
-        row["peak_memory_bytes"] = memory.peak_bytes()
-        if mode == "inference":
-            row.update(case.check(batch))
-        return row
-
-    def _speed(self, call, batch):
-        settings, began = self._settings, time.monotonic()
-        timing.rounds(call, settings.warm)
-        warm_s = time.monotonic() - began
-        taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=self._stop)
-        row = dict(timing.spread(taken), warm_s=warm_s, p95_ms=float(np.percentile(taken, 95) * 1e3))
-        row["items_per_s"] = batch / row["median_ms"] * 1e3
-        return row
+def _timed(network, mode, batch, settings, framework, stop):
+    """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
+    began = time.monotonic()
+    case = network_case.NetworkCase(network, framework)
+    call = case.call(mode, batch)
+    row = {"build_s": time.monotonic() - began, "gflop_per_item": case.gflop_per_item}
+    began = time.monotonic()
+    call()
+    row["compile_s"] = time.monotonic() - began
+    began = time.monotonic()
+    timing.rounds(call, settings.warm)
+    row["warm_s"] = time.monotonic() - began
+    taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=stop)
+    row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
+    row["items_per_s"] = batch / row["median_ms"] * 1e3
+    row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
+    row["peak_memory_bytes"] = memory.peak_bytes()
+    if mode == "inference":
+        row.update(case.check(batch))
+    return row

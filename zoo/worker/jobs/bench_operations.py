@@ -37,8 +37,7 @@ def run(request, events, stop, phases):
         if stop.asked:
             break
     phases["run_s"] = time.monotonic() - began
-    save_rows(request, rows, events)
-    return {"metrics": {"rows": len(rows), "failed": sum(bool(row.get("error")) for row in rows)}}
+    return {"metrics": save_rows(request, rows, events)}
 
 
 def _places(framework):

@@ -16,6 +16,8 @@ from zoo.worker.style import feature_model, memory_estimate, objective
 from zoo.worker.style.checkpoints import StyleCheckpoints
 from zoo.worker.training import optimizers
 
+TERMS = ("style", "content", "roughness")
+
 
 def run(request, events, stop, phases):
     """Optimize an image, one size after the other; write ``picture.png`` and ``steps/NNNNN.png`` in the run folder.
@@ -41,8 +43,7 @@ def run(request, events, stop, phases):
     if checkpoints.full:
         raise UserError("%s; the last complete image is picture.png" % checkpoints.full)
     events.emit("artifact", kind="picture", path=os.path.join(request.run_dir, "picture.png"))
-    metrics = dict(zip(("style", "content", "roughness"), maker.terms))
-    metrics.update(loss=sum(maker.terms), steps=maker.done, layers=layers.to_json(), precision=chosen.precision)
+    metrics = dict(maker.losses(), steps=maker.done, layers=layers.to_json(), precision=chosen.precision)
     return {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
 
 
@@ -136,7 +137,10 @@ class _Maker:
         """Skip sizes that were completed before the run was interrupted."""
         self.done += sum(size.steps for size in sizes)
         if self._checkpoints.rows:
-            self.terms = [self._checkpoints.rows[-1][name] for name in ("style", "content", "roughness")]
+            self.terms = [self._checkpoints.rows[-1][name] for name in TERMS]
+
+    def losses(self):
+        return dict(zip(TERMS, self.terms), loss=sum(self.terms))
 
     def ended(self):
         return self._stop.asked or self._checkpoints.full
@@ -182,8 +186,7 @@ class _Maker:
 
     def _tell(self, x):
         rows, columns = self._shape[:2]
-        style, content, roughness = self.terms
-        fields = {"loss": sum(self.terms), "style": style, "content": content, "roughness": roughness}
+        fields = self.losses()
         seconds = round(time.monotonic() - self._began, 3)
         row = dict(fields, step=self.done, height=rows, width=columns, seconds=seconds)
         self._checkpoints.rows.append(row)
@@ -197,10 +200,9 @@ class _Maker:
 
     def end_of_size(self, number):
         spent = time.monotonic() - self._size_began
-        losses = dict(zip(("style", "content", "roughness"), self.terms), loss=sum(self.terms))
         size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}
         speed = (self._taken - self._begun) / max(1e-9, spent)
-        self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **losses)
+        self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **self.losses())
         self._checkpoints.losses()
 
 

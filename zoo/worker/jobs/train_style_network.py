@@ -209,7 +209,8 @@ def _terms(model, settings, sample):
     photo, restyled = model.inputs[0], model.outputs[0]
     seen = dict(zip(layers, compat.as_list(judge(restyled))))
     content = _content(judge, layers, wanted.content, (photo, restyled), seen, sample)
-    style = _style(wanted.style, _targets(settings), seen)
+    grams = objective.grams(chosen, wanted.style, _read(settings.painting))
+    style = _style(wanted.style, [gram[None] for gram in grams], seen)
     variation = style_losses.total_variation(compat, restyled)
     rough = style_losses.weighted_sum(compat, [variation], [1 / (3.0 * size * size * _ROUGH)], "roughness")
     weights = settings.strength
@@ -235,18 +236,14 @@ def _content(judge, layers, chosen, pictures, seen, sample):
 
 
 def _style(names, targets, seen):
-    """Return the distance of the result's Gram matrices from the painting's: 0 if equal, 1 for a gray image."""
+    """Return the distance of the result's Gram matrices from the painting's: 0 if equal, 1 for a gray image.
+
+    ``targets`` are the painting's, (1, channels, channels) for each of the layers ``names``.
+    """
     parts, factors = [], []
-    for name in names:
+    for name, target in zip(names, targets):
         own = style_losses.gram_matrix(compat, seen[name])
-        target = style_losses.constant(compat, targets[name], own, "painting_" + name)
-        parts.append(style_losses.squared_distance(compat, own, target))
-        factors.append(1.0 / (len(names) * max(float(np.square(targets[name]).sum()), 1e-12)))
+        aim = style_losses.constant(compat, target, own, "painting_" + name)
+        parts.append(style_losses.squared_distance(compat, own, aim))
+        factors.append(1.0 / (len(names) * max(float(np.square(target).sum()), 1e-12)))
     return style_losses.weighted_sum(compat, parts, factors, "style")
-
-
-def _targets(settings):
-    """Return the painting's Gram matrices, (1, channels, channels) by layer."""
-    names = settings.layers.style
-    grams = objective.grams(settings.features, names, _read(settings.painting))
-    return {name: gram[None] for name, gram in zip(names, grams)}

@@ -23,9 +23,9 @@ def answerer(request):
     by_size = {size: predictors.of(device, model, preprocess, (size, *shape[2:])) for size in sizes}
     for size, predict in by_size.items():
         predict(np.zeros((size, *shape[2:]), np.uint8))
-    return Slots(settings, np.uint8, lambda rows: _predicted(by_size, rows, partial), shape[0] if partial else 1)
 
+    def predicted(rows):
+        size = min(size for size in sizes if size >= len(rows))
+        return by_size[size](rows if partial else filled(rows, [size]))[: len(rows)]
 
-def _predicted(by_size, rows, partial):
-    size = min(size for size in by_size if size >= len(rows))
-    return by_size[size](rows if partial else filled(rows, [size]))[: len(rows)]
+    return Slots(settings, np.uint8, predicted, shape[0] if partial else 1)

@@ -25,19 +25,15 @@ def check(features, rows, columns, there=None):
     memory in bytes, by default the system's.
     """
     there = memory.available_bytes() if there is None else there
-    size = needed(features.network, features.precision, rows, columns)
+    network, precision = features.network, features.precision
+    size = needed(network, precision, rows, columns)
     if there is None or size <= there:
         return
-    longer, fits = max(rows, columns), max(rows, columns)
-    while fits > 64 and needed(features.network, features.precision, *_scaled(rows, columns, fits)) > there:
+    longer = fits = max(rows, columns)
+    while fits > 64 and needed(network, precision, rows * fits / longer, columns * fits / longer) > there:
         fits -= 16
     raise UserError(
         "%d x %d pixels take about %.1f GB with %s in %s, and this machine has %.1f GB. Use size=%d instead of %d, "
         "features=squeezenet or, where it is fast, precision=bfloat16"
-        % (columns, rows, size / 1e9, features.network, features.precision, there / 1e9, fits, longer)
+        % (columns, rows, size / 1e9, network, precision, there / 1e9, fits, longer)
     )
-
-
-def _scaled(rows, columns, longer):
-    scale = longer / float(max(rows, columns))
-    return rows * scale, columns * scale

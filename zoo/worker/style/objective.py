@@ -5,6 +5,8 @@ without any features has a style loss of 1, for any network, layer and size. The
 is the trainable weight of a layer before the frozen network.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
 from zoo.models import compat
@@ -29,7 +31,7 @@ def cropped(picture, rows, columns):
     return picture[MARGIN : MARGIN + rows, MARGIN : MARGIN + columns]
 
 
-class Target:
+class Target(namedtuple("Target", "content grams shares masks")):
     """The target of the optimization.
 
     Args:
@@ -38,9 +40,6 @@ class Target:
         shares: weight of each style; they sum to one.
         masks: for each style None, or (height, width) float32 0..1: where it applies.
     """
-
-    def __init__(self, content, grams, shares, masks):
-        self.content, self.grams, self.shares, self.masks = content, grams, shares, masks
 
 
 def grams(features, layers, picture):
