@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
 from zoo.models import logistic_regression, word_parts
@@ -79,3 +80,26 @@ def test_parts_of_tokens_are_features_of_the_texts_that_have_the_tokens() -> Non
     same = LogisticRegression(C=logistic_regression.STRENGTH, fit_intercept=False, tol=1e-10, max_iter=1000)
     same.fit(difference, labels)
     assert difference @ given == pytest.approx(same.decision_function(difference), abs=0.05)
+
+
+@pytest.mark.parametrize("kind", ["labels", "number"])
+def test_labels_and_numbers_are_fitted_as_by_a_general_minimizer(kind: str) -> None:
+    random = np.random.default_rng(8)
+    numbers = random.integers(0, 12, (80, 6))
+    ratios = random.normal(size=(12, 2)).astype(np.float32)
+    wanted = (random.random((80, 2)) < 0.4).astype(np.float64) if kind == "labels" else random.normal(size=(80, 2))
+    start = np.array([-0.4, 0.3])
+    counts = np.stack([np.bincount(row, minlength=12) for row in numbers]).astype(float)
+    counts[:, 0] = 0
+    sizes = (numbers != 0).sum(axis=1) + 1  # the padding before each text counts
+    strength = logistic_regression.STRENGTH if kind == "labels" else logistic_regression.STRENGTH_OF_NUMBERS
+
+    def loss(gains: np.ndarray) -> float:
+        sums = counts @ (ratios * gains[:, None])
+        outputs = (sums if kind == "labels" else sums / np.sqrt(sizes)[:, None]) + start
+        each = np.logaddexp(0, outputs) - outputs * wanted if kind == "labels" else (outputs - wanted) ** 2 / 2
+        return float(each.sum(axis=1).mean() + gains @ gains / (2 * strength * 80))
+
+    ratios[0] = 0
+    gains = logistic_regression.gains([logistic_regression.compact(numbers)], ratios, wanted, None, kind, start)
+    assert loss(gains) <= optimize.minimize(loss, np.zeros(12)).fun + 1e-3

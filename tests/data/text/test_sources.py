@@ -477,3 +477,22 @@ def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path) -> None:
     assert any(
         "column Fold name is not used: give a folder" in note for note in sources.source_of(table).read().notes
     )
+
+
+def test_several_columns_of_0_and_1_are_labels_of_which_a_text_may_have_several(tmp_path: Path) -> None:
+    lines = "".join(f"comment number {n},{n % 2},{int(n % 3 == 0)}\n" for n in range(12))
+    (tmp_path / "a.csv").write_text(f"text,toxic,insult\n{lines}")
+    texts = sources.source_of(row("text_table", tmp_path / "a.csv", label_column="toxic,insult")).read()
+    assert texts.targets is not None
+    assert (texts.targets.kind, texts.class_names) == ("labels", ["insult", "toxic"])
+    assert texts.targets.values[:4].tolist() == [[1, 0], [0, 1], [0, 0], [1, 1]]
+    assert "2 labels: insult (4), toxic (6); 2 have several, 4 have none" in texts.notes
+
+
+def test_a_number_for_each_text_skips_rows_without_one(tmp_path: Path) -> None:
+    lines = "".join(f"review number {n},{n / 4}\n" for n in range(20))
+    (tmp_path / "a.csv").write_text(f"text,stars\n{lines}no stars here,\n")
+    texts = sources.source_of(row("text_table", tmp_path / "a.csv", label_column="stars", target="number")).read()
+    assert texts.targets is not None
+    assert texts.targets.values[:, 0].tolist() == [n / 4 for n in range(20)]
+    assert len(texts.skipped) == 1

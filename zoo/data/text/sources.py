@@ -269,7 +269,11 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> I
             where, label = f"{path}, line {line}", cells[1]
             if row.kind != CLASSES:
                 given = dict(zip(titles, map(str.strip, cells[1:]), strict=True))
-                label = targets.of_row(where, given, row.kind, sign)
+                try:
+                    label = targets.of_row(where, given, row.kind, sign)
+                except ZooError as error:
+                    remarks.skipped.append((where, error.message.removeprefix(f"{where}: ")))
+                    continue
             yield part, label, cells[0], where
 
 

@@ -1,0 +1,76 @@
+"""Labels and numbers of rows, and how data with them are split and weighted."""
+
+import numpy as np
+import pytest
+
+from zoo.core.errors import ZooError
+from zoo.data import targets
+from zoo.data.targets import AND, Targets
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "sign", "wanted"),
+    [
+        ({"age": "3.50"}, "number", "", "3.5"),
+        ({"age": "-1e3"}, "number", "", "-1000.0"),
+        ({"tags": "cat|dog"}, "labels", "|", AND.join(["cat", "dog"])),
+        ({"tags": "['red cat', 'dog']"}, "labels", ",", AND.join(["dog", "red cat"])),
+        ({"tags": ""}, "labels", "|", ""),
+        ({"a": "1", "b": "0", "c": "True"}, "labels", "", AND.join(["a", "c"])),
+        ({"a": "0", "b": "-1"}, "labels", "", ""),
+        ({"smiling": "1"}, "labels", "", "smiling"),
+    ],
+)
+def test_rows_have_labels_or_a_number(cells: dict[str, str], kind: str, sign: str, wanted: str) -> None:
+    assert targets.of_row("t.csv, line 2", cells, kind, sign) == wanted
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "words"),
+    [
+        ({"age": ""}, "number", "'' in column age is not a number"),
+        ({"age": "nan"}, "number", "'nan' in column age is not a number"),
+        ({"age": "1_000"}, "number", "'1_000' in column age"),
+        ({"a": "1", "b": "x"}, "labels", "'x' in column b is not 0 or 1"),
+    ],
+)
+def test_other_cells_are_refused_with_their_line(cells: dict[str, str], kind: str, words: str) -> None:
+    with pytest.raises(ZooError) as caught:
+        targets.of_row("t.csv, line 2", cells, kind, "")
+    assert str(caught.value).startswith("t.csv, line 2: ")
+    assert words in str(caught.value)
+
+
+def test_labels_are_columns_in_the_order_of_their_names() -> None:
+    known = targets.of_rows("labels", "tags", [AND.join(["b", "a"]), "", "c"])
+    assert (known.names, known.values.tolist()) == (["a", "b", "c"], [[1, 1, 0], [0, 0, 0], [0, 0, 1]])
+    assert targets.counts_note(known) == "3 labels: a (1), b (1), c (1); 1 have several, 1 have none"
+
+
+def test_an_item_is_split_by_its_rarest_label_or_its_range() -> None:
+    known = Targets("labels", ["often", "rare"], np.array([[1, 1], [1, 0], [1, 0], [0, 0]], np.uint8))
+    assert targets.strata(known) == ["rare", "often", "often", targets.WITHOUT]
+    numbers = targets.strata(targets.of_rows("number", "age", [str(each) for each in range(200)]))
+    counts = [numbers.count(each) for each in dict.fromkeys(numbers)]
+    assert (len(counts), min(counts), max(counts)) == (10, 20, 20)
+    assert len(set(targets.strata(targets.of_rows("number", "age", ["3", "4"])))) == 1
+
+
+def test_rare_labels_weigh_more_and_numbers_are_standardized_by_training_rows_alone() -> None:
+    values = np.zeros((100, 3), np.uint8)
+    values[:50, 0], values[:10, 1], values[:1, 2] = 1, 1, 1
+    rows = np.arange(100)
+    assert Targets("labels", ["a", "b", "c"], values).part(rows, "mse").weights == [1.0, 9.0, 20.0]
+    part = targets.of_rows("number", "age", ["1", "3", "1000"]).part(np.array([0, 1]), "mae")
+    assert (part.mean, part.scale, part.loss) == (2.0, 1.0, "mae")
+
+
+def test_what_no_training_item_shows_is_refused() -> None:
+    known = Targets("labels", ["a", "b"], np.array([[1, 0], [0, 1]], np.uint8))
+    with pytest.raises(ZooError, match="No training item has 'b'"):
+        known.refuse_untrained(np.array([0]))
+    known.refuse_untrained(np.array([0, 1]))
+    number = targets.of_rows("number", "age", ["5", "5", "6"])
+    with pytest.raises(ZooError, match="Every training item has the number 5"):
+        number.refuse_untrained(np.array([0, 1]))
+    number.refuse_untrained(np.array([0, 2]))
