@@ -160,6 +160,12 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
             raise ZooError(f"{path} is refused: its layer {name!r} is a {kind}, which runs code of the file", OWN)
         if kind in WRAPPERS and not str(_inner(row).get("function")).startswith(OPERATIONS):
             raise ZooError(f"{path} is refused: its layer {name!r} calls {_inner(row).get('function')!r}", OWN)
+        if kind == "KerasLayer":
+            raise ZooError(
+                f"{path} is refused: its layer {name!r} is a KerasLayer of TensorFlow Hub, whose code is missing",
+                'Save the model where it runs, with tensorflow_hub: model.save("FOLDER", save_format="tf")\n'
+                "Then give model=FOLDER.",
+            )
         if _is_custom(row):
             raise ZooError(
                 f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing", OWN

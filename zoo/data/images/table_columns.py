@@ -269,6 +269,8 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
     row, column_given = " | ".join(column[0] for column in columns), f"data.label_column={shlex.quote(name)}"
     numbers = tables.measurements(set(cells))
+    if 2 * len(set(cells)) > len(cells) > _FEW and all(map(tables.is_number, cells)):
+        numbers = sorted(map(float, cells))
     if numbers and not (asked and len(numbers) <= _FEW):
         raise ZooError(
             f"{path}: column {name} holds numbers from {numbers[0]:g} to {numbers[-1]:g}, not classes; a row: {row}",

@@ -35,6 +35,8 @@ OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
+# More whole numbers than this, with gaps between them, may be numbers to predict.
+_FEW = 5
 # Number of columns that a message lists.
 MOST_COLUMNS = 12
 # Labels of rows without a label.
@@ -358,7 +360,7 @@ def joined_labels(names: Iterable[str]) -> list[str]:
 
 
 def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
-    """Return notes on classes that may mean no label, with the ``way`` to leave them out, and on fractions."""
+    """Return notes on classes that may mean no label, with the ``way`` to leave them out, and on numbers."""
     names = sorted(names)
     unclear = [name for name in names if " ".join(re.split(r"[\s_]+", name.strip().lower())) in _UNCLEAR]
     kept = [name for name in names if name not in unclear]
@@ -366,10 +368,16 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     is_class = "is trained as a class. If it means" if len(unclear) == 1 else "are trained as classes. If they mean"
     note = f"{listed(map(repr, unclear), ' and ')} {is_class} that the label is unknown, "
     note += way or f"leave these texts out with {only}"
-    numbers = [name for name in names if is_number(name) and float(name) % 1]
+    numbers = [name for name in names if name and is_number(name)]
+    many = len(numbers) == len(names) > _FEW and max(map(float, numbers)) - min(map(float, numbers)) >= len(names)
+    numbers = numbers if many else [name for name in numbers if float(name) % 1]
     if names and all(map(_PERSON.fullmatch, names)):
         return [f"Classes such as {names[0]} look like numbers of persons. The network would recognize persons"]
-    fractions = [f"Labels such as {name} are trained as classes, and not as numbers" for name in numbers[:1]]
+    fractions = [
+        f"Labels such as {name} are trained as classes, and not as numbers. A table can give a number to predict: "
+        "data.target=number"
+        for name in numbers[:1]
+    ]
     return [note] * bool(unclear) + fractions
 
 

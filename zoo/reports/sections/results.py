@@ -259,7 +259,8 @@ def _mistakes(folder: Path) -> Html | None:
     if not rows:
         return None
     headings = list(rows[0])[:8]
-    words = f"The {len(rows)} most confident mistakes" if len(rows) > 1 else "The only mistake"
+    what = "largest errors" if "error" in headings else "most confident mistakes"
+    words = f"The {len(rows)} {what}" if len(rows) > 1 else "The only mistake"
     return folded(words, table(words, headings, [[_cell(row, name) for name in headings] for row in rows]))
 
 
