@@ -235,7 +235,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed.pop(config_files.RANGE, None)
         composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
-        structured = OmegaConf.structured(typing.cast("Any", command.schema))
+        structured = _structured(typing.cast("Any", command.schema))
         tree = OmegaConf.merge(structured, composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
@@ -249,6 +249,13 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
     differs = {key for key, value in final.items() if key not in usual or usual[key] != value}
     return tree, {key: layer for layer, keys in layers.items() for key, value in keys.items()
                   if key in differs and final[key] == value}  # fmt: skip
+
+
+@functools.cache
+def _structured(schema: type) -> Any:
+    from omegaconf import OmegaConf
+
+    return OmegaConf.structured(schema)
 
 
 @functools.cache
