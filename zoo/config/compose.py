@@ -235,7 +235,7 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
                 composed[group] = {key: value for key, value in composed[group].items() if key in settable}
         composed.pop(config_files.RANGE, None)
         composed = {key: value for key, value in composed.items() if key != "trainer" or key in hints}
-        structured = OmegaConf.structured(typing.cast("Any", command.schema))
+        structured = _structured(typing.cast("Any", command.schema))
         tree = OmegaConf.merge(structured, composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise ZooError(
@@ -252,6 +252,12 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
 
 
 @functools.cache
+def _structured(schema: type) -> Any:
+    from omegaconf import OmegaConf
+
+    return OmegaConf.structured(schema)
+
+
 @functools.cache
 def _compose_files(
     file: str, picked: tuple[tuple[str, str], ...], configs: Path, root: Path, _changed: int

@@ -1,9 +1,9 @@
 """Frozen networks whose feature maps measure how similar two images are in content and in style.
 
 Each network has ``LAYERS`` (names of feature layers, first to last), ``STYLE`` and ``CONTENT`` (the usual choices
-among them), and ``trunk(compat, x, layers, seed, fixed)``, which yields the name and the feature map of each layer,
-first to last, and adds the weights of layers that are not loaded to ``fixed``, ``{layer: arrays}``. Images are RGB
-0..255; the first, fixed layer of each network preprocesses them.
+among them). Its ``trunk(compat, x, layers, seed, fixed)`` yields the name and the feature map of each layer, first to
+last. It adds the weights of layers that are not loaded to ``fixed``, ``{layer: arrays}``. Images are RGB 0..255; the
+first, fixed layer of each network preprocesses them.
 """
 
 NETWORKS = ("vgg19", "vgg16", "squeezenet", "distilled", "random")

@@ -30,7 +30,12 @@ def answerer(request):
         size = asked["rows"], asked["columns"], 3
         count = int(np.prod(size))
         pixels = inputs[asked["slot"], :count].reshape(size)
-        whole = compat.outputs(model, programs.padded(pixels, SIZES)[None])[0][0]
-        outputs[asked["slot"], :count] = tiles.to_pixels(whole)[: size[0], : size[1]].ravel()
+        outputs[asked["slot"], :count] = _restyled(model, pixels).ravel()
 
     return answer
+
+
+def _restyled(model, pixels):
+    rows, columns = pixels.shape[:2]
+    whole = programs.padded(pixels, SIZES)[None]
+    return tiles.to_pixels(compat.outputs(model, whole)[0][0])[:rows, :columns]
