@@ -10,6 +10,11 @@ from zoo.core.errors import ZooError
 from zoo.tasks import discovery
 
 
+def test_a_choice_of_nothing_is_called_null(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "data"]) == 0
+    assert "one of null, classes, labels, number" in " ".join(capsys.readouterr().out.split())
+
+
 def described(topic: str) -> dict[str, str]:
     lines = [line.split(maxsplit=1) for line in settings_help.lines(topic) if re.match(r"  [\w.]+\.\w+ ", line)]
     keys = [key for key, _ in lines]

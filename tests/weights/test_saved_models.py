@@ -114,6 +114,14 @@ def test_code_and_objects_of_others_are_refused_by_name(tmp_path: Path, inner: A
     assert "is refused" in refusal(archive(tmp_path / "b.keras", config(nested)))
 
 
+def test_a_layer_of_tensorflow_hub_is_refused_with_the_way_to_save_it(tmp_path: Path) -> None:
+    said = refusal(
+        hdf5(tmp_path / "a.h5", old(layer("KerasLayer", None, name="hub", handle="https://example.org/x")))
+    )
+    assert "its layer 'hub' is a KerasLayer of TensorFlow Hub" in said
+    assert 'model.save("FOLDER", save_format="tf")' in said
+
+
 def test_a_lambda_of_keras_2_is_refused_which_that_keras_would_run(tmp_path: Path) -> None:
     assert "is a Lambda" in refusal(hdf5(tmp_path / "a.h5", old(layer("Lambda", name="l"))))
     for kind in ("TFOpLambda", "SlicingOpLambda"):

@@ -719,3 +719,20 @@ def test_columns_that_are_not_labels_are_refused(tmp_path: Path) -> None:
     assert "column kind contains 'x'" in refused(table, label_column="a,kind").message
     assert classes(scan(table, label_column="a,b"))["0.png"] == "a"
     assert labels(scan(table, label_column="a", target="labels"))["1.png"] == []
+
+
+def test_rows_whose_part_is_no_part_are_skipped_and_the_other_parts_kept(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{n}.jpg" for n in range(24)))
+    lines = [
+        f"{n}.jpg,{'ab'[n % 2]},{'train' if n < 16 else 'test' if n < 22 else 'uncertain artist'}" for n in range(24)
+    ]
+    listing = scan(write(tmp_path / "all.csv", "image,label,subset", *lines))
+    assert sorted(parts(listing).values()) == ["test"] * 6 + ["train"] * 16
+    assert "'uncertain artist' is not a part such as train, val or test" in str(listing.unreadable)
+
+
+def test_ages_are_numbers_to_predict_and_not_classes_of_one_image_each(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{n}.jpg" for n in range(20)))
+    table = write(tmp_path / "all.csv", "image,age", *(f"{n}.jpg,{20 + 3 * (n % 15)}" for n in range(20)))
+    assert "data.target=number data.label_column=age" in refused(table, label_column="age").remedy
+    assert scan(table, label_column="age", target="number").targets is not None

@@ -280,8 +280,8 @@ def test_classes_that_are_not_named_and_doubtful_labels_are_counted(tmp_path: Pa
     assert "Not used: 10 texts of classes that data.classes does not name" in notes
     rows = "".join(f"{n % 3 / 2},some words {n}\n" for n in range(60))
     assert (
-        "Labels such as 0.5 are trained as classes, and not as numbers"
-        in read(tmp_path / "b.csv", f"label,text\n{rows}").notes
+        "Labels such as 0.5 are trained as classes, and not as numbers. A table can give a number to predict: "
+        "data.target=number" in read(tmp_path / "b.csv", f"label,text\n{rows}").notes
     )
     few = "".join(f"{n % 13 / 5},some words {n}\n" for n in range(40))
     assert "holds numbers as labels, from 0 to 2.4" in refusal(tmp_path / "c.csv", f"label,text\n{few}")
@@ -476,3 +476,13 @@ def test_file_names_are_not_texts_even_without_the_files(tmp_path: Path, cell: s
         assert words in refusal(tmp_path / "a.csv", f"text,label\n{lines}")
     else:
         assert len(read(tmp_path / "a.csv", f"text,label\n{lines}").texts) == 12
+
+
+def test_columns_of_0_and_1_are_proposed_as_labels(tmp_path: Path) -> None:
+    rows = "".join(
+        f"paper number {n} on many things,{n % 2},{int(n % 3 == 0)},{int(n % 5 == 0)}\n" for n in range(30)
+    )
+    said = refusal(tmp_path / "a.csv", f"ABSTRACT,Computer Science,Physics,Maths\n{rows}", text_column="ABSTRACT")
+    assert "'data.label_column=Computer Science,Physics,Maths' data.target=labels" in said
+    columns = {"text_column": "ABSTRACT", "label_column": "Computer Science,Physics,Maths"}
+    assert read(tmp_path / "a.csv", f"ABSTRACT,Computer Science,Physics,Maths\n{rows}", **columns).targets is not None

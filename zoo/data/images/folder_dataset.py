@@ -191,13 +191,14 @@ def _remembered(index: Path) -> dict[str, list[int | str]]:
 
 def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:
     lines = listed((f"  {name}: {reason}" for name, reason in skipped), "\n")
+    count = len(listing.names) + len(listing.unreadable)
     if skipped and strict:
         raise ZooError(
-            f"{len(skipped):,} of the {len(listing.names):,} images in {listing.root} cannot be used:\n{lines}",
+            f"{len(skipped):,} of the {count:,} images in {listing.root} cannot be used:\n{lines}",
             "Repair or remove them, or skip them with data.strict=false.",
         )
     if skipped:
-        console.warn(f"Skipped {len(skipped):,} of {len(listing.names):,} images:\n{lines}")
+        console.warn(f"Skipped {len(skipped):,} of {count:,} images:\n{lines}")
     if listing.empty_classes:
         console.warn(f"Skipped (no images): {listed(map(repr, listing.empty_classes))}")
 

@@ -194,7 +194,9 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: 
         parts = {set_parts.WORDS.get(cell.lower()) for cell in column}
         several = layout.plain(place) in _PARTS or ("train" in parts and len(parts) > 1)
         flags = set(map(str.lower, column)) <= FLAGS.keys() and _FLAG_OF_PART.fullmatch(layout.plain(place))
-        if place not in (layout.image, layout.group, *labels) and ((None not in parts and several) or flags):
+        named = sum(cell.lower() in set_parts.WORDS for cell in column)  # other rows are skipped, with a reason
+        several = several and (None not in parts or ("train" in parts and 5 * named >= 4 * len(column)))
+        if place not in (layout.image, layout.group, *labels) and (several or flags):
             return place
         if place not in labels and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
             values = listed(sorted(set(column)))

@@ -247,6 +247,8 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
             such += f" with {shlex.quote(override('data.classes', kept))}"
         notes = tables.unclear_labels([rare]) + tables.joined_labels(class_names)
         remedy = f"Lower data.folds{such}, add texts, or choose different classes with data.classes."
+        if len(class_names) > 2 and all(map(tables.is_number, class_names)):
+            remedy += " If the labels are numbers to predict: data.target=number."
         raise ZooError(
             f"The class {rare!r} has {sizes.min()} texts, fewer than the {count} folds",
             " ".join([remedy, *(f"{note}." for note in notes)]),

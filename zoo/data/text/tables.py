@@ -233,6 +233,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     if not body or len(columns) < 2:
         return ""
     values = [Counter(column) for column in zip(*body, strict=True)]
+    flags = [place for place, kinds in enumerate(values) if {*kinds} == {"0", "1"}]
     text = max(range(len(values)), key=lambda place: len(values[place]) * sum(len(cells[place]) for cells in body))
     few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
     if not few:
@@ -243,6 +244,12 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
+    if len(flags) > 1 and header and few[0] in flags:
+        columns_of_labels = ",".join(some[0][place].strip() for place in flags)
+        label = shlex.quote(f"{columns[-1][0]}={columns_of_labels}")
+        return (
+            f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
+        )
     other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import TypeVar
 
-from zoo.config.schemas.text import TextTraining
+from zoo.config.schemas.text import LabelledData, TextTraining
 from zoo.core import console
 from zoo.data.text import dataset
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -56,8 +56,19 @@ def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
         "read": texts.info.notes,
         "dialect": texts.info.dialect,
         "split_told": "test" in texts.info.parts,
+        **_split_words(texts, settings),
         "split_seed": settings.seed,
     }
+
+
+def _split_words(texts: dataset.TextDataset, settings: TextTraining) -> Json:
+    """Describe the parts of labeled texts that the data do not have."""
+    data, given = settings.data, texts.info.parts
+    if not isinstance(data, LabelledData):
+        return {}
+    fold = f"test: 1/{data.folds} of every class (fold {data.fold})"
+    validation = f"validation: {data.validation:g} of the other texts"
+    return {"split": "; ".join([fold] * ("test" not in given) + [validation] * ("validation" not in given))}
 
 
 def request_for(
