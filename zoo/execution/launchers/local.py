@@ -15,7 +15,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
     streams = {"stdin": subprocess.PIPE if stdin else subprocess.DEVNULL, "stdout": subprocess.PIPE}
     with (cwd / "worker.log").open("ab") as log:
         try:
-            return commands.spawn(command, env, cwd, [] if lock is None else [lock], stderr=log, **streams)
+            return commands.Child(command, env, cwd, [] if lock is None else [lock], stderr=log, **streams)
         except OSError as error:
             message = f"Cannot start {command[0]}: {error.strerror or error}"
             raise ZooError(message, "`python -m zoo env list` shows its state.") from error
