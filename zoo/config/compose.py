@@ -252,7 +252,6 @@ def _base(command: Command[Any], picked: Overrides, row: dict[str, Any] | None) 
 
 
 @functools.cache
-@functools.cache
 def _compose_files(
     file: str, picked: tuple[tuple[str, str], ...], configs: Path, root: Path, _changed: int
 ) -> tuple[Any, dict[str, dict[str, Any]]]:

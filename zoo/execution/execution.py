@@ -11,10 +11,10 @@ from packaging.utils import canonicalize_name
 from zoo.config import model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
-from zoo.config.schemas.distributed import Shareable
+from zoo.config.schemas.launching import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import external, store
+from zoo.environments import store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
@@ -64,7 +64,7 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     if own is None:
         environment = _own_environment(context)
     else:
-        environment, differences = external.inspect(Path(own), context.choice.stack)
+        environment, differences = store.inspect_own(Path(own), context.choice.stack)
         context.record.stack |= {"own_python": own, "differences": differences}
         for difference in differences:
             console.warn(f"Your environment differs from the lock: {difference}")

@@ -32,6 +32,7 @@ class ProcessGroup:
     def __init__(self, processes: list[Process], lost: Callable[[str, int], None]) -> None:
         self._processes, self._lost = processes, lost
         self.stdin: IO[bytes] | None = processes[0].stdin
+        self.stdout: IO[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._status = 0
         for process in processes:
@@ -96,6 +97,7 @@ class RemoteProcess:
     """A process on another machine, started by an executor; ``log`` contains its output and errors."""
 
     stdin: IO[bytes] | None = None
+    stdout: IO[bytes] | None = None
 
     def __init__(self, job: Job, log: Path) -> None:
         self._job, self._log = job, log

@@ -37,6 +37,10 @@ class Process(Running, Protocol):
     def stdin(self) -> IO[bytes] | None:
         """Return the standard input, if requested."""
 
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Return the standard output if it is connected to this process; :meth:`events` reads it."""
+
     def events(self) -> Iterable[bytes]:
         """Yield the lines of the standard output until it is closed."""
 
