@@ -33,7 +33,7 @@ def execute(
     live: bool = True,
     started: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run the worker on a request and record its outcome.
+    """Run the worker until it ends, with retries if the settings request them, and record the outcome.
 
     Args:
         request: see :func:`request_of`.
@@ -50,7 +50,34 @@ def execute(
     probed = probe_cache.known(environment, context.machine, request.device) if cached else None
     if probed:
         request = request.replace(probed=probed.rows)
-    outcome = run_worker(context, environment, request, watch, feed, live, started)
+    variables = store.child_environment(context.choice.stack, context.choice.env)
+    meeting = _meeting(context)
+    if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
+        variables |= process_group.thread_variables(context.settings.distributed.threads)
+    if meeting:
+        request = request.replace(distributed=meeting)
+    starting, figures = f"Starting {context.choice.stack.name}", context.command.figures
+    with event_display.following(starting, figures, live, context.devices) as show:
+
+        def handle(event: Event) -> None:
+            if isinstance(event, StartEvent) and context.settings.backend.python is None:
+                _refuse_other_versions(environment, event.versions)
+            show(event)
+            if watch is not None:
+                watch(event)
+            if context.trackers:
+                context.trackers.watch(event)
+
+        def once(path: Path) -> Outcome:
+            tolerance = context.settings.fault_tolerance
+            limits = ProcessLimits(context.lock, 60 * tolerance.hang_minutes, tolerance.on_hangup == "continue")
+            launcher = context.settings.launcher.name if others is None else "local"
+            return worker_process.run(
+                environment.python, variables, path, handle, feed, limits, started, launcher, meeting, others
+            )
+
+        with store.in_use(environment), _other_machines(context, meeting) as others:
+            outcome = retry.run_with_retries(context.folder, context.record, request, once)
     _record(context, environment, outcome)
     context.record.probes_from = probed.date if probed else None
     if outcome.start and not probed and cached:
@@ -87,46 +114,6 @@ def _own_environment(context: RunContext[Settings]) -> store.Environment:
         if findings:
             error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
         raise
-
-
-def run_worker(
-    context: RunContext[Settings],
-    environment: store.Environment,
-    request: Request,
-    watch: event_display.Show | None = None,
-    feed: Feed | None = None,
-    live: bool = True,
-    started: Callable[[], None] | None = None,
-) -> Outcome:
-    """Run the worker until it ends, with retries if the settings request them; arguments as for :func:`execute`."""
-    variables = store.child_environment(context.choice.stack, context.choice.env)
-    meeting = _meeting(context)
-    if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
-        variables |= process_group.thread_variables(context.settings.distributed.threads)
-    if meeting:
-        request = request.replace(distributed=meeting)
-    starting, figures = f"Starting {context.choice.stack.name}", context.command.figures
-    with event_display.following(starting, figures, live, context.devices) as show:
-
-        def handle(event: Event) -> None:
-            if isinstance(event, StartEvent) and context.settings.backend.python is None:
-                _refuse_other_versions(environment, event.versions)
-            show(event)
-            if watch is not None:
-                watch(event)
-            if context.trackers:
-                context.trackers.watch(event)
-
-        def once(path: Path) -> Outcome:
-            tolerance = context.settings.fault_tolerance
-            limits = ProcessLimits(context.lock, 60 * tolerance.hang_minutes, tolerance.on_hangup == "continue")
-            launcher = context.settings.launcher.name if others is None else "local"
-            return worker_process.run(
-                environment.python, variables, path, handle, feed, limits, started, launcher, meeting, others
-            )
-
-        with store.in_use(environment), _other_machines(context, meeting) as others:
-            return retry.run_with_retries(context.folder, context.record, request, once)
 
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:

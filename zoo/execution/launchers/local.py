@@ -2,7 +2,6 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.config.schemas.launching import LauncherSettings
@@ -31,6 +30,5 @@ class LocalExecutor(Executor):
         return commands.start(command)
 
 
-@contextlib.contextmanager
-def opened(settings: LauncherSettings, folder: Path) -> Iterator[LocalExecutor]:
-    yield LocalExecutor(settings.jobs or 1)
+def opened(settings: LauncherSettings, folder: Path) -> contextlib.nullcontext[LocalExecutor]:
+    return contextlib.nullcontext(LocalExecutor(settings.jobs or 1))

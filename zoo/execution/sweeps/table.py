@@ -67,16 +67,18 @@ def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | No
 
 
 def _row(element: Element, progress: Progress, waiting: set[str], followed: Followed) -> list[str]:
-    run, place = followed.run(element), progress.places.get(element.name, "")
-    state = _state(element, run, progress, waiting)
-    result = _epoch(followed.last_epoch(Path(run["folder"]))) if run and state == "running" else _result(run or {})
-    seconds = (run or {}).get("seconds")
+    run, place = followed.run(element) or {}, progress.places.get(element.name, "")
+    state = _state(element, str(run.get("exit", "")), progress, waiting)
+    result = _headline(run.get("metrics") or {})
+    if run and state == "running":
+        epoch = followed.last_epoch(Path(run["folder"]))
+        result = f"epoch {epoch.epoch}/{epoch.epochs or '?'} {_headline(epoch.to_json())}".strip() if epoch else ""
+    seconds = run.get("seconds")
     spent = f"{seconds:.1f}" if isinstance(seconds, int | float) else ""
     return [element.name, " ".join(element.chosen), state, place, result, spent]
 
 
-def _state(element: Element, run: Json | None, progress: Progress, waiting: set[str]) -> str:
-    ended = str(run["exit"]) if run else ""
+def _state(element: Element, ended: str, progress: Progress, waiting: set[str]) -> str:
     tried = f", attempt {progress.failures[element.name] + 1}" if progress.failures[element.name] else ""
     if ended == "completed":
         return ended
@@ -109,16 +111,7 @@ def over_seeds(sweep: Sweep) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _epoch(row: EpochEvent | None) -> str:
-    if row is None:
-        return ""
-    values = row.to_json()
-    name = next((name for name in HEADLINES if name in values), "")
-    return f"epoch {row.epoch}/{row.epochs or '?'}" + (f" {name} {values[name]:.4f}" if name else "")
-
-
-def _result(run: Json) -> str:
-    metrics = run.get("metrics") or {}
+def _headline(metrics: Json) -> str:
     name = next((name for name in HEADLINES if isinstance(metrics.get(name), int | float)), "")
     return f"{name} {metrics[name]:.4f}" if name else ""
 
