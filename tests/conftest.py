@@ -19,7 +19,7 @@ from zoo.core import paths
 from zoo.data import array_datasets
 from zoo.data.images import decode
 from zoo.environments import store
-from zoo.execution import stopping
+from zoo.execution import watchdog
 from zoo.runs import plots
 
 # The same examples every time, however slow the machine: scripts/maintenance/fuzz.py searches for others.
@@ -150,7 +150,7 @@ def pretending(
     )  # fmt: skip
     monkeypatch.setattr(store, "ensure", lambda stack, platform: ready)
     monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_worker.py")
-    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 1.0)
+    monkeypatch.setattr(watchdog, "INTERRUPT_GRACE_S", 1.0)
     monkeypatch.setenv("ZOO_CACHE", str(shutil.copytree(digits, tmp_path / "cache")))
     monkeypatch.setenv("FAKE_WORKER", "ok")
     monkeypatch.setenv("ZOO_WORKER_ENV", "FAKE_WORKER")

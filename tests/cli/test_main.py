@@ -82,7 +82,7 @@ HELP = {
 }  # fmt: skip
 
 
-EXAMPLES = [re.split(" {2,}", line.strip())[0].split()[3:] for line in parser.EXAMPLES.splitlines()[1:]]
+EXAMPLES = [re.split(" {2,}", line.strip())[0].split()[3:] for line in parser.examples("zoo").splitlines()[1:]]
 # Those whose settings can be composed without a run.
 COMPOSED = [words for words in EXAMPLES if words[0] in ("train", "infer", "bench") and "run=last" not in words]
 

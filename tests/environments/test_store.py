@@ -25,7 +25,7 @@ from tests.support.tiny_stack import PLATFORM, PYTHON, wheel, write_lock
 from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import MissingInterpreterError, NoLockError, UnreachableIndexError, ZooError
-from zoo.environments import external, interpreters, stacks, store, uv_client
+from zoo.environments import interpreters, stacks, store, uv_client
 
 
 def well(_stack: stacks.Stack, _python: Path) -> None:
@@ -448,15 +448,15 @@ def test_an_environment_of_ones_own_is_compared_and_not_changed(stack: stacks.St
     own = store.ensure(stack, PLATFORM, well)
     copy = tmp_path / "own"
     shutil.copytree(own.folder, copy, symlinks=True)
-    environment, notes = external.inspect(copy / "bin" / "python", stack)
+    environment, notes = store.inspect_own(copy / "bin" / "python", stack)
     assert notes == []
     assert environment.versions == {"Tiny": "1.0"}
     assert environment.python == copy / "bin" / "python"
-    assert external.inspect(copy, stack) == (environment, notes)
+    assert store.inspect_own(copy, stack) == (environment, notes)
     write_lock(stack.folder, "0" * 64)
     lock = stack.folder / f"{PLATFORM}.lock"
     lock.write_text(lock.read_text().replace("1.0", "1.1") + "numpy==2.0 \\\n    --hash=sha256:00\n")
-    _, notes = external.inspect(copy, dataclasses.replace(stack, python="3.6"))
+    _, notes = store.inspect_own(copy, dataclasses.replace(stack, python="3.6"))
     assert [note for note in notes if "Python is" not in note] == [
         "tiny is 1.0; the lock has 1.1",
         "numpy 2.0 is missing",
@@ -466,12 +466,12 @@ def test_an_environment_of_ones_own_is_compared_and_not_changed(stack: stacks.St
 
 def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="There is no Python at"):
-        external.inspect(tmp_path / "nothing", stack)
+        store.inspect_own(tmp_path / "nothing", stack)
     script = tmp_path / "python"
     script.write_text("#!/bin/sh\necho not me >&2\nexit 3\n")
     script.chmod(0o755)
     with pytest.raises(ZooError, match="does not work as a Python: not me"):
-        external.inspect(script, stack)
+        store.inspect_own(script, stack)
 
 
 @pytest.mark.old
@@ -479,7 +479,7 @@ def test_what_is_no_python_is_refused(stack: stacks.Stack, tmp_path: Path) -> No
 def test_every_python_of_this_machine_lists_what_it_holds(
     stack: stacks.Stack, interpreter: interpreters.Interpreter
 ) -> None:
-    environment, notes = external.inspect(interpreter.path, stack)
+    environment, notes = store.inspect_own(interpreter.path, stack)
     assert environment.python_version == interpreter.version
     assert "tiny 1.0 is missing" in notes
 
@@ -493,6 +493,6 @@ def test_the_real_environments_are_built_and_work(name: str) -> None:
     installed = {canonicalize_name(name): version for name, version in built.versions.items()}
     assert installed == stacks.pins(built.lock)
     assert store.ensure(stack, PLATFORM, lambda *_: "checked twice").build_s == 0
-    assert external.inspect(built.python, stack)[1] == []
+    assert store.inspect_own(built.python, stack)[1] == []
     (size,) = [row.size_bytes / 1e6 for row in store.list_environments() if row.folder == built.folder]
     assert 0.5 * stack.size_mb < size < stack.size_mb, "size_mb should be a little more than it takes"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.parts import distributed
-from zoo.config.schemas.distributed import Distributed, Shareable
+from zoo.config.schemas.launching import Distributed, Shareable
 from zoo.execution import diagnosis, execution, process_group
 from zoo.execution.launchers import local
 from zoo.execution.worker_process import Outcome

@@ -19,7 +19,7 @@ from zoo.config.overrides import Overrides
 from zoo.core.errors import ZooError
 from zoo.execution import launchers
 from zoo.execution.launchers import slurm, ssh
-from zoo.execution.sweeps import attempts, drive, followed, record, table
+from zoo.execution.sweeps import attempts, drive, record, table
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.protocol.variables import WATCH_HOST
 from zoo.runs import event_log, lock
@@ -500,7 +500,7 @@ def test_the_table_reads_again_only_what_changed(sweep: Sweep, monkeypatch: pyte
     finish(sweep, "003", "running")
     log = sweep.folder / "003" / "events.jsonl"
     log.write_text("".join(json.dumps({"event": "epoch", "epoch": epoch, "epochs": 9}) + "\n" for epoch in (1, 2)))
-    handle, known, reads = lock.take(sweep.folder / "003", ["x"]), followed.Followed(sweep), []
+    handle, known, reads = lock.take(sweep.folder / "003", ["x"]), table.Followed(sweep), []
     run_of, parse = Sweep.run_of, event_log.parse
     monkeypatch.setattr(Sweep, "run_of", lambda self, each: reads.append(each.name) or run_of(self, each))
     monkeypatch.setattr(event_log, "parse", lambda line: reads.append("event") or parse(line))
@@ -536,7 +536,7 @@ def test_runs_that_differ_in_their_seed_have_a_mean_and_the_best_is_marked(tmp_p
 
 
 def test_a_run_whose_process_was_killed_is_not_shown_as_running(sweep: Sweep) -> None:
-    known = followed.Followed(sweep)
+    known = table.Followed(sweep)
     finish(sweep, "001", "running")
     handle = lock.take(sweep.folder / "001", ["x"])
     assert table.rows(sweep, running(sweep, "001"), known)[0][2] == "running"

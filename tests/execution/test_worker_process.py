@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import SUPPORT
 from zoo.core import paths
-from zoo.execution import diagnosis, stopping, worker_process
+from zoo.execution import diagnosis, watchdog, worker_process
 from zoo.protocol.events import EVENTS, event_of
 
 FAKE = SUPPORT / "fake_worker.py"
@@ -82,8 +82,8 @@ def test_ctrl_c_asks_politely_and_the_worker_finishes_its_step(tmp_path: Path) -
 
 
 def test_a_deaf_worker_is_ended_after_three_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 0.5)
-    monkeypatch.setattr(stopping, "TERMINATE_GRACE_S", 0.3)
+    monkeypatch.setattr(watchdog, "INTERRUPT_GRACE_S", 0.5)
+    monkeypatch.setattr(watchdog, "TERMINATE_GRACE_S", 0.3)
     began = time.monotonic()
     outcome, _ = run(tmp_path, "deaf", _interrupt_on("epoch"))
     assert outcome.interrupted

@@ -14,6 +14,7 @@ from zoo.config.schemas.export import ExportConfig
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import selection, stacks, store
 from zoo.execution import execution, retry, worker_process
+from zoo.execution.worker_process import Outcome
 from zoo.protocol.events import DeviceProof, StartEvent
 from zoo.runs.context import create_context
 from zoo.tasks import discovery, exporting
@@ -190,11 +191,14 @@ def test_the_device_is_named_once_for_the_stacks_of_an_export(
     network: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start = StartEvent(versions={}, device=DeviceProof(name="fake:0", device_kind="cpu", proof="matmul"))
-    monkeypatch.setattr(worker_process, "run", lambda python, variables, path, handle, *rest: handle(start))
+    monkeypatch.setattr(
+        worker_process, "run", lambda python, variables, path, handle, *rest: handle(start) or Outcome()
+    )
     monkeypatch.setattr(retry, "run_with_retries", lambda folder, record, request, once: once(folder))
     context = create_context(COMMAND, Overrides.parse([*WEIGHTS[1:], "model=mnist", "backend=cpu", "stack=export"]))
     request = execution.request_of(context, {"name": "mnist", "args": {}}, "export")
     environment = store.Environment(Path("python"), network, network / "lock", "", {}, 0.0, "3.12")
+    monkeypatch.setattr(execution, "ensure_environment", lambda context: environment)
     for each in (context, dataclasses.replace(context, folder=network / "source")):
-        execution.run_worker(each, environment, request, live=False)
+        execution.execute(each, request, live=False)
     assert capsys.readouterr().err.count("Device: fake:0 (matmul ran there)") == 1

@@ -16,7 +16,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import files, paths, planning
-from zoo.environments import external, interpreters, machine, selection, stacks, store
+from zoo.environments import interpreters, machine, selection, stacks, store
 from zoo.runs import context, resume
 from zoo.tasks import discovery, registry
 
@@ -112,7 +112,7 @@ def _changed(composed: compose.Composed[Settings]) -> list[str]:
 
 def _where(settings: Settings, stack: stacks.Stack, here: machine.Machine, own: bool) -> list[tuple[str, list[str]]]:
     if settings.backend.python:
-        differences = external.inspect(Path(settings.backend.python), stack)[1] if own else []
+        differences = store.inspect_own(Path(settings.backend.python), stack)[1] if own else []
         own_environment = ["your own: compared with the lock of the stack, but not changed", *differences]
         return [("python", [settings.backend.python]), ("environment", own_environment)]
     return [("python", _python(stack, here, own)), ("environment", _environment(stack, here, own))]

@@ -5,7 +5,6 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.cli import sweeping
 from zoo.cli.parser import CommandParser, Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED, ZooError, counted
@@ -68,7 +67,7 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
         raise ZooError("--resolve has no effect without --cfg", "Add --cfg job, or remove it.")
     from zoo.config import hydra_words
     from zoo.config.overrides import Overrides
-    from zoo.tasks import registry
+    from zoo.tasks import registry, sweeps
 
     own, words = hydra_words.experiments(parsed.overrides, parsed.config_dir)
     overrides = own | Overrides.parse(hydra_words.translated(words))
@@ -80,8 +79,8 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
         console.output(registry.composed_text(verb, overrides).rstrip("\n"))
     elif parsed.dry_run:
         _print_plan(verb, overrides, parsed.machine, parsed.multirun)
-    elif parsed.multirun or sweeping.is_meant(overrides):
-        return sweeping.run(verb, overrides, lambda run: _print_result(run, parsed.json), parsed.json)
+    elif parsed.multirun or sweeps.named(overrides) is not None or sweeps.is_elsewhere(overrides):
+        return _sweep(verb, overrides, parsed.json)
     else:
         return _print_result(registry.dispatch(verb, overrides), parsed.json)
     return 0
@@ -95,6 +94,33 @@ def _print_plan(verb: str, overrides: "Overrides", machine: str | None, multirun
         console.output(f"{counted(len(runs), 'run')}, one after the other; the plan of the first:")
         overrides = runs[0]
     console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))
+
+
+def _sweep(verb: str, overrides: "Overrides", as_json: bool) -> int:
+    """Start or resume a sweep, print its table, or the record of each run as JSON, and return the exit code."""
+    from zoo.execution.sweeps import table
+    from zoo.tasks import registry, sweeps
+
+    folder = sweeps.named(overrides)
+    planned = sweeps.reopen(verb, folder, overrides) if folder else sweeps.begin(verb, overrides)
+    here: list[str] = []
+
+    def show(result: "Run") -> None:
+        here.append(str(result.folder))
+        _print_result(result, as_json)
+
+    code = sweeps.execute(planned, functools.partial(registry.dispatch, verb), show)
+    sweep = planned.sweep
+    if as_json:
+        for record in map(sweep.run_of, sweep.elements):
+            if record is not None and record.pop("folder") not in here:
+                console.output_json(record)
+    else:
+        console.table(f"sweep {sweep.folder}", table.HEADINGS, table.rows(sweep))
+        if means := table.over_seeds(sweep):
+            console.table("over the seeds", table.MEANS, means)
+        console.say(f"To compare: python -m zoo report {sweep.folder}")
+    return code
 
 
 def _print_result(result: "Run", as_json: bool) -> int:

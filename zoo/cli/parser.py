@@ -21,10 +21,8 @@ DESCRIPTION = "Train and run Keras models on the GPU you have, each stack in its
 
 
 def examples(verb: str) -> str:
-    return (COMMANDS.with_name("examples") / f"{verb}.txt").read_text(encoding="utf-8")
-
-
-EXAMPLES = examples("zoo")
+    file = COMMANDS.with_name("examples") / f"{verb}.txt"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -86,7 +84,7 @@ def build() -> CommandParser:
     parser = CommandParser(
         prog="python -m zoo",
         description=DESCRIPTION,
-        epilog=EXAMPLES,
+        epilog=examples("zoo"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -110,6 +108,7 @@ def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **optio
         name,
         help=summary,
         description=summary,
+        epilog=examples(name),
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         **options,

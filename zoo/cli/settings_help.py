@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoo.cli.commands import tune
+from zoo.cli import parser
 from zoo.config import arguments, compose, config_files, model_files, setting
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.serving import ServeConfig
@@ -36,7 +36,7 @@ def lines(topic: str | None) -> list[str]:
     if topic and topic.startswith("model="):
         return _model(topic.partition("=")[2])
     if topic == "tune":  # its settings are those of a search, without a schema
-        return tune.EXAMPLES.splitlines()
+        return parser.examples("tune").splitlines()
     sections: dict[str, list[str]] = {}
     for command in discovery.commands():
         for group, names in config_files.groups(command.file).items():

@@ -8,7 +8,7 @@ from zoo.config.setting import Setting
 from zoo.core import paths
 from zoo.core import schema as yaml_schema
 
-_DEFAULT, _DIVIDES = "default", "divides"
+_DEFAULT = "default"
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,20 +22,12 @@ def _is_declared(value: Any) -> bool:
 
 def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
     """Return the declared arguments of a bundled model, found by ``name``; user models declare none."""
-    return {key: _setting(row) for key, row in _declarations(model).items()}
-
-
-def _setting(row: Mapping[str, Any]) -> Setting:
-    return Setting(**{word: part for word, part in row.items() if word != _DIVIDES})
-
-
-def _declarations(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     name = str(model.get("name"))
     if not model or "file" in model or "saved" in model:
         return {}
     # Arguments of keras.applications architectures have the declarations of MobileNet's.
     row = row_of("mobilenet" if model_files.is_application(name) else name)
-    return {key: value for key, value in row.items() if _is_declared(value)}
+    return {key: Setting(**value) for key, value in row.items() if _is_declared(value)}
 
 
 def row_of(name: str) -> dict[str, Any]:
@@ -46,13 +38,10 @@ def row_of(name: str) -> dict[str, Any]:
 
 
 def problems(model: Mapping[str, Any]) -> list[str]:
-    rows = _declarations(model)
-    ranges = {key: _setting(row) for key, row in rows.items()}
-    wrong = [problem for key, row in ranges.items() for problem in row.problems(f"model.{key}", model.get(key))]
-    return wrong or [problem for key, row in rows.items() if (problem := _indivisible(model, key, row.get(_DIVIDES)))]
-
-
-def _indivisible(model: Mapping[str, Any], key: str, whole: str | None) -> str | None:
-    if not whole or model[whole] % model[key] == 0:
-        return None
-    return f"model.{key} must divide model.{whole}, {model[whole]}, got {model[key]}"
+    rows = declared(model)
+    wrong = [problem for key, row in rows.items() for problem in row.problems(f"model.{key}", model.get(key))]
+    return wrong or [
+        f"model.{key} must divide model.{row.divides}, {model[row.divides]}, got {model[key]}"
+        for key, row in rows.items()
+        if row.divides and model[row.divides] % model[key]
+    ]

@@ -25,16 +25,12 @@ def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, li
         The settings of the files, and the remaining overrides.
     """
     settings, rest, folders = Overrides(), [], [folder] if folder else []
-    searched = {text for text in overrides if text.partition("=")[0].lstrip("+") == "hydra.searchpath"}
-    for text in overrides:
-        if text in searched:
-            value = text.partition("=")[2].strip("[]")
-            folders += [each.strip(" '\"").removeprefix("file://") for each in value.split(",")]
-    for text in overrides:
+    searched = [text for text in overrides if text.partition("=")[0].lstrip("+") == "hydra.searchpath"]
+    places = [each for text in searched for each in text.partition("=")[2].strip("[]").split(",")]
+    folders += [each.strip(" '\"").removeprefix("file://") for each in places]
+    for text in [each for each in overrides if each not in searched]:
         key, _, name = text.partition("=")
         group = key.removeprefix("+")
-        if text in searched:
-            continue
         if group == key or group[:1] == "+" or "." in group or not name:
             rest.append(text)
             continue

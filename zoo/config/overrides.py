@@ -126,7 +126,10 @@ class Overrides:
 
     def combinations(self) -> "list[Overrides]":
         """Return every combination of the values of sweeps such as ``seed=1,2,3``."""
-        each = [[*_each_of(entry)] or [entry] for entry in self]
+        each = [
+            [one for text in entry.choices for one in Overrides.parse([text], entry.layer)] or [entry]
+            for entry in self
+        ]
         return [Overrides(combination) for combination in itertools.product(*each)]
 
 
@@ -139,11 +142,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
     return str(value)
-
-
-def _each_of(sweep: Override) -> Iterator[Override]:
-    for text in sweep.choices:
-        yield from Overrides.parse([text], sweep.layer)
 
 
 def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | str:

@@ -73,11 +73,7 @@ class Reference:
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in _folder().glob("*.yaml"))
-
-
-def _folder() -> Path:
-    return paths.CONFIGS / KEY
+    return config_files.options(KEY)
 
 
 def load(name: str) -> Reference:
@@ -85,17 +81,13 @@ def load(name: str) -> Reference:
     path = _path(name)
     row = checks.read_yaml(path)
     checks.refuse(KEY, path, [*checks.violations(row, Reference, given=("name",)), *_setting_problems(row)])
-    return _made(name, row)
-
-
-def _made(name: str, row: dict[str, Any]) -> Reference:
     published = [Published(**entry) for entry in row.get("published") or []]
     return Reference(**row | {"machine": Needs(**row["machine"]), "published": published, "name": name})
 
 
 def _path(name: str) -> Path:
     if name in names():
-        return _folder() / f"{name}.yaml"
+        return paths.CONFIGS / KEY / f"{name}.yaml"
     path = Path(os.path.expanduser(name))
     if os.path.isfile(path):  # isfile accepts names of any length, and unknown users
         return path
@@ -138,20 +130,11 @@ def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
 
 def rows() -> list[dict[str, str]]:
     """Return one row per reference for listing, without composition, which would take seconds."""
-    result = []
-    for name in names():
-        path = _path(name)
-        row = checks.read_yaml(path)
-        checks.refuse(KEY, path, checks.violations(row, Reference, given=("name",)))
-        reference = _made(name, row)
-        result.append({
-            "reference": name,
-            "machine": reference.machine.about,
-            "what": reference.about,
-            "settings": " ".join(reference.overrides.words),
-            "published": "; ".join(_words(entry) for entry in reference.published or []),
-        })  # fmt: skip
-    return result
+    return [
+        {"reference": each.name, "machine": each.machine.about, "what": each.about,
+         "settings": " ".join(each.overrides.words), "published": "; ".join(map(_words, each.published or []))}
+        for each in map(load, names())
+    ]  # fmt: skip
 
 
 def remarks(reference: Reference, here: Machine) -> list[str]:

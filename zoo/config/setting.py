@@ -52,6 +52,7 @@ class Setting:
         names_stack: whether it names a stack, or needs a stack with a certain capability.
         needs: the setting without which it has no effect: ``KEY``, which must be set; ``KEY=A|B``; or ``KEY!=A``;
             several are joined by `` and ``. Keys that a schema lacks are ignored.
+        divides: the argument of the model that it must divide.
     """
 
     default: Any
@@ -67,6 +68,7 @@ class Setting:
     placeholder: str = ""
     names_stack: bool = False
     needs: str = ""
+    divides: str = ""
 
     @property
     def valid(self) -> list[str]:

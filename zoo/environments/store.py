@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from zoo.core import console, paths, planning, processes, uses
 from zoo.core.errors import ZooError, counted, unknown
@@ -27,6 +28,7 @@ from zoo.environments import additions, build, stacks, uv_client, variables
 from zoo.environments import marker as env_marker
 from zoo.environments.build import HealthCheck
 from zoo.environments.interpreters import Interpreter
+from zoo.environments.platforms import PYTHON_SYSTEMS, architecture
 from zoo.environments.stacks import Stack
 from zoo.protocol.request import PROBE, DevicePart, ModelPart, Request
 
@@ -268,3 +270,31 @@ def remove(wanted: list[str] | None) -> list[Path]:
         for folder in gone:
             _discard(folder)
     return gone
+
+
+def inspect_own(python: Path, stack: Stack) -> tuple[Environment, list[str]]:
+    """Return a user's environment, and its differences from the lock of a stack. The environment is not changed.
+
+    ``python`` is its interpreter or its folder.
+    """
+    python = paths.user_path(python).absolute()
+    python = env_marker.python_of(python) if python.is_dir() else python
+    if not python.is_file():
+        raise ZooError(f"There is no Python at {python}", "Give backend.python the path of an interpreter.")
+    content = env_marker.inventory(python)
+    platform, notes = f"{PYTHON_SYSTEMS.get(content.system, content.system)}-{architecture(content.machine)}", []
+    if platform not in stack.platforms:
+        other = min(stack.platforms)
+        notes.append(f"stack {stack.name} has no lock for {platform}; compared with {other}")
+        platform = other
+    lock = stacks.lock_file(stack, platform)
+    if not f"{content.python}.".startswith(f"{stack.python}."):
+        notes.append(f"Python is {content.python}; the stack is made for {stack.python}")
+    present: dict[str, str] = {canonicalize_name(name): version for name, version in content.versions.items()}
+    for name, version in stacks.pins(lock).items():
+        if name not in present:
+            notes.append(f"{name} {version} is missing")
+        elif present[name] != version:
+            notes.append(f"{name} is {present[name]}; the lock has {version}")
+    folder = python.parent.parent
+    return Environment(python, folder, lock, file_sha256(lock), content.versions, 0.0, content.python), notes

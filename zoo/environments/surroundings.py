@@ -9,7 +9,7 @@ import os
 import re
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 
 from zoo.core import paths
 from zoo.environments import variables
@@ -26,7 +26,8 @@ ROOM_BYTES = 3 * 10**9  # the largest stack for the CPU and its downloads
 KERAS_DEFAULTS: dict[str, object] = {
     "floatx": "float32", "epsilon": 1e-07, "backend": "tensorflow", "image_data_format": "channels_last",
 }  # fmt: skip
-OURS = "each stack has its own environment"
+KEPT_AWAY = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
+PASSED_ON = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +37,6 @@ class Check:
     name: str
     seen: str
     meaning: str = ""
-
-
-Examine = Callable[[Reports, Machine], Check | None]
 
 
 def collect() -> dict[str, str]:
@@ -58,7 +56,9 @@ def collect() -> dict[str, str]:
 
 
 def examine(reports: Reports, machine: Machine) -> list[Check]:
-    return list(filter(None, (check(reports, machine) for check in CHECKS)))
+    lines = (line.partition("=") for line in reports.get(ENV, "").splitlines())
+    given = {name: value for name, mark, value in lines if mark}
+    return [*_processor(machine), *_programs(reports, given), *_settings(reports, given), *_disk(reports)]
 
 
 def _pip() -> str | None:
@@ -70,143 +70,93 @@ def _pip() -> str | None:
         return None  # uv's environments have none
 
 
-def _variables(reports: Reports) -> dict[str, str]:
-    lines = (line.partition("=") for line in reports.get(ENV, "").splitlines())
-    return {name: value for name, mark, value in lines if mark}
-
-
 # -- the checks
 
 
-def _processor(reports: Reports, machine: Machine) -> Check | None:
-    if machine.arch != "x86_64" or machine.cpu_features is None:
-        return None
-    if "avx" in machine.cpu_features:
-        return Check("AVX", "yes")
-    meaning = "TensorFlow and JAX fail to load or end with `Illegal instruction`; torch, openvino and plaidml work"
-    return Check("AVX", f"{machine.chip} has none", meaning)
-
-
-def _rosetta(reports: Reports, machine: Machine) -> Check | None:
-    if machine.os != "macos":
-        return None
-    if not machine.rosetta:
-        return Check("Rosetta", "this Python is native")
-    meaning = "GPU libraries for this Mac need an arm64 Python; the zoo takes one for its stacks"
-    return Check("Rosetta", "this Python is an x86_64 build that Rosetta translates", meaning)
-
-
-def _conda(reports: Reports, machine: Machine) -> Check | None:
-    given = _variables(reports)
-    if "CONDA_PREFIX" not in given:
-        return None
-    name = given.get("CONDA_DEFAULT_ENV", given["CONDA_PREFIX"])
-    if name != "base":
-        return Check("conda", f"environment {name} is active")
-    meaning = f"packages that you install with pip may break conda; the zoo does not change it: {OURS}"
-    return Check("conda", "its base environment is active", meaning)
-
-
-def _pip_age(reports: Reports, machine: Machine) -> Check | None:
-    match = re.match(r"pip (\d[\w.]*)", reports.get(PIP, ""))
-    if not match:
-        return None
-    old = version_numbers(match[1]) < OLDEST_PIP
-    meaning = "older than 20.3: it ignores current wheels, and builds from source or fails"
-    return Check(
-        "pip", match[1], f"{meaning}; `python -m pip install -U pip`. Stacks are not affected" if old else ""
-    )
-
-
-def _tls_library(reports: Reports, machine: Machine) -> Check | None:
-    name = reports.get(TLS, "").strip()
-    if not name:
-        return None
-    if "LibreSSL" in name:
+def _processor(machine: Machine) -> Iterator[Check]:
+    if machine.arch == "x86_64" and machine.cpu_features is not None:
         meaning = (
-            "Apple's old library: downloads may fail, urllib3 2 rejects it; use Python from python.org or Homebrew"
+            "TensorFlow and JAX fail to load or end with `Illegal instruction`; torch, openvino and plaidml work"
         )
-        return Check("TLS", name, meaning)
-    old = version_numbers(name)[:3] < (1, 1, 1)
-    return Check("TLS", name, "older than 1.1.1: current servers may reject it" if old else "")
+        has_avx = "avx" in machine.cpu_features
+        yield Check("AVX", "yes") if has_avx else Check("AVX", f"{machine.chip} has none", meaning)
+    if machine.rosetta:
+        meaning = "GPU libraries for this Mac need an arm64 Python; the zoo takes one for its stacks"
+        yield Check("Rosetta", "this Python is an x86_64 build that Rosetta translates", meaning)
+    elif machine.os == "macos":
+        yield Check("Rosetta", "this Python is native")
 
 
-def _command_line_tools(reports: Reports, machine: Machine) -> Check | None:
-    if XCODE not in reports:
-        return None
-    place = reports[XCODE].strip()
-    meaning = "`xcode-select --install`: without them pyenv's Pythons and source packages of tf-1.8 cannot be built"
-    return Check("command-line tools", place or "none", "" if place else meaning)
+def _programs(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
+    name = given.get("CONDA_DEFAULT_ENV", given.get("CONDA_PREFIX"))
+    if "CONDA_PREFIX" in given and name == "base":
+        meaning = "packages that you install with pip may break conda; the zoo does not change it"
+        yield Check("conda", "its base environment is active", f"{meaning}: each stack has its own environment")
+    elif "CONDA_PREFIX" in given:
+        yield Check("conda", f"environment {name} is active")
+    if match := re.match(r"pip (\d[\w.]*)", reports.get(PIP, "")):
+        old = version_numbers(match[1]) < OLDEST_PIP
+        meaning = "older than 20.3: it ignores current wheels, and builds from source or fails"
+        remedy = "`python -m pip install -U pip`. Stacks are not affected"
+        yield Check("pip", match[1], f"{meaning}; {remedy}" if old else "")
+    if library := reports.get(TLS, "").strip():
+        meaning = (
+            "older than 1.1.1: current servers may reject it" if version_numbers(library)[:3] < (1, 1, 1) else ""
+        )
+        if "LibreSSL" in library:
+            meaning = "Apple's old library: downloads may fail, urllib3 2 rejects it"
+            meaning += "; use Python from python.org or Homebrew"
+        yield Check("TLS", library, meaning)
+    if XCODE in reports:
+        place = reports[XCODE].strip()
+        meaning = (
+            "`xcode-select --install`: without them pyenv's Pythons and source packages of tf-1.8 cannot be built"
+        )
+        yield Check("command-line tools", place or "none", "" if place else meaning)
+    if QUARANTINE in reports:
+        # Flags, seconds in hexadecimal, the program that downloaded it, and more.
+        flags, *more = reports[QUARANTINE].strip().split(";")
+        program = "".join(more[1:2]) or "another program"
+        meaning = "macOS may block programs and libraries in it; `xattr -dr com.apple.quarantine .` in it ends that"
+        marked = Check("quarantine", f"{paths.ROOT.name} was downloaded by {program}", meaning)
+        yield marked if flags else Check("quarantine", "none")
 
 
-def _quarantine(reports: Reports, machine: Machine) -> Check | None:
-    if QUARANTINE not in reports:
-        return None
-    # Flags, seconds in hexadecimal, the program that downloaded it, and more.
-    fields = reports[QUARANTINE].strip().split(";")
-    if not fields[0]:
-        return Check("quarantine", "none")
-    meaning = "macOS may block programs and libraries in it; `xattr -dr com.apple.quarantine .` in it ends that"
-    program = fields[2] if len(fields) > 2 and fields[2] else "another program"
-    return Check("quarantine", f"{paths.ROOT.name} was downloaded by {program}", meaning)
+def _settings(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
+    if folders := given.get("PYTHONPATH"):
+        meaning = (
+            "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
+        )
+        yield Check("PYTHONPATH", folders, f"{meaning}, and its workers ignore it")
+    for name, usual in ((KERAS_JSON, KERAS_DEFAULTS), (PLAIDML_JSON, {})):
+        if name in reports:
+            yield _settings_file(name, reports[name], usual)
+    if backend := given.get("KERAS_BACKEND"):
+        meaning = "your own programs use this Keras backend; every stack of the zoo sets its own"
+        yield Check("KERAS_BACKEND", backend, meaning)
+    configuring = sorted(filter(variables.configures_framework, given.keys() - {"KERAS_BACKEND"}))
+    passed_on = list(filter(variables.is_passed_on, configuring))
+    kept_away = [name for name in configuring if name not in passed_on]
+    if kept_away:
+        yield Check("variables kept away", ", ".join(kept_away), KEPT_AWAY)
+    if passed_on:
+        yield Check("variables passed on", ", ".join(passed_on), PASSED_ON)
 
 
-def _pythonpath(reports: Reports, machine: Machine) -> Check | None:
-    value = _variables(reports).get("PYTHONPATH")
-    if not value:
-        return None
-    meaning = "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
-    return Check("PYTHONPATH", value, f"{meaning}, and its workers ignore it")
+def _settings_file(name: str, text: str, usual: Mapping[str, object]) -> Check:
+    ignored = "your own programs read it; the zoo's workers ignore it"
+    try:
+        settings = json.loads(text)
+    except ValueError:
+        return Check(name, "is not valid JSON", f"libraries that read it fail or ignore it; {ignored}")
+    given = settings if isinstance(settings, dict) else {"": settings}
+    odd = {key: value for key, value in given.items() if usual.get(key, value) != value}
+    shown = ", ".join(f"{key} {value}" for key, value in (odd or given).items())
+    return Check(name, shown, ignored if odd or not usual else "")
 
 
-def _settings_file(name: str, usual: Mapping[str, object]) -> Examine:
-    def check(reports: Reports, machine: Machine) -> Check | None:
-        if name not in reports:
-            return None
-        ignored = "your own programs read it; the zoo's workers ignore it"
-        try:
-            settings = json.loads(reports[name])
-        except ValueError:
-            return Check(name, "is not valid JSON", f"libraries that read it fail or ignore it; {ignored}")
-        given = settings if isinstance(settings, dict) else {"": settings}
-        odd = {key: value for key, value in given.items() if usual.get(key, value) != value}
-        text = ", ".join(f"{key} {value}" for key, value in (odd or given).items())
-        return Check(name, text, ignored if odd or not usual else "")
-
-    return check
-
-
-def _keras_backend(reports: Reports, machine: Machine) -> Check | None:
-    value = _variables(reports).get("KERAS_BACKEND")
-    meaning = "your own programs use this Keras backend; every stack of the zoo sets its own"
-    return Check("KERAS_BACKEND", value, meaning) if value else None
-
-
-def _framework_variables(title: str, passed_on: bool, meaning: str) -> Examine:
-    def check(reports: Reports, machine: Machine) -> Check | None:
-        given = sorted(filter(variables.configures_framework, _variables(reports).keys() - {"KERAS_BACKEND"}))
-        names = [name for name in given if variables.is_passed_on(name) == passed_on]
-        return Check(title, ", ".join(names), meaning) if names else None
-
-    return check
-
-
-KEPT_AWAY = f"they affect your own programs, but not the zoo's workers; {variables.MORE}=NAME,NAME passes some on"
-PASSED_ON = "workers get them: they select devices, threads and memory, and may change speed and the last digits"
-
-
-def _disk(reports: Reports, machine: Machine) -> Check | None:
-    if FREE not in reports:
-        return None
-    free = int(reports[FREE])
-    meaning = "low: a stack needs 0.3 to 2.3 GB, with CUDA 7 GB; ZOO_CACHE=FOLDER keeps stacks on another disk"
-    return Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")
-
-
-CHECKS: tuple[Examine, ...] = (
-    _processor, _rosetta, _conda, _pip_age, _tls_library, _command_line_tools, _quarantine, _pythonpath,
-    _settings_file(KERAS_JSON, KERAS_DEFAULTS),
-    _settings_file(PLAIDML_JSON, {}), _keras_backend,
-    _framework_variables("variables kept away", False, KEPT_AWAY),
-    _framework_variables("variables passed on", True, PASSED_ON), _disk,
-)  # fmt: skip
+def _disk(reports: Reports) -> Iterator[Check]:
+    if FREE in reports:
+        free = int(reports[FREE])
+        meaning = "low: a stack needs 0.3 to 2.3 GB, with CUDA 7 GB; ZOO_CACHE=FOLDER keeps stacks on another disk"
+        yield Check("disk", f"{free / 1e9:.1f} GB free for the cache", meaning if free < ROOM_BYTES else "")

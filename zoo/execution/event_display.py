@@ -1,11 +1,15 @@
 """Show the events of a worker: a progress bar for steps, and a line per epoch."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from zoo.core import console
 from zoo.protocol import events
+from zoo.runs import event_log, lock, records
 
+PAUSE_S = 0.3
 Show = Callable[[events.Event], None]
 
 
@@ -106,3 +110,29 @@ def _figures(event: events.StepEvent | events.EpochEvent, figures: Sequence[str]
 def _speed(event: events.StepEvent | events.EpochEvent) -> str:
     speed = event.items_per_s or 0.0
     return f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.2f} items/s"
+
+
+def follow(folder: Path, figures: Sequence[str]) -> str:
+    """Show the events of a run, with the metrics ``figures``, until it ends; return its exit state.
+
+    The state is ``completed``, ``interrupted``, ``failed`` or ``killed``. The run folder is not changed.
+    """
+    record = records.read(folder)
+    running = lock.is_held(folder)
+    console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
+    if running:
+        console.say("Press Ctrl-C to stop watching; the run continues.")
+    with following("Waiting for the next step", figures) as show:
+        for event in _events(folder):
+            show(event)
+    return str(records.read(folder)["exit"])
+
+
+def _events(folder: Path) -> Iterator[events.Event]:
+    tail = event_log.Tail(folder / "events.jsonl")
+    while True:
+        running = lock.is_held(folder)  # checked first, to read everything written before the release
+        yield from tail.new()
+        if not running:
+            return
+        time.sleep(PAUSE_S)

@@ -11,10 +11,10 @@ from packaging.utils import canonicalize_name
 from zoo.config import model_files
 from zoo.config.config_files import model_arguments
 from zoo.config.schemas.common import Settings
-from zoo.config.schemas.distributed import Shareable
+from zoo.config.schemas.launching import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import external, store
+from zoo.environments import store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
@@ -33,7 +33,7 @@ def execute(
     live: bool = True,
     started: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run the worker on a request and record its outcome.
+    """Run the worker until it ends, with retries if the settings request them, and record the outcome.
 
     Args:
         request: see :func:`request_of`.
@@ -50,55 +50,6 @@ def execute(
     probed = probe_cache.known(environment, context.machine, request.device) if cached else None
     if probed:
         request = request.replace(probed=probed.rows)
-    outcome = run_worker(context, environment, request, watch, feed, live, started)
-    _record(context, environment, outcome)
-    context.record.probes_from = probed.date if probed else None
-    if outcome.start and not probed and cached:
-        probe_cache.keep(environment, context.machine, request.device, probe_cache.Probed.of(outcome.start))
-    return outcome
-
-
-def ensure_environment(context: RunContext[Settings]) -> store.Environment:
-    """Build or find the run's environment, and save its lock and versions in the folder and the record."""
-    own = context.settings.backend.python
-    if own is None:
-        environment = _own_environment(context)
-    else:
-        environment, differences = external.inspect(Path(own), context.choice.stack)
-        context.record.stack |= {"own_python": own, "differences": differences}
-        for difference in differences:
-            console.warn(f"Your environment differs from the lock: {difference}")
-    shutil.copyfile(environment.lock, context.folder / "requirements.lock")
-    context.record.stack |= {
-        "lock_sha256": environment.lock_sha256,
-        "python": environment.python_version,
-        "environment": str(environment.folder),
-    }
-    context.record.versions = environment.versions
-    context.record.phases["environment_s"] = round(environment.build_s, 3)
-    return environment
-
-
-def _own_environment(context: RunContext[Settings]) -> store.Environment:
-    try:
-        return store.ensure(context.choice.stack, context.machine.platform)
-    except ZooError as error:
-        findings = known_issues.explain(error.message, context.choice.backend.name)
-        if findings:
-            error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
-        raise
-
-
-def run_worker(
-    context: RunContext[Settings],
-    environment: store.Environment,
-    request: Request,
-    watch: event_display.Show | None = None,
-    feed: Feed | None = None,
-    live: bool = True,
-    started: Callable[[], None] | None = None,
-) -> Outcome:
-    """Run the worker until it ends, with retries if the settings request them; arguments as for :func:`execute`."""
     variables = store.child_environment(context.choice.stack, context.choice.env)
     meeting = _meeting(context)
     if isinstance(context.settings, Shareable) and context.settings.distributed.threads:
@@ -126,7 +77,43 @@ def run_worker(
             )
 
         with store.in_use(environment), _other_machines(context, meeting) as others:
-            return retry.run_with_retries(context.folder, context.record, request, once)
+            outcome = retry.run_with_retries(context.folder, context.record, request, once)
+    _record(context, environment, outcome)
+    context.record.probes_from = probed.date if probed else None
+    if outcome.start and not probed and cached:
+        probe_cache.keep(environment, context.machine, request.device, probe_cache.Probed.of(outcome.start))
+    return outcome
+
+
+def ensure_environment(context: RunContext[Settings]) -> store.Environment:
+    """Build or find the run's environment, and save its lock and versions in the folder and the record."""
+    own = context.settings.backend.python
+    if own is None:
+        environment = _own_environment(context)
+    else:
+        environment, differences = store.inspect_own(Path(own), context.choice.stack)
+        context.record.stack |= {"own_python": own, "differences": differences}
+        for difference in differences:
+            console.warn(f"Your environment differs from the lock: {difference}")
+    shutil.copyfile(environment.lock, context.folder / "requirements.lock")
+    context.record.stack |= {
+        "lock_sha256": environment.lock_sha256,
+        "python": environment.python_version,
+        "environment": str(environment.folder),
+    }
+    context.record.versions = environment.versions
+    context.record.phases["environment_s"] = round(environment.build_s, 3)
+    return environment
+
+
+def _own_environment(context: RunContext[Settings]) -> store.Environment:
+    try:
+        return store.ensure(context.choice.stack, context.machine.platform)
+    except ZooError as error:
+        findings = known_issues.explain(error.message, context.choice.backend.name)
+        if findings:
+            error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
+        raise
 
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:

@@ -1,17 +1,24 @@
-"""Limits on a worker's process, and the file of its events."""
+"""Limits on a worker's process, the file of its events, and its stop.
+
+Ctrl-C and SIGTERM stop it in three steps, a hangup as configured.
+"""
 
 import contextlib
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from pathlib import Path
+from typing import IO, Any
 
-from zoo.core import console
+from zoo.core import console, processes
 from zoo.execution.launchers import Process
 
 # On a busy machine, a thread can be delayed this long; a longer delay means that the process was suspended.
 SUSPENDED_S = 5.0
+INTERRUPT_GRACE_S = 30.0
+TERMINATE_GRACE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -74,3 +81,67 @@ class EventFile:
             if not self._lost:
                 console.warn(f"Events are no longer written to {self._stream.name}: {error.strerror}")
             self._lost = True
+
+
+class Stopper:
+    """Stop a process in three steps: interrupt (and call ``asked``), terminate, kill.
+
+    The next step follows after another signal or a delay.
+    """
+
+    def __init__(self, process: Process, asked: Callable[[], None]) -> None:
+        self._process, self._asked = process, asked
+        self._steps = 0
+        self._timer: threading.Timer | None = None
+
+    def proceed(self, *_signal: Any) -> None:
+        """Take the next step; can handle a signal."""
+        self.rest()
+        self._steps += 1
+        if self._steps == 1:
+            console.say("\nStopping after this step and saving a checkpoint. Press Ctrl-C again to stop immediately.")
+            self._asked()
+            self._send(self._process.interrupt, INTERRUPT_GRACE_S)
+        elif self._steps == 2:
+            console.say("Stopping now.")
+            self._send(self._process.terminate, TERMINATE_GRACE_S)
+        elif self._process.is_running():
+            self._process.kill()
+
+    def _send(self, step: Callable[[], None], patience_s: float) -> None:
+        if self._process.is_running():
+            step()
+        self._timer = threading.Timer(patience_s, self.proceed)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def rest(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+@contextlib.contextmanager
+def stopping(process: Process, asked: Callable[[], None], log: Path, outlives_terminal: bool) -> Iterator[None]:
+    """Handle signals inside the block; the process has ended when the block is left for any reason.
+
+    After a hangup, output goes to ``log``, and the process is stopped unless it ``outlives_terminal``.
+    """
+    stopper = Stopper(process, asked)
+
+    def hangup(*_signal: Any) -> None:
+        console.leave_terminal(log)
+        if not outlives_terminal:
+            stopper.proceed()
+
+    wanted = {"SIGINT": stopper.proceed, "SIGTERM": stopper.proceed, "SIGHUP": hangup}
+    numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
+    try:
+        with processes.handling(numbers):
+            try:
+                yield
+            finally:
+                stopper.rest()
+    finally:
+        if process.is_running():
+            process.kill()
+        process.wait()

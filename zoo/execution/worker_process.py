@@ -9,8 +9,7 @@ from typing import IO, Protocol
 from zoo.core import console
 from zoo.environments.store import worker_command
 from zoo.execution import launchers, process_group
-from zoo.execution.stopping import stopping
-from zoo.execution.watchdog import EventFile, ProcessLimits, watchdog
+from zoo.execution.watchdog import EventFile, ProcessLimits, stopping, watchdog
 from zoo.protocol import events
 from zoo.protocol.request import DistributedPart
 from zoo.runs import event_log

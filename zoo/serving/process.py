@@ -78,7 +78,7 @@ class WorkerProcess(asyncio.Protocol):
 
     @property
     def pid(self) -> int | None:
-        return self._process.process.pid if isinstance(self._process, Child) else None
+        return self._process.pid if isinstance(self._process, Child) else None
 
     def send(self, command: Json) -> None:
         """Send a command; if the worker has ended, its end is reported separately."""

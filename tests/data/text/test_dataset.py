@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zoo.config.schemas.language_modelling import LanguageData
-from zoo.config.schemas.text import LabelledData
+from zoo.config.schemas.text import LabelledData, LanguageData
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, labelled_texts, pieces, tokenization
 

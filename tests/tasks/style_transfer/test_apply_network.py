@@ -17,7 +17,7 @@ from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.data.images import video
-from zoo.execution import stopping
+from zoo.execution import watchdog
 from zoo.protocol.events import Event, StepEvent
 from zoo.tasks.style_transfer import export, pipeline
 
@@ -133,7 +133,7 @@ def test_asked_to_stop_it_keeps_what_is_done(
 
     monkeypatch.setenv("FAKE_WORKER", "slow")
     monkeypatch.setattr(pipeline.ImagePipeline, "take", take)
-    monkeypatch.setattr(stopping, "INTERRUPT_GRACE_S", 5.0)
+    monkeypatch.setattr(watchdog, "INTERRUPT_GRACE_S", 5.0)
     assert zoo("input=in", "save=out") == 130
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["0.png", "1.png"]
     assert record(tmp_path)["exit"] == "interrupted"

@@ -15,7 +15,7 @@ def add_parser(verbs: "Verbs") -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     from zoo.core.paths import user_path
-    from zoo.execution import attach
+    from zoo.execution import event_display
     from zoo.runs import folder as folders
     from zoo.runs import records
     from zoo.tasks import registry
@@ -24,5 +24,5 @@ def run(parsed: argparse.Namespace) -> int:
         folder = folders.latest(Path(parsed.root), "train", False, "attach ")
     else:
         folder = user_path(parsed.run_folder).resolve()
-    console.output(f"{folder}: {attach.follow(folder, registry.figures_of(records.read(folder)))}")
+    console.output(f"{folder}: {event_display.follow(folder, registry.figures_of(records.read(folder)))}")
     return 0

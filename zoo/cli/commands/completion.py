@@ -2,14 +2,12 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_verb, examples
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core import console
-
-EXAMPLES = examples("completion")
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(verbs, "completion", run, "print a script that completes commands in a shell", epilog=EXAMPLES)
+    parser = add_verb(verbs, "completion", run, "print a script that completes commands in a shell")
     parser.add_argument("shell", choices=["bash", "zsh", "fish", "words"], help="words: candidates for the last word")
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, help="with `words`: the command line so far, after the program"

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoo.cli import stack_choice
-from zoo.cli.parser import Verbs, add_verb, examples
+from zoo.cli.parser import Verbs, add_verb
 from zoo.core.errors import ZooError, unknown
 
 SUMMARY = "run your own Python script in a stack, with its device proven and its errors explained"
 OPTIONS = ("--with", "--requirements")
 USAGE = "python -m zoo run [backend=NAME] [stack=NAME] [--with PACKAGE] [--requirements FILE] [SCRIPT [ARGUMENTS]]"
-DETAILS = examples("run")
 
 
 @dataclass
@@ -27,7 +26,7 @@ class Words:
 
 def add_parser(verbs: "Verbs") -> None:
     """Declare the verb. This module parses its arguments, because the script's options must reach the script."""
-    parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE, epilog=DETAILS)
+    parser = add_verb(verbs, "run", run, SUMMARY, prefix_chars="\0", add_help=False, usage=USAGE)
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(show_help=parser.print_help)
 

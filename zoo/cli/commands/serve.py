@@ -2,13 +2,11 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_verb, examples
-
-EXAMPLES = examples("serve")
+from zoo.cli.parser import Verbs, add_verb
 
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(verbs, "serve", run, "answer requests with models over HTTP, with a page", epilog=EXAMPLES)
+    parser = add_verb(verbs, "serve", run, "answer requests with models over HTTP, with a page")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of the server and of its models")
 
 

@@ -2,15 +2,13 @@
 
 import argparse
 
-from zoo.cli.parser import Verbs, add_json, add_verb, examples
+from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
 from zoo.core.errors import INTERRUPTED
 
-EXAMPLES = examples("tune")
-
 
 def add_parser(verbs: "Verbs") -> None:
-    parser = add_verb(verbs, "tune", run, "search for the settings that reach a target soonest", epilog=EXAMPLES)
+    parser = add_verb(verbs, "tune", run, "search for the settings that reach a target soonest")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings of the search and of its trials")
     parser.add_argument("--dry-run", action="store_true", help="print the plan of a trial, and exit")
     add_json(parser)

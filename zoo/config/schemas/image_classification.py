@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from zoo.config.schemas import common
-from zoo.config.schemas.distributed import Shareable
+from zoo.config.schemas.launching import Shareable
 from zoo.config.schemas.text import LabelledData, delimiter_problem
 from zoo.config.setting import PLACE, SPEED, like, setting
 from zoo.core.errors import listed

@@ -1,7 +1,7 @@
-"""Where runs are executed: on this machine, or on remote machines through an engine."""
+"""Where runs are executed: on this machine or on others through an engine, in one or several processes."""
 
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zoo.config.setting import OUTWARD, PLACE, SPEED, setting
 from zoo.core.paths import PACKAGE
@@ -52,3 +52,33 @@ class LauncherSettings:
     options: list[str] = setting(
         [], "further options of sbatch, such as [account=lab,constraint=a100], or of ssh, such as [-p,2222]",
         literal=True, affects=OUTWARD, needs="launcher.name=slurm|ssh")  # fmt: skip
+
+
+@dataclass
+class Distributed:
+    """How several processes share each batch of one training run."""
+
+    processes: int = setting(1, "number of processes that share each batch", at_least=1, at_most=1024, affects=SPEED)
+    threads: int | None = setting(
+        None, "threads of each process; null divides the cores of this machine", at_least=1, at_most=1024,
+        affects=SPEED)  # fmt: skip
+    port: int | None = setting(
+        None, "TCP port of the first process; null takes a free one", at_least=1024, at_most=65_535, affects=PLACE,
+        needs="distributed.processes!=1")  # fmt: skip
+    nodes: int = setting(
+        1, "number of machines, this one included; launcher=ssh, slurm or ray starts the remaining ones", at_least=1,
+        at_most=1024, affects=SPEED)  # fmt: skip
+    join_s: float = setting(
+        60.0, "seconds to wait for all processes at the beginning", at_least=1, at_most=86_400, affects=SPEED,
+        needs="distributed.processes!=1")  # fmt: skip
+
+    def checks(self) -> list[str | None]:
+        too_many = f"distributed.nodes must be at most distributed.processes, {self.processes}, got {self.nodes}"
+        return [too_many if self.nodes > self.processes else None]
+
+
+@dataclass
+class Shareable:
+    """Settings for training runs that can use several processes."""
+
+    distributed: Distributed = field(default_factory=Distributed)

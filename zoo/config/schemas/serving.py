@@ -52,9 +52,6 @@ class ServeConfig:
         """Return True if the server can be reached from this computer only."""
         return self.host in LOOPBACK or bool(re.fullmatch(r"127\.\d+\.\d+\.\d+", self.host))
 
-    def problems(self) -> list[str]:
-        return setting_problems(self)
-
     def checks(self) -> list[str | None]:
         less = f"max_pending_mb must be at least max_body_mb, {self.max_body_mb:g}, got {self.max_pending_mb!r}"
         return [self._token_problem(), less if self.max_pending_mb < self.max_body_mb else None]
@@ -94,8 +91,9 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
         else:
             raise unknown("setting of the server", key, [*kinds, *BEGINS_MODEL])
     settings = ServeConfig(**values)
-    if wrong or settings.problems():
-        raise all_at_once([*wrong, *settings.problems()])
+    wrong += setting_problems(settings)
+    if wrong:
+        raise all_at_once(wrong)
     if not models:
         raise ZooError(
             "No model is named", "Give run=RUN_FOLDER, run=last, or model=NAME with weights=; several too."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from zoo.config.schemas import common
-from zoo.config.schemas.distributed import Shareable
+from zoo.config.schemas.launching import Shareable
 from zoo.config.schemas.style_transfer import STYLE_CHECKPOINT_MINUTES, Features, LossWeights, Painting
 from zoo.config.schemas.text import TextTrainer
 from zoo.config.setting import like, setting

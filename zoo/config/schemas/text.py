@@ -1,11 +1,11 @@
-"""Settings for training on texts and using text classifiers."""
+"""Settings for training on texts, using text classifiers and generating text."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from zoo.config.schemas import common
-from zoo.config.schemas.distributed import Shareable
+from zoo.config.schemas.launching import Shareable
 from zoo.config.setting import SPEED, like, one_of, setting
 from zoo.protocol.targets import CLASSES, KINDS, LABELS
 
@@ -164,3 +164,45 @@ class TextInferConfig(common.Settings):
     def checks(self) -> list[str | None]:
         missing = 'input is missing: give input="a sentence", a .txt, .csv or .tsv file, -, or input=test'
         return [None if self.run else MISSING_RUN, None if self.input else missing]
+
+
+@dataclass
+class LanguageData(TextData):
+    name: str = setting("", choices=("text_file",))
+    tokenizer: str = like(TextData, "tokenizer", default="characters")
+    lowercase: bool = like(TextData, "lowercase", default=False)
+
+
+@dataclass
+class LanguageTrainConfig(TextTraining):
+    """Settings of ``train`` for a language model."""
+
+    data: LanguageData = field(default_factory=LanguageData)
+
+
+@dataclass
+class GenerateConfig(common.Seeded, common.Settings):
+    """Settings of ``infer`` with a language model."""
+
+    run: str | None = common.run_setting()
+    input: str | None = setting(
+        None, "text to evaluate the model on, instead of generating: a file, - for standard input, or the text. "
+        "test is the end of the training text, which was set aside", literal=True)  # fmt: skip
+    data: common.TestData = field(default_factory=common.TestData)
+    prompt: str = setting("", "beginning of the text; empty means a line break", literal=True)
+    length: int = setting(500, "number of tokens to generate", at_least=1, at_most=1_000_000, needs="input=null")
+    temperature: float = setting(
+        0.8, "values below 1 favor likely tokens, values above 1 unlikely ones; 0 always takes the most likely",
+        at_least=0, at_most=100, needs="input=null")  # fmt: skip
+    top_k: int | None = setting(
+        None, "sample from this many of the most likely tokens; null means all", at_least=1, at_most=1_000_000,
+        needs="input=null and temperature")  # fmt: skip
+    top_p: float | None = setting(
+        None, "sample from the most likely tokens that make up this share of the probability; null means all",
+        at_least=1e-6, at_most=1, needs="input=null and temperature")  # fmt: skip
+
+    def checks(self) -> list[str | None]:
+        return [
+            None if self.run else MISSING_RUN,
+            "input= evaluates a text, prompt= starts one: give only one" if self.input and self.prompt else None,
+        ]

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zoo.config.overrides import override
-from zoo.config.schemas.language_modelling import LanguageData
-from zoo.config.schemas.text import AUTO, LabelledData, TextData
+from zoo.config.schemas.text import AUTO, LabelledData, LanguageData, TextData
 from zoo.core import console, paths
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,72 +18,50 @@ GRACE_S = 60.0
 POLL_S = 0.1
 
 
-@dataclass
-class Child:
-    """A child process that ends when this process ends: closing ``pipe`` signals it to the child.
+class Child(subprocess.Popen[bytes]):
+    """A child process that ends when this process ends: closing our end of a pipe signals it to the child.
 
-    ``place`` is the name of the machine.
+    It keeps ``locks`` open. In a new session, Ctrl-C reaches only this process, which then stops the child cleanly.
     """
 
-    process: "subprocess.Popen[bytes]"
-    pipe: int
-    place: str = "here"
+    place = "here"
+
+    def __init__(
+        self, words: list[str], env: Mapping[str, str], cwd: Path, locks: Sequence[int] = (), **streams: Any
+    ) -> None:
+        with processes.death_pipe() as (theirs, self._pipe):
+            super().__init__(
+                words, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
+                pass_fds=[theirs, *uses.handles(), *locks], **streams,
+            )  # fmt: skip
 
     @property
     def ticket(self) -> str:
-        return str(self.process.pid)
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        return self.process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        return self.process.stdout
+        return str(self.pid)
 
     def events(self) -> Iterable[bytes]:
-        return self.process.stdout or ()
+        return self.stdout or ()
 
     def is_running(self) -> bool:
-        return self.process.poll() is None
+        return self.poll() is None
 
     def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+        self.send_signal(signal.SIGINT)
 
-    def terminate(self) -> None:
-        self.process.terminate()
-
-    def kill(self) -> None:
-        """Send SIGKILL; the child's own children see the end of a pipe."""
-        self.process.kill()
-
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait for the end of the process; return its exit status, negative for a signal."""
-        status = self.process.wait()
-        if self.pipe >= 0:
-            os.close(self.pipe)
-            self.pipe = -1
+        status = super().wait(timeout)
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
         return status
-
-
-def spawn(words: list[str], env: Mapping[str, str], cwd: Path, locks: Sequence[int] = (), **streams: Any) -> Child:
-    """Start a child process that keeps ``locks`` open; raise OSError on failure.
-
-    In a new session, Ctrl-C reaches only this process, which then stops the child cleanly.
-    """
-    with processes.death_pipe() as (theirs, ours):
-        process = subprocess.Popen(
-            words, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
-            pass_fds=[theirs, *uses.handles(), *locks], **streams,
-        )  # fmt: skip
-    return Child(process, ours)
 
 
 def start(command: Command) -> Child:
     variables, null = {**os.environ, **command.variables}, subprocess.DEVNULL
     try:
         with open_log(command.log) as log:
-            return spawn(command.words, variables, command.folder, stdin=null, stdout=log, stderr=subprocess.STDOUT)
+            return Child(command.words, variables, command.folder, stdin=null, stdout=log, stderr=subprocess.STDOUT)
     except OSError as error:
         raise ZooError(
             f"Cannot start {command.words[0]} in {command.folder}: {error.strerror or error}",

@@ -2,7 +2,6 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.config.schemas.launching import LauncherSettings
@@ -15,7 +14,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, stdin: bool, lock:
     streams = {"stdin": subprocess.PIPE if stdin else subprocess.DEVNULL, "stdout": subprocess.PIPE}
     with (cwd / "worker.log").open("ab") as log:
         try:
-            return commands.spawn(command, env, cwd, [] if lock is None else [lock], stderr=log, **streams)
+            return commands.Child(command, env, cwd, [] if lock is None else [lock], stderr=log, **streams)
         except OSError as error:
             message = f"Cannot start {command[0]}: {error.strerror or error}"
             raise ZooError(message, "`python -m zoo env list` shows its state.") from error
@@ -31,6 +30,5 @@ class LocalExecutor(Executor):
         return commands.start(command)
 
 
-@contextlib.contextmanager
-def opened(settings: LauncherSettings, folder: Path) -> Iterator[LocalExecutor]:
-    yield LocalExecutor(settings.jobs or 1)
+def opened(settings: LauncherSettings, folder: Path) -> contextlib.nullcontext[LocalExecutor]:
+    return contextlib.nullcontext(LocalExecutor(settings.jobs or 1))

@@ -7,7 +7,6 @@ import contextlib
 import getpass
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,6 +164,5 @@ def _parameters(settings: LauncherSettings) -> dict[str, Any]:
     return {name: value for name, value in rows.items() if value is not None}
 
 
-@contextlib.contextmanager
-def opened(settings: LauncherSettings, folder: Path) -> Iterator[SlurmExecutor]:
-    yield SlurmExecutor(settings, folder)
+def opened(settings: LauncherSettings, folder: Path) -> contextlib.nullcontext[SlurmExecutor]:
+    return contextlib.nullcontext(SlurmExecutor(settings, folder))

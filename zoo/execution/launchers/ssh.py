@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from zoo.config.schemas.launching import LauncherSettings
 from zoo.core.errors import ZooError
@@ -52,29 +53,25 @@ class Host:
         return len(self.running) < self.jobs
 
 
-class SshJob:
-    """A command on another host; ``process`` is the local ssh."""
+class SshJob(subprocess.Popen[bytes]):
+    """A command on another host, as the local process of ssh."""
 
-    def __init__(self, host: Host, process: "subprocess.Popen[bytes]") -> None:
-        self._host, self._process = host, process
-        self.ticket, self.place = f"{host.name} {process.pid}", host.name
+    def __init__(self, host: Host, words: list[str], log: IO[bytes]) -> None:
+        super().__init__(words, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        self._host, self.ticket, self.place = host, f"{host.name} {self.pid}", host.name
 
     def is_running(self) -> bool:
-        return self._process.poll() is None
+        return self.poll() is None
 
     def interrupt(self) -> None:
         """Close the standard input, which the command treats like SIGTERM."""
-        if self._process.stdin:
+        if self.stdin:
             with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
+                self.stdin.close()
 
-    def kill(self) -> None:
-        """End the connection; the command on the host stops within a minute."""
-        self._process.kill()
-
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait for the end of the command; return its exit status, or 255 if the connection failed."""
-        status = self._process.wait()
+        status = super().wait(timeout)
         self.interrupt()
         if status == UNREACHABLE:
             self._host.rests_until = time.monotonic() + REST_S
@@ -96,12 +93,9 @@ class SshExecutor(Executor):
         words = ["ssh", *OPTIONS, *self._settings.options, host.name, remote]
         try:
             with commands.open_log(command.log) as log:
-                process = subprocess.Popen(
-                    words, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-                )
+                job = SshJob(host, words, log)
         except OSError as error:
             raise ZooError(f"Cannot start ssh: {error.strerror or error}", "Install OpenSSH.") from error
-        job = SshJob(host, process)
         host.running.append(job)
         return job
 

@@ -2,13 +2,14 @@
 
 import statistics
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from zoo.core import console
 from zoo.execution.sweeps.drive import Progress
-from zoo.execution.sweeps.followed import Followed
 from zoo.execution.sweeps.record import Element, Sweep
 from zoo.protocol.events import EpochEvent
+from zoo.runs import event_log, records
 from zoo.runs.records import Json
 from zoo.runs.result import HEADLINES
 
@@ -16,6 +17,45 @@ from zoo.runs.result import HEADLINES
 PACE_S, REST = 1.0, 10.0
 HEADINGS = ["run", "settings", "state", "where", "result", "seconds"]
 MEANS = ["settings", "seeds", "mean", "deviation", ""]
+Stamp = tuple[int, int, int]
+
+
+class Followed:
+    """The runs of a sweep, read again only after changes: there may be hundreds on a network disk."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        self._runs: dict[str, Json | None] = {}
+        self._stamps: dict[str, list[Stamp]] = {}
+        self._logs: dict[Path, event_log.Tail] = {}
+
+    def look(self, running: Collection[str], waiting: Collection[str]) -> None:
+        """Update the runs that may have changed; ``running`` and ``waiting`` are names of elements."""
+        for element in self._sweep.elements:
+            run = self._runs.get(element.name)
+            ended = run["exit"] if run else ""
+            if element.name in self._runs and (ended == "completed" or element.name in waiting):
+                continue
+            stamps = [_stamp(folder / records.RECORD) for folder in self._sweep.attempts(element)]
+            # The record of a killed run stays at "running"; only its lock shows that it ended.
+            settled = element.name in running or ended != "running"
+            if stamps != self._stamps.get(element.name) or not settled:
+                self._runs[element.name], self._stamps[element.name] = self._sweep.run_of(element), stamps
+
+    def run(self, element: Element) -> Json | None:
+        return self._runs.get(element.name)
+
+    def last_epoch(self, folder: Path) -> EpochEvent | None:
+        return self._logs.setdefault(folder, event_log.Tail(folder / "events.jsonl")).last_epoch()
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return values that change when a file is replaced; zeros for a missing file."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
 
 
 def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | None = None) -> list[list[str]]:
@@ -27,16 +67,18 @@ def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | No
 
 
 def _row(element: Element, progress: Progress, waiting: set[str], followed: Followed) -> list[str]:
-    run, place = followed.run(element), progress.places.get(element.name, "")
-    state = _state(element, run, progress, waiting)
-    result = _epoch(followed.last_epoch(Path(run["folder"]))) if run and state == "running" else _result(run or {})
-    seconds = (run or {}).get("seconds")
+    run, place = followed.run(element) or {}, progress.places.get(element.name, "")
+    state = _state(element, str(run.get("exit", "")), progress, waiting)
+    result = _headline(run.get("metrics") or {})
+    if run and state == "running":
+        epoch = followed.last_epoch(Path(run["folder"]))
+        result = f"epoch {epoch.epoch}/{epoch.epochs or '?'} {_headline(epoch.to_json())}".strip() if epoch else ""
+    seconds = run.get("seconds")
     spent = f"{seconds:.1f}" if isinstance(seconds, int | float) else ""
     return [element.name, " ".join(element.chosen), state, place, result, spent]
 
 
-def _state(element: Element, run: Json | None, progress: Progress, waiting: set[str]) -> str:
-    ended = str(run["exit"]) if run else ""
+def _state(element: Element, ended: str, progress: Progress, waiting: set[str]) -> str:
     tried = f", attempt {progress.failures[element.name] + 1}" if progress.failures[element.name] else ""
     if ended == "completed":
         return ended
@@ -69,16 +111,7 @@ def over_seeds(sweep: Sweep) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _epoch(row: EpochEvent | None) -> str:
-    if row is None:
-        return ""
-    values = row.to_json()
-    name = next((name for name in HEADLINES if name in values), "")
-    return f"epoch {row.epoch}/{row.epochs or '?'}" + (f" {name} {values[name]:.4f}" if name else "")
-
-
-def _result(run: Json) -> str:
-    metrics = run.get("metrics") or {}
+def _headline(metrics: Json) -> str:
     name = next((name for name in HEADLINES if isinstance(metrics.get(name), int | float)), "")
     return f"{name} {metrics[name]:.4f}" if name else ""
 

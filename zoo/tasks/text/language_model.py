@@ -1,7 +1,7 @@
 """Train a language model on a text, and continue or evaluate another text with it."""
 
 from zoo.config.overrides import Overrides
-from zoo.config.schemas.language_modelling import GenerateConfig, LanguageTrainConfig
+from zoo.config.schemas.text import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.errors import ZooError, counted

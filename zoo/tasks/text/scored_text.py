@@ -2,7 +2,7 @@
 
 import sys
 
-from zoo.config.schemas.language_modelling import GenerateConfig
+from zoo.config.schemas.text import GenerateConfig
 from zoo.core import console
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted

@@ -8,8 +8,7 @@ from typing import TypeVar
 from zoo.config import setting
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings, TestData
-from zoo.config.schemas.language_modelling import LanguageData
-from zoo.config.schemas.text import TextData
+from zoo.config.schemas.text import LanguageData, TextData
 from zoo.config.tasks import Command
 from zoo.core import schema
 from zoo.core.arrays import NDArray, np
