@@ -163,27 +163,26 @@ def _join(request, rank, events, stop):
 
 def _open(request, events, phases, group=None):
     """Start the framework, prove and probe its device, and report the results in a ``start`` event."""
-    began = time.monotonic()
     from zoo.protocol.variables import KERAS
     from zoo.worker import devices
+    from zoo.worker.phases import timed
 
     os.environ[KERAS] = request.stack.keras
-    with _no_garbage_collection():
+    with timed(phases, "import_s"), _no_garbage_collection():
         device = devices.load(request.device.framework)
         device.start(request.device)
         if group:
             group.start(request.run_dir)
         has_keras = _import_keras(request)
-    phases["import_s"] = time.monotonic() - began
     proof = device.proof(request.device)
     versions = dict(devices.versions(request.device.framework), python=platform.python_version())
-    began, rows = time.monotonic(), []
-    if has_keras:
-        from zoo.models import compat
-        from zoo.worker.probes import run
+    rows = []
+    with timed(phases, "probes_s"):
+        if has_keras:
+            from zoo.models import compat
+            from zoo.worker.probes import run
 
-        versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
-    phases["probes_s"] = time.monotonic() - began
+            versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
     names = devices.capabilities(request.device.framework)["variables"]
     variables = {name: os.environ[name] for name in names if name in os.environ}
     more = _prove_together(group, versions, proof) if group else {}

@@ -25,18 +25,10 @@ def slices(rows, size, preprocess):
         yield preprocess(rows[begin : begin + size])
 
 
-def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=None):
+def probabilities(model, preprocess, pixels, batch_size):
     """Predict every image; return (n, classes) float32.
 
-    Args:
-        pixels: (n, height, width, channels), may be memory-mapped; ``preprocess`` maps them to the model's input.
-        stop: checked between batches; ends the predictions early.
-        progress: called with the number of images done so far.
+    ``pixels`` is (n, height, width, channels), may be memory-mapped; ``preprocess`` maps them to the model's input.
     """
-    size, parts, done = min(batch_size, len(pixels)), [], 0
-    for predicted in predict_batches(model, slices(pixels, size, preprocess), size, stop):
-        parts.append(finite(predicted))
-        done += len(predicted)
-        if progress:
-            progress(done)
-    return np.concatenate(parts)
+    size = min(batch_size, len(pixels))
+    return finite(np.concatenate(list(predict_batches(model, slices(pixels, size, preprocess), size))))

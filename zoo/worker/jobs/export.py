@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import time
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from zoo.worker import exporters
 from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, inside, outside, subject
 from zoo.worker.jobs import answer
+from zoo.worker.phases import timed
 
 # Most copies of the model that a converter keeps on disk, including intermediate files (OpenVINO in 8 bits).
 COPIES = 4
@@ -21,20 +21,20 @@ def run(request, events, stop, phases):
 
     See :class:`zoo.protocol.request.ExportPart`.
     """
-    began, wanted = time.monotonic(), request.export
+    wanted = request.export
     formats = [(name, exporters.find(name)) for name in wanted.formats]
     pairs = [(each, quantize) for each in formats for quantize in wanted.quantize]
     possible = "INSIDE" if wanted.reading.get("inside") else "QUANTIZATIONS"
     chosen = [(*each, quantize) for each, quantize in pairs if quantize in getattr(each[1], possible)]
-    job = _Job(request)
-    phases["build_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        job = _Job(request)
     rows = []
-    for number, (name, exporter, quantize) in enumerate(chosen, 1):
-        if stop.asked:
-            break
-        rows.append(job.row(name, exporter, quantize))
-        events.step(step=number, steps=len(chosen))
-    phases["export_s"] = time.monotonic() - began - phases["build_s"]
+    with timed(phases, "export_s"):
+        for number, (name, exporter, quantize) in enumerate(chosen, 1):
+            if stop.asked:
+                break
+            rows.append(job.row(name, exporter, quantize))
+            events.step(step=number, steps=len(chosen))
     metrics = {"items": job.items, "source_ms": job.source_ms, "rebuilt_difference": job.rebuilt}
     metrics["source_accuracy"] = comparison.accuracy(job.source, job.labels)
     return {"metrics": metrics, "rows": rows, "stopped": "interrupted" if stop.asked else None}
@@ -109,14 +109,14 @@ class _Job:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
     def _export(self, row, exporter, folder):
-        quantize, began = row["quantize"], time.monotonic()
+        quantize = row["quantize"]
         if self._wanted.target and row["format"] == "coreml":
             raise UserError("Core ML files classify; labels and numbers are not supported. Use another format")
         about = card.facts(self._subject, exporter, row["format"], quantize)
         calibration = self._calibration if quantize == "int8" else []
         path = os.path.join(folder, exporter.NAME)
-        exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
-        row["export_s"] = time.monotonic() - began
+        with timed(row, "export_s"):
+            exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
         paths = (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
         row["bytes"] = sum(os.path.getsize(path) for path in paths)
         row["not_run"] = getattr(exporter, "NOT_RUN", None)

@@ -1,12 +1,12 @@
 """Continue a text with a language model, one token at a time, with a cache of keys and values."""
 
 import codecs
-import time
 
 import numpy as np
 
 from zoo.worker.inference.decoder import open_decoder
 from zoo.worker.inference.sampling import sample, step
+from zoo.worker.phases import timed
 
 
 def run(request, events, stop, phases):
@@ -14,15 +14,12 @@ def run(request, events, stop, phases):
 
     The request's ``generate`` part has the settings, and ``pieces`` the text of each token.
     """
-    began = time.monotonic()
-    memory = open_decoder(request)
-    phases["build_s"] = time.monotonic() - began
-    began = time.monotonic()
-    logits = memory.read(request.generate.tokens[-memory.length :])
-    phases["prompt_s"] = time.monotonic() - began
-    began = time.monotonic()
-    written = _write(request, memory, logits, events, stop)
-    phases["infer_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        memory = open_decoder(request)
+    with timed(phases, "prompt_s"):
+        logits = memory.read(request.generate.tokens[-memory.length :])
+    with timed(phases, "infer_s"):
+        written = _write(request, memory, logits, events, stop)
     metrics = {"items": written["count"], "items_per_s": written["count"] / max(1e-9, phases["infer_s"])}
     return {"metrics": metrics, "text": written["text"], "stopped": "interrupted" if stop.asked else None}
 

@@ -10,6 +10,7 @@ from zoo.worker.errors import UserError
 from zoo.worker.inference.decoder import open_decoder
 from zoo.worker.inference.sampling import sample, step
 from zoo.worker.input_queue import Commands
+from zoo.worker.phases import timed
 
 # Tokens of a long prompt that are read before the other texts continue.
 PROMPT_AT_ONCE = 64
@@ -20,10 +21,9 @@ def run(request, events, stop, phases):
 
     The request's ``pieces`` has the text of each token. After a stop no token is drawn.
     """
-    began = time.monotonic()
-    memory = open_decoder(request)
-    memory.read([2])  # compiles
-    phases["build_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        memory = open_decoder(request)
+        memory.read([2])  # compiles
     events.emit("ready")
     pieces = [piece.encode("latin-1") for piece in request.pieces]
     texts, commands = {}, Commands(stop)
