@@ -133,7 +133,7 @@ def _run(request, rank, events, stop):
 
     if group:
         peaks = group.gather_values(memory.peak_bytes())
-        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.bytes_per_step}
+        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.engine.bytes_per_step}
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
     if group:
         group.close()

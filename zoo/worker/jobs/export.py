@@ -52,7 +52,13 @@ class _Job:
         self.items = sum(len(question[0]) for question in self._questions)
         self.labels = np.load(request.data.labels, allow_pickle=False) if request.data.labels else None
         own = self._subject.answers(self._questions)
-        self.source, self.source_ms = self._answers(own)
+        if self._wanted.answers:
+            outputs = len(self._subject.outputs)
+            self.source = answer.load(self._wanted.answers, len(self._questions), outputs)
+            self.source_ms = self._wanted.answers_ms
+        else:
+            self.source = own
+            self.source_ms = comparison.milliseconds(lambda one: self._subject.answers([one]), self._questions[0])
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source, **self._how)["difference"]
         calibration = self._wanted.calibration
         size = 1 if self._wanted.batch == "one" else subject.BATCH
@@ -75,13 +81,6 @@ class _Job:
             self._subject.inputs = [(name, (1, *shape[1:]), kind) for name, shape, kind in self._subject.inputs]
         if self._given is not self._questions:  # one item each
             self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
-
-    def _answers(self, own):
-        if self._wanted.answers:
-            stored = answer.load(self._wanted.answers, len(self._questions), len(self._subject.outputs))
-            return stored, self._wanted.answers_ms
-        taken = comparison.milliseconds(lambda question: self._subject.answers([question]), self._questions[0])
-        return own, taken
 
     def row(self, name, exporter, quantize):
         """Export to one format and return its row; a wrong result is removed."""
