@@ -66,12 +66,11 @@ def main(argv):
         return 0
     except BrokenPipeError:
         sys.stderr.write("The host has ended; stopping.\n")
-        return 1
     except Exception as error:
-        code = _report(events, error)  # before the traceback, because the disk of the log may be full
+        _report(events, error)  # before the traceback, because the disk of the log may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
-        return code
+    return 1
 
 
 def _log_apart(request, rank):
@@ -118,7 +117,6 @@ def _report(events, error):
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
     except BrokenPipeError:
         sys.stderr.write("The host has ended; stopping.\n")
-    return 1
 
 
 def _run(request, rank, events, stop):

@@ -1,16 +1,12 @@
 """Run a trained model on images."""
 
-import os
-
 import numpy as np
 
-from zoo.worker.files import save_array
 from zoo.worker.inference import features
 from zoo.worker.inference.outputs import finite
-from zoo.worker.metrics import score
 from zoo.worker.model import build_trained
 from zoo.worker.phases import timed
-from zoo.worker.prediction import predict_batches, probabilities, slices
+from zoo.worker.prediction import predict_batches, probabilities, save, slices
 from zoo.worker.training.image_batches import Rows
 
 
@@ -42,11 +38,5 @@ def run(request, events, stop, phases):
     result = {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
     if out:
         return dict(result, features=features.described(request, out))
-    predicted = np.concatenate(rows)
-    path = os.path.join(request.run_dir, "probabilities.npy")
-    save_array(path, predicted)
-    events.emit("artifact", kind="probabilities", path=path)
-    if request.data.labels and request.model.target is None:
-        labels = np.load(request.data.labels, allow_pickle=False)[: len(predicted)]
-        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, labels)
+    metrics.update(save(request, events, np.concatenate(rows)))
     return result

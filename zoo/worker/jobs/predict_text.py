@@ -1,13 +1,10 @@
 """Run a trained classifier on texts."""
 
-import os
-
 import numpy as np
 
-from zoo.worker.files import save_array
 from zoo.worker.inference.outputs import finite
-from zoo.worker.metrics import score
 from zoo.worker.phases import timed
+from zoo.worker.prediction import save
 from zoo.worker.training.labelled_texts import predict_texts
 from zoo.worker.training.setup import build_trained_for_texts
 from zoo.worker.training.text_batches import open_texts
@@ -38,9 +35,4 @@ def run(request, events, stop, phases):
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
-    path = os.path.join(request.run_dir, "probabilities.npy")
-    save_array(path, predicted)
-    events.emit("artifact", kind="probabilities", path=path)
-    if data.labels and not request.model.target:
-        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data.labels, allow_pickle=False))
-    return {"metrics": metrics, "stopped": None}
+    return {"metrics": dict(metrics, **save(request, events, predicted)), "stopped": None}
