@@ -21,11 +21,10 @@ def prediction(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_last_batch_is_padded_and_cut(prediction: Any) -> None:
     sizes: list[int] = []
-    rows, done = np.arange(7.0).reshape(7, 1), list[int]()
-    predicted = prediction.probabilities(sizes, lambda x: x + 1, rows, 3, progress=done.append)
+    rows = np.arange(7.0).reshape(7, 1)
+    predicted = prediction.probabilities(sizes, lambda x: x + 1, rows, 3)
     np.testing.assert_array_equal(predicted, (rows + 1) * 2)
     assert sizes == [3, 3, 3]
-    assert done == [3, 6, 7]
 
 
 def test_fewer_items_than_a_batch_are_predicted_at_once(prediction: Any) -> None:
@@ -36,12 +35,11 @@ def test_fewer_items_than_a_batch_are_predicted_at_once(prediction: Any) -> None
 
 def test_a_stop_ends_it_after_the_batch_in_hand(prediction: Any) -> None:
     stop = types.SimpleNamespace(asked=False)
-
-    def progress(_done: int) -> None:
+    sizes = []
+    for predicted in prediction.predict_batches([], [np.ones((3, 1))] * 3, 3, stop):
+        sizes.append(len(predicted))
         stop.asked = True
-
-    predicted = prediction.probabilities([], lambda x: x, np.ones((9, 1)), 3, stop, progress)
-    assert len(predicted) == 3
+    assert sizes == [3]
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])

@@ -66,12 +66,11 @@ def main(argv):
         return 0
     except BrokenPipeError:
         sys.stderr.write("The host has ended; stopping.\n")
-        return 1
     except Exception as error:
-        code = _report(events, error)  # before the traceback, because the disk of the log may be full
+        _report(events, error)  # before the traceback, because the disk of the log may be full
         if not isinstance(error, (UserError, FloatingPointError)):
             traceback.print_exc()
-        return code
+    return 1
 
 
 def _log_apart(request, rank):
@@ -118,7 +117,6 @@ def _report(events, error):
         events.emit("error", message=str(error) or type(error).__name__, type=type(error).__name__)
     except BrokenPipeError:
         sys.stderr.write("The host has ended; stopping.\n")
-    return 1
 
 
 def _run(request, rank, events, stop):
@@ -133,7 +131,7 @@ def _run(request, rank, events, stop):
 
     if group:
         peaks = group.gather_values(memory.peak_bytes())
-        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.bytes_per_step}
+        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.engine.bytes_per_step}
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
     if group:
         group.close()
@@ -163,27 +161,26 @@ def _join(request, rank, events, stop):
 
 def _open(request, events, phases, group=None):
     """Start the framework, prove and probe its device, and report the results in a ``start`` event."""
-    began = time.monotonic()
     from zoo.protocol.variables import KERAS
     from zoo.worker import devices
+    from zoo.worker.phases import timed
 
     os.environ[KERAS] = request.stack.keras
-    with _no_garbage_collection():
+    with timed(phases, "import_s"), _no_garbage_collection():
         device = devices.load(request.device.framework)
         device.start(request.device)
         if group:
             group.start(request.run_dir)
         has_keras = _import_keras(request)
-    phases["import_s"] = time.monotonic() - began
     proof = device.proof(request.device)
     versions = dict(devices.versions(request.device.framework), python=platform.python_version())
-    began, rows = time.monotonic(), []
-    if has_keras:
-        from zoo.models import compat
-        from zoo.worker.probes import run
+    rows = []
+    with timed(phases, "probes_s"):
+        if has_keras:
+            from zoo.models import compat
+            from zoo.worker.probes import run
 
-        versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
-    phases["probes_s"] = time.monotonic() - began
+            versions["keras"], rows = compat.version(), run.run(request, device.place, proof.device_kind)
     names = devices.capabilities(request.device.framework)["variables"]
     variables = {name: os.environ[name] for name in names if name in os.environ}
     more = _prove_together(group, versions, proof) if group else {}

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+from unittest.mock import patch
 
 import numpy as np
 
@@ -31,22 +32,19 @@ def _module(function):
 def _size(function):
     """Return the default image size of an architecture, by intercepting the check of its input shape."""
     utilities = _module(function).get("imagenet_utils")
-    original = getattr(utilities, "obtain_input_shape", None)
-    if original is None:
+    if not hasattr(utilities, "obtain_input_shape"):
         return None
 
     def capture(input_shape, default_size, *_, **__):
         raise _SizeFoundError(default_size)
 
-    utilities.obtain_input_shape = capture
     try:
-        function(weights=None)
+        with patch.object(utilities, "obtain_input_shape", capture):
+            function(weights=None)
     except _SizeFoundError as size:
         return int(size.args[0])
     except Exception:  # an unknown version of Keras: the user must set the size
         return None
-    finally:
-        utilities.obtain_input_shape = original
     return None
 
 
@@ -76,7 +74,6 @@ def build(model, load):
     return network, lambda pixels: np.asarray(preprocess(np.array(pixels, np.float32)), np.float32)
 
 
-@contextlib.contextmanager
 def _forgetting(most):
     """Limit the momentum of batch normalization in new layers; None keeps the architecture's value."""
     kind = compat.keras.layers.BatchNormalization
@@ -86,12 +83,7 @@ def _forgetting(most):
         original(self, *args, **named)
         self.momentum = min(self.momentum, most)
 
-    if most is not None:
-        kind.__init__ = init
-    try:
-        yield
-    finally:
-        kind.__init__ = original
+    return patch.object(kind, "__init__", original if most is None else init)
 
 
 def _said(error):
@@ -105,7 +97,10 @@ def _published(function, shape, classes, load):
     """Return the network for published weights, which in some architectures differs from the untrained network."""
     with contextlib.ExitStack() as stack:
         if not load:
-            stack.enter_context(_without_loading(function))
+            names = _module(function)
+            utilities = names.get("file_utils") or names["data_utils"]
+            stack.enter_context(patch.object(utilities, "get_file", lambda *_, **__: ""))
+            stack.enter_context(patch.object(compat.keras.models.Model, "load_weights", lambda *_, **__: None))
         if classes == 1000:
             return function(weights="imagenet", input_shape=shape)
         trunk = function(weights="imagenet", input_shape=shape, include_top=False, pooling="avg")
@@ -113,15 +108,3 @@ def _published(function, shape, classes, load):
     top = layers.Dense(classes, activation="softmax", name="predictions", **compat.full_precision())
     x = layers.Dropout(0.2, name="top_dropout")(trunk.outputs[0])
     return compat.keras.models.Model(inputs=trunk.inputs[0], outputs=top(x), name=trunk.name)
-
-
-@contextlib.contextmanager
-def _without_loading(function):
-    names, model = _module(function), compat.keras.models.Model
-    utilities = names.get("file_utils") or names["data_utils"]
-    before = utilities.get_file, model.load_weights
-    utilities.get_file, model.load_weights = (lambda *_, **__: ""), (lambda *_, **__: None)
-    try:
-        yield
-    finally:
-        utilities.get_file, model.load_weights = before

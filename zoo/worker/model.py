@@ -23,7 +23,9 @@ def build_trained(request):
     """Build the request's model with its weights, cut off after the layer of its ``features``, if any."""
     model, preprocess = build(request)
     if request.weights:
-        weights.load_for(request, model)
+        # For features, the last layer's weights may be missing.
+        fill = weights.load_but_head if request.features else weights.load
+        fill(model, request.weights)
     if request.features:
         return features.cut(request, model), preprocess
     return endings.in_unit(model, request.model.target), preprocess

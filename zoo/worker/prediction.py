@@ -1,9 +1,13 @@
 """Predict many items in batches of one size, because frameworks compile again for each new shape."""
 
+import os
+
 import numpy as np
 
 from zoo.models import compat
+from zoo.worker.files import save_array
 from zoo.worker.inference.outputs import finite
+from zoo.worker.metrics import score
 
 
 def predict_batches(model, batches, size, stop=None):
@@ -25,18 +29,21 @@ def slices(rows, size, preprocess):
         yield preprocess(rows[begin : begin + size])
 
 
-def probabilities(model, preprocess, pixels, batch_size, stop=None, progress=None):
+def probabilities(model, preprocess, pixels, batch_size):
     """Predict every image; return (n, classes) float32.
 
-    Args:
-        pixels: (n, height, width, channels), may be memory-mapped; ``preprocess`` maps them to the model's input.
-        stop: checked between batches; ends the predictions early.
-        progress: called with the number of images done so far.
+    ``pixels`` is (n, height, width, channels), may be memory-mapped; ``preprocess`` maps them to the model's input.
     """
-    size, parts, done = min(batch_size, len(pixels)), [], 0
-    for predicted in predict_batches(model, slices(pixels, size, preprocess), size, stop):
-        parts.append(finite(predicted))
-        done += len(predicted)
-        if progress:
-            progress(done)
-    return np.concatenate(parts)
+    size = min(batch_size, len(pixels))
+    return finite(np.concatenate(list(predict_batches(model, slices(pixels, size, preprocess), size))))
+
+
+def save(request, events, predicted):
+    """Write ``probabilities.npy``; return loss and accuracy as metrics, if the request has labels for classes."""
+    path = os.path.join(request.run_dir, "probabilities.npy")
+    save_array(path, predicted)
+    events.emit("artifact", kind="probabilities", path=path)
+    if not request.data.labels or request.model.target:
+        return {}
+    labels = np.load(request.data.labels, allow_pickle=False)[: len(predicted)]
+    return dict(zip(("test_loss", "test_accuracy"), score(predicted, labels)))

@@ -42,20 +42,22 @@ def save(model, path, arrays=None):
     save_arrays(path, named)
 
 
+@contextlib.contextmanager
+def _for_the_user():
+    """Raise a ValueError about a file as a UserError, whose message the host shows."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+@_for_the_user()
 def load(model, path):
     """Fill a model from ``weights.npz``; on damaged or unsuitable files, UserError lists up to ten problems."""
-    with _for_the_user():
-        saved_weights.load(model, path)
+    saved_weights.load(model, path)
 
 
-def load_for(request, model):
-    """Fill the model of a request with its weights; for features, the last layer's weights may be missing."""
-    if request.features:
-        load_but_head(model, request.weights)
-    else:
-        load(model, request.weights)
-
-
+@_for_the_user()
 def load_part(model, path, own):
     """Fill a model, perhaps only the first layers of a network, from a ``weights.npz`` that may contain more.
 
@@ -64,46 +66,29 @@ def load_part(model, path, own):
     # Layer by layer, nothing is read back, which Keras on OpenVINO cannot do in bfloat16.
     wanted = [(name, shape) for name, shape in compat.named_weights(model) if name.split("/")[0] not in own]
     layers, values = dict(compat.named_layers(model)), {}
-    for (name, _), value in zip(wanted, _fitting(_read(path), wanted, [])):
+    for (name, _), value in zip(wanted, saved_weights.fitting(saved_weights.read(path), wanted, [])):
         values.setdefault(name.rsplit("/", 1)[0], []).append(value)
     for name, parts in values.items():
         layers[name].set_weights(parts)
 
 
+@_for_the_user()
 def load_but_head(model, path):
     """Fill a model from ``weights.npz``, except for a last layer with a different shape, which keeps its weights.
 
     Return the name of the last layer with weights if it kept them, or None.
     """
     wanted, head = compat.named_weights(model), [layer.name for layer in model.layers if layer.weights][-1]
-    arrays = saved_weights.renamed(_read(path), [name for name, _ in wanted])
+    arrays = saved_weights.renamed(saved_weights.read(path), [name for name, _ in wanted])
     own = {name: value for (name, _), value in zip(wanted, model.get_weights()) if name.split("/")[0] == head}
     kept = any(name not in arrays or arrays[name].shape != value.shape for name, value in own.items())
     if kept:
         arrays.update(own)
     problems = ["surplus " + name for name in sorted(set(arrays) - {name for name, _ in wanted})]
-    model.set_weights(_fitting(arrays, wanted, problems))
+    model.set_weights(saved_weights.fitting(arrays, wanted, problems))
     return head if kept else None
 
 
+@_for_the_user()
 def names(path):
-    return list(_read(path))
-
-
-def _read(path):
-    with _for_the_user():
-        return saved_weights.read(path)
-
-
-def _fitting(arrays, wanted, problems):
-    with _for_the_user():
-        return saved_weights.fitting(arrays, wanted, problems)
-
-
-@contextlib.contextmanager
-def _for_the_user():
-    """Raise a ValueError about a file as a UserError, whose message the host shows."""
-    try:
-        yield
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    return list(saved_weights.read(path))

@@ -5,16 +5,16 @@ import time
 import numpy as np
 
 
-def rounds(call, count, warm=1, most_s=None, stop=None):
+def rounds(call, count, warm=1, most_s=None, stop=None, least=3):
     """Time a call ``count`` times, after ``warm`` untimed calls; return the seconds of each.
 
-    After ``most_s``, no more calls are made once three are timed; None means no limit. ``stop`` ends the calls early.
+    After ``most_s``, no more calls are made once ``least`` are timed; None means no limit. ``stop`` ends them early.
     """
     for _ in range(warm):
         call()
     taken, began = [], time.perf_counter()
     while len(taken) < count and not (stop is not None and stop.asked):
-        if most_s is not None and len(taken) >= 3 and time.perf_counter() - began > most_s:
+        if most_s is not None and len(taken) >= least and time.perf_counter() - began > most_s:
             break
         at = time.perf_counter()
         call()

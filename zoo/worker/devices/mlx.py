@@ -48,17 +48,13 @@ def proof(device):
     mx.eval(product)
     if float(product[0, 0]) != 64.0:
         raise RuntimeError("MLX multiplied two matrices of ones and got %r" % float(product[0, 0]))
-    name, kind = _default()
+    name, kind = place(product)
     description = str(mx.device_info().get("device_name", "")) if kind == "gpu" else ""
     return DeviceProof(name=name, device_kind=kind, proof="matmul", description=description)
 
 
 def place(variable):
     """Return the default device: MLX's arrays are in memory that all devices share."""
-    return _default()
-
-
-def _default():
     import mlx.core as mx
 
     used = mx.default_device()
@@ -68,7 +64,7 @@ def _default():
 def memory_bytes():
     import mlx.core as mx
 
-    known = mx.device_info() if _default()[1] == "gpu" else {}
+    known = mx.device_info() if place(None)[1] == "gpu" else {}
     return known.get("max_recommended_working_set_size") or memory.available_bytes()
 
 

@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 
@@ -57,13 +58,6 @@ def join(request, rank, stop):
     return group
 
 
-class AgreedStop:
-    """A stop flag that is set in all processes after the same step."""
-
-    def __init__(self):
-        self.asked, self.reason = False, "interrupted"
-
-
 class Group(Alone):
     """The group of processes of a training run, as this process uses it.
 
@@ -82,7 +76,7 @@ class Group(Alone):
     def __init__(self, rank, settings, rows, asked, engine):
         self.rank, self.size, self.rows, self.settings = rank, settings.processes, rows, settings
         self.hosts = [row["host"] for row in rows]
-        self.stop, self.present = AgreedStop(), (0, 1)
+        self.stop, self.present = types.SimpleNamespace(asked=False, reason="interrupted"), (0, 1)
         self.engine = importlib.import_module("zoo.worker.distributed." + engine).Engine(self)
         self.multiple = self.size if self.engine.needs_equal_shares else 1
         self._asked, self._values, self._kept = asked, itertools.count(), {}
@@ -106,10 +100,6 @@ class Group(Alone):
         if self.rank == 0:
             meeting.leave(self.settings, folder)
         threading.Thread(target=self._watch, daemon=True).start()
-
-    @property
-    def bytes_per_step(self):
-        return self.engine.bytes_per_step
 
     @property
     def weights(self):

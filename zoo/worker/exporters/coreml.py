@@ -8,6 +8,7 @@ import contextlib
 import os
 import sys
 import tempfile
+from unittest.mock import patch
 
 import numpy as np
 
@@ -31,13 +32,8 @@ def _own_temporary_folder():
 
     coremltools removes its copies of models only when Python exits normally, which a worker does not.
     """
-    usual = tempfile.gettempdir()
-    with tempfile.TemporaryDirectory() as folder:
-        tempfile.tempdir = folder
-        try:
-            yield
-        finally:
-            tempfile.tempdir = usual
+    with tempfile.TemporaryDirectory() as folder, patch.object(tempfile, "tempdir", folder):
+        yield
 
 
 @_own_temporary_folder()

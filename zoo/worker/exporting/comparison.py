@@ -1,10 +1,10 @@
 """Compare the outputs of an exported file with the outputs of its source, and time both."""
 
 import statistics
-import time
 
 import numpy as np
 
+from zoo.worker.benchmarks import timing
 from zoo.worker.errors import UserError
 
 # Largest time (seconds) and number of timed calls, after some calls for warm-up.
@@ -94,12 +94,5 @@ def accuracy(answers, labels):
 
 def milliseconds(run, question):
     """Return the median time of one item in milliseconds, after some warm-up calls."""
-    single, taken = [array[:1] for array in question], []
-    for _ in range(WARM):
-        run(single)
-    end = time.perf_counter() + TIMED_S
-    while not taken or (time.perf_counter() < end and len(taken) < TIMED_CALLS):
-        began = time.perf_counter()
-        run(single)
-        taken.append(time.perf_counter() - began)
-    return 1000.0 * statistics.median(taken)
+    single = [array[:1] for array in question]
+    return 1000.0 * statistics.median(timing.rounds(lambda: run(single), TIMED_CALLS, WARM, TIMED_S, least=1))

@@ -1,6 +1,6 @@
 """Turn a subject into a TensorFlow function with named inputs and outputs, the input of all converters."""
 
-import contextlib
+from unittest.mock import patch
 
 import numpy as np
 
@@ -40,7 +40,6 @@ def frozen(traced):
     return convert_variables_to_constants_v2(traced.get_concrete_function())
 
 
-@contextlib.contextmanager
 def gelu_by_erf():
     """Compute GELU with the error function: most converters do not support its complement, which Keras uses."""
     import tensorflow as tf
@@ -52,8 +51,4 @@ def gelu_by_erf():
             return original(features, approximate=True, name=name)
         return features * (1.0 + tf.math.erf(features / np.float32(np.sqrt(2.0)))) * 0.5
 
-    tf.nn.gelu = gelu
-    try:
-        yield
-    finally:
-        tf.nn.gelu = original
+    return patch.object(tf.nn, "gelu", gelu)

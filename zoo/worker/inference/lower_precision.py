@@ -7,27 +7,6 @@ SAMPLE = 600
 MOST_CHANGED = 1 / 200
 
 
-class Fixed:
-    """Predicts images in one precision.
-
-    ``predict`` maps pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-    """
-
-    def __init__(self, predict, precision):
-        self._predict, self._precision = predict, precision
-
-    def warm_up(self, pixels):
-        """Compute a dummy batch, because the first one compiles."""
-        return self._predict(pixels)
-
-    def __call__(self, pixels, count):
-        """Predict the first ``count`` images of a batch."""
-        return self._predict(pixels)[:count]
-
-    def described(self):
-        return {"precision": self._precision}
-
-
 class Comparison:
     """Predicts the first images in float32 and in a lower precision, and all later ones in the selected precision.
 
@@ -36,12 +15,14 @@ class Comparison:
 
     Args:
         exact: from pixels, (n, height, width, channels) uint8, to probabilities, (n, classes) float32.
-        lower: called at the warm-up; returns the same function in the lower precision.
+        lower: called at the warm-up; returns the same function in the lower precision. With None, ``exact`` predicts
+            all images, and ``name`` is its precision.
+        name: the lower precision; None if there is none.
     """
 
     def __init__(self, exact, lower, name):
         self._exact, self._make, self._name = exact, lower, name
-        self._lower, self._chosen = None, exact if name is None else None
+        self._lower, self._chosen = None, exact if lower is None or name is None else None
         self._compared = self._changed = 0
         self._seconds = {"exact": 0.0, "lower": 0.0}
 
@@ -67,6 +48,8 @@ class Comparison:
 
     def described(self):
         """Return the measurements and the decision, for the record of the run."""
+        if self._make is None:
+            return {"precision": self._name}
         lower = self._chosen is not None and self._chosen is self._lower
         return {
             "precision": self._name if lower else "float32",

@@ -1,8 +1,48 @@
 """Generate text token by token with a key/value cache of limited length."""
 
+import codecs
+import copy
+
 import numpy as np
 
 from zoo.worker.inference.outputs import finite
+
+
+class Continuation:
+    """A text that a language model continues.
+
+    Args:
+        settings: a :class:`zoo.protocol.request.GeneratePart`, or an object with its fields except ``prompt``.
+        memory: a decoder; the text gets its own cache, the network is shared.
+        pieces: the text of each token, with one character (Latin-1) for each byte.
+
+    Attributes:
+        prompt: tokens to read before the first one is drawn.
+        left: number of tokens to draw.
+    """
+
+    def __init__(self, settings, memory, pieces):
+        self._settings, self._memory, self._pieces = settings, copy.copy(memory), pieces
+        self._memory.reset()
+        self._seen, self.left = list(settings.tokens), settings.length
+        self.prompt, self._logits = self._seen[-memory.length :], None
+        self._random = np.random.RandomState(settings.seed)
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self, count=None):
+        """Read the prompt, or the next ``count`` tokens of it."""
+        self._logits = self._memory.read(self.prompt[:count])
+        del self.prompt[:count]
+
+    def draw(self):
+        """Draw one token and return the added text."""
+        settings = self._settings
+        token = sample(self._logits, settings.temperature, settings.top_k, self._random, settings.top_p)
+        self._seen.append(token)
+        self.left -= 1
+        if self.left:
+            self._logits = step(self._memory, self._seen)
+        return self.decoder.decode(self._pieces[token].encode("latin-1"), final=not self.left)
 
 
 def step(memory, seen):

@@ -1,13 +1,13 @@
 """Run a model on items on the stack that trained it, for comparison with its exports."""
 
 import os
-import time
 
 import numpy as np
 
 from zoo.worker.exporters import savedmodel
 from zoo.worker.exporting import comparison, subject
 from zoo.worker.files import save_arrays
+from zoo.worker.phases import timed
 
 
 def run(request, events, stop, phases):
@@ -15,15 +15,13 @@ def run(request, events, stop, phases):
 
     If the request's ``export`` names a ``folder``, the model is written there as a SavedModel.
     """
-    began = time.monotonic()
-    source = subject.of(request)
-    questions = source.questions(request.data)
-    phases["build_s"] = time.monotonic() - began
-    began = time.monotonic()
-    save(os.path.join(request.run_dir, "answers.npz"), source.answers(questions))
-    examples = source.answers(source.questions(request.export.examples, 1))
-    save(os.path.join(request.run_dir, "examples.npz"), examples)
-    phases["infer_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        source = subject.of(request)
+        questions = source.questions(request.data)
+    with timed(phases, "infer_s"):
+        save(os.path.join(request.run_dir, "answers.npz"), source.answers(questions))
+        examples = source.answers(source.questions(request.export.examples, 1))
+        save(os.path.join(request.run_dir, "examples.npz"), examples)
     if request.export.folder:
         savedmodel.export(source, request.export.folder, "none", [], {})
     taken = comparison.milliseconds(lambda question: source.answers([question]), questions[0])

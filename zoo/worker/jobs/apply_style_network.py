@@ -63,8 +63,7 @@ class _Job:
 
     def all(self):
         """Restyle all images; yield (pixels, seconds) of each."""
-        path = self.inbox.next()
-        while path is not None:
+        for path in iter(self.inbox.next, None):
             began = time.monotonic()
             try:
                 size = self._restyle(path)
@@ -73,7 +72,6 @@ class _Job:
             except OSError as error:
                 raise UserError(_storage_problem(error, self._settings.exchange)) from error
             yield size, time.monotonic() - began
-            path = self.inbox.next()
 
     def _restyle(self, path):
         pixels, done = np.load(path, mmap_mode="r", allow_pickle=False), path[: -len(".npy")] + ".done.npy"

@@ -14,6 +14,7 @@ from zoo.worker import devices
 from zoo.worker.benchmarks import forward_pass
 from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import UserError, describe
+from zoo.worker.phases import timed
 
 PEAK_SIZE = 2048
 SEED = 1
@@ -26,16 +27,14 @@ COMPILED = ("compiled", "xla")
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row per case, with the seconds of every repeat; a failed case is a row too."""
     settings, framework = request.bench, request.device.framework
-    began = time.monotonic()
-    prepared = [_prepared(case, request) for case in cases(settings, framework)]
-    phases["compile_s"] = time.monotonic() - began
-    began = time.monotonic()
-    for repeat in range(settings.repeats):
-        events.step(step=repeat, steps=settings.repeats)
-        for row, call in prepared:
-            if call is not None and not stop.asked:
-                _time(row, call, settings.passes, waits=row["mode"] != PUBLISHED)
-    phases["run_s"] = time.monotonic() - began
+    with timed(phases, "compile_s"):
+        prepared = [_prepared(case, request) for case in cases(settings, framework)]
+    with timed(phases, "run_s"):
+        for repeat in range(settings.repeats):
+            events.step(step=repeat, steps=settings.repeats)
+            for row, call in prepared:
+                if call is not None and not stop.asked:
+                    _time(row, call, settings.passes, waits=row["mode"] != PUBLISHED)
     return {"metrics": save_rows(request, [row for row, _ in prepared], events)}
 
 

@@ -12,6 +12,7 @@ from zoo.worker.benchmarks import network_case
 from zoo.worker.errors import describe
 from zoo.worker.input_queue import iter_commands
 from zoo.worker.jobs import bench_networks
+from zoo.worker.phases import timed
 
 LEAST = 1
 # Time for which idle threads of a library may continue to spin.
@@ -21,35 +22,34 @@ WARM_S = 0.2
 def run(request, events, stop, phases):
     """Prepare every case, report them in a ``ready`` event, and take turns."""
     settings, framework = request.bench, request.device.framework
-    began = time.monotonic()
-    peak = bench_networks.peak_gflop_per_s(framework)
-    phases["peak_s"] = time.monotonic() - began
+    with timed(phases, "peak_s"):
+        peak = bench_networks.peak_gflop_per_s(framework)
     prepared = [
         _prepared(request.bench.network, mode, precision, settings.batch_size, framework)
         for precision in settings.precisions
         for mode in settings.modes
     ]
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
-    began = time.monotonic()
-    for asked in iter_commands(stop):
-        _, call = prepared[asked["case"]]
-        taken, error = _turn(call, asked["seconds"])
-        events.emit("batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes())
-    phases["run_s"] = time.monotonic() - began
+    with timed(phases, "run_s"):
+        for asked in iter_commands(stop):
+            _, call = prepared[asked["case"]]
+            taken, error = _turn(call, asked["seconds"])
+            events.emit(
+                "batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes()
+            )
     return {"metrics": {"cases": len(prepared), "peak_gflop_per_s": peak}}
 
 
 def _prepared(network, mode, precision, batch, framework):
     """Return the row of a case, and the call to time; for a failed case, the row has the error."""
     row = {"mode": mode, "precision": precision}
-    began = time.monotonic()
     try:
-        case = network_case.NetworkCase(network, framework, precision)
-        call = case.call(mode, batch)
-        row["gflop_per_item"], row["build_s"] = case.gflop_per_item, time.monotonic() - began
-        began = time.monotonic()
-        call()
-        row["compile_s"] = time.monotonic() - began
+        with timed(row, "build_s"):
+            case = network_case.NetworkCase(network, framework, precision)
+            call = case.call(mode, batch)
+        row["gflop_per_item"] = case.gflop_per_item
+        with timed(row, "compile_s"):
+            call()
         if mode == "inference":
             row.update(case.check(batch))
         call()

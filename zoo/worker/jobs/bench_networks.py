@@ -7,7 +7,6 @@ matrix product of the same run.
 
 import importlib
 import itertools
-import time
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from zoo.worker.benchmarks import network_case, timing
 from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import describe
 from zoo.worker.jobs import bench_operations
+from zoo.worker.phases import timed
 
 # Passes over a network; training adds two backward passes, for inputs and for weights.
 PASSES = {"inference": 1, "training": 3}
@@ -26,16 +26,15 @@ PEAK_ROUNDS = 5
 def run(request, events, stop, phases):
     """Write ``rows.json``: one row per network, mode and batch size; a failed one is a row too."""
     settings = request.bench
-    began = time.monotonic()
-    peak = peak_gflop_per_s(request.device.framework)
-    phases["peak_s"] = time.monotonic() - began
-    began, rows = time.monotonic(), []
-    for done, network in enumerate(settings.networks):
-        events.step(step=done, steps=len(settings.networks))
-        rows += _rows(network, settings, request.device.framework, stop)
-        if stop.asked:
-            break
-    phases["run_s"] = time.monotonic() - began
+    with timed(phases, "peak_s"):
+        peak = peak_gflop_per_s(request.device.framework)
+    rows, todo = [], list(itertools.product(settings.networks, settings.modes, settings.batch_sizes))
+    with timed(phases, "run_s"):
+        for done, (network, mode, batch) in enumerate(todo):
+            events.step(step=done, steps=len(todo))
+            rows.append(_row(network, mode, batch, settings, request.device.framework, stop))
+            if stop.asked:
+                break
     if peak and not stop.asked:  # the machine may have been slow at first
         peak = max(peak, peak_gflop_per_s(request.device.framework))
     for row in rows:
@@ -56,32 +55,25 @@ def peak_gflop_per_s(framework):
     return best
 
 
-def _rows(network, settings, framework, stop):
-    rows = []
-    for mode, batch in itertools.product(settings.modes, settings.batch_sizes):
-        row = {"network": network.name, "mode": mode, "batch_size": batch}
-        try:
-            row.update(_timed(network, mode, batch, settings, framework, stop))
-        except Exception as error:  # reported in the row of the network; the rest continue
-            row["error"] = describe(error)
-        rows.append(row)
-        if stop.asked:
-            break
-    return rows
+def _row(network, mode, batch, settings, framework, stop):
+    row = {"network": network.name, "mode": mode, "batch_size": batch}
+    try:
+        return dict(row, **_timed(network, mode, batch, settings, framework, stop))
+    except Exception as error:  # reported in the row of the network; the rest continue
+        return dict(row, error=describe(error))
 
 
 def _timed(network, mode, batch, settings, framework, stop):
     """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
-    began = time.monotonic()
-    case = network_case.NetworkCase(network, framework)
-    call = case.call(mode, batch)
-    row = {"build_s": time.monotonic() - began, "gflop_per_item": case.gflop_per_item}
-    began = time.monotonic()
-    call()
-    row["compile_s"] = time.monotonic() - began
-    began = time.monotonic()
-    timing.rounds(call, settings.warm)
-    row["warm_s"] = time.monotonic() - began
+    row = {}
+    with timed(row, "build_s"):
+        case = network_case.NetworkCase(network, framework)
+        call = case.call(mode, batch)
+    row["gflop_per_item"] = case.gflop_per_item
+    with timed(row, "compile_s"):
+        call()
+    with timed(row, "warm_s"):
+        timing.rounds(call, settings.warm)
     taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=stop)
     row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
     row["items_per_s"] = batch / row["median_ms"] * 1e3

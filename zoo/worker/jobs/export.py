@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import time
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from zoo.worker import exporters
 from zoo.worker.errors import UserError, describe
 from zoo.worker.exporting import card, comparison, inside, outside, subject
 from zoo.worker.jobs import answer
+from zoo.worker.phases import timed
 
 # Most copies of the model that a converter keeps on disk, including intermediate files (OpenVINO in 8 bits).
 COPIES = 4
@@ -21,20 +21,20 @@ def run(request, events, stop, phases):
 
     See :class:`zoo.protocol.request.ExportPart`.
     """
-    began, wanted = time.monotonic(), request.export
+    wanted = request.export
     formats = [(name, exporters.find(name)) for name in wanted.formats]
     pairs = [(each, quantize) for each in formats for quantize in wanted.quantize]
     possible = "INSIDE" if wanted.reading.get("inside") else "QUANTIZATIONS"
     chosen = [(*each, quantize) for each, quantize in pairs if quantize in getattr(each[1], possible)]
-    job = _Job(request)
-    phases["build_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        job = _Job(request)
     rows = []
-    for number, (name, exporter, quantize) in enumerate(chosen, 1):
-        if stop.asked:
-            break
-        rows.append(job.row(name, exporter, quantize))
-        events.step(step=number, steps=len(chosen))
-    phases["export_s"] = time.monotonic() - began - phases["build_s"]
+    with timed(phases, "export_s"):
+        for number, (name, exporter, quantize) in enumerate(chosen, 1):
+            if stop.asked:
+                break
+            rows.append(job.row(name, exporter, quantize))
+            events.step(step=number, steps=len(chosen))
     metrics = {"items": job.items, "source_ms": job.source_ms, "rebuilt_difference": job.rebuilt}
     metrics["source_accuracy"] = comparison.accuracy(job.source, job.labels)
     return {"metrics": metrics, "rows": rows, "stopped": "interrupted" if stop.asked else None}
@@ -52,7 +52,13 @@ class _Job:
         self.items = sum(len(question[0]) for question in self._questions)
         self.labels = np.load(request.data.labels, allow_pickle=False) if request.data.labels else None
         own = self._subject.answers(self._questions)
-        self.source, self.source_ms = self._answers(own)
+        if self._wanted.answers:
+            outputs = len(self._subject.outputs)
+            self.source = answer.load(self._wanted.answers, len(self._questions), outputs)
+            self.source_ms = self._wanted.answers_ms
+        else:
+            self.source = own
+            self.source_ms = comparison.milliseconds(lambda one: self._subject.answers([one]), self._questions[0])
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source, **self._how)["difference"]
         calibration = self._wanted.calibration
         size = 1 if self._wanted.batch == "one" else subject.BATCH
@@ -75,13 +81,6 @@ class _Job:
             self._subject.inputs = [(name, (1, *shape[1:]), kind) for name, shape, kind in self._subject.inputs]
         if self._given is not self._questions:  # one item each
             self.source = [[part[n : n + 1] for part in row] for row in self.source for n in range(len(row[0]))]
-
-    def _answers(self, own):
-        if self._wanted.answers:
-            stored = answer.load(self._wanted.answers, len(self._questions), len(self._subject.outputs))
-            return stored, self._wanted.answers_ms
-        taken = comparison.milliseconds(lambda question: self._subject.answers([question]), self._questions[0])
-        return own, taken
 
     def row(self, name, exporter, quantize):
         """Export to one format and return its row; a wrong result is removed."""
@@ -109,14 +108,14 @@ class _Job:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
     def _export(self, row, exporter, folder):
-        quantize, began = row["quantize"], time.monotonic()
+        quantize = row["quantize"]
         if self._wanted.target and row["format"] == "coreml":
             raise UserError("Core ML files classify; labels and numbers are not supported. Use another format")
         about = card.facts(self._subject, exporter, row["format"], quantize)
         calibration = self._calibration if quantize == "int8" else []
         path = os.path.join(folder, exporter.NAME)
-        exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
-        row["export_s"] = time.monotonic() - began
+        with timed(row, "export_s"):
+            exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
         paths = (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
         row["bytes"] = sum(os.path.getsize(path) for path in paths)
         row["not_run"] = getattr(exporter, "NOT_RUN", None)

@@ -1,12 +1,8 @@
 """Continue a text with a language model, one token at a time, with a cache of keys and values."""
 
-import codecs
-import time
-
-import numpy as np
-
 from zoo.worker.inference.decoder import open_decoder
-from zoo.worker.inference.sampling import sample, step
+from zoo.worker.inference.sampling import Continuation
+from zoo.worker.phases import timed
 
 
 def run(request, events, stop, phases):
@@ -14,32 +10,17 @@ def run(request, events, stop, phases):
 
     The request's ``generate`` part has the settings, and ``pieces`` the text of each token.
     """
-    began = time.monotonic()
-    memory = open_decoder(request)
-    phases["build_s"] = time.monotonic() - began
-    began = time.monotonic()
-    logits = memory.read(request.generate.tokens[-memory.length :])
-    phases["prompt_s"] = time.monotonic() - began
-    began = time.monotonic()
-    written = _write(request, memory, logits, events, stop)
-    phases["infer_s"] = time.monotonic() - began
-    metrics = {"items": written["count"], "items_per_s": written["count"] / max(1e-9, phases["infer_s"])}
-    return {"metrics": metrics, "text": written["text"], "stopped": "interrupted" if stop.asked else None}
-
-
-def _write(request, memory, logits, events, stop):
-    settings, pieces = request.generate, [piece.encode("latin-1") for piece in request.pieces]
-    random, decoder = np.random.RandomState(settings.seed), codecs.getincrementaldecoder("utf-8")("replace")
-    seen, texts, count = list(settings.tokens), [], 0
-    events.emit("text", text=settings.prompt)
-    while count < settings.length and not stop.asked:
-        token = sample(logits, settings.temperature, settings.top_k, random, settings.top_p)
-        seen.append(token)
-        count += 1
-        texts.append(decoder.decode(pieces[token]))
-        if texts[-1]:
-            events.emit("text", text=texts[-1])
-        if count < settings.length:
-            logits = step(memory, seen)
-    texts.append(decoder.decode(b"", final=True))
-    return {"count": count, "text": "".join(texts)}
+    with timed(phases, "build_s"):
+        text = Continuation(request.generate, open_decoder(request), request.pieces)
+    with timed(phases, "prompt_s"):
+        text.read()
+    written = []
+    with timed(phases, "infer_s"):
+        events.emit("text", text=request.generate.prompt)
+        while text.left and not stop.asked:
+            written.append(text.draw())
+            if written[-1]:
+                events.emit("text", text=written[-1])
+    metrics = {"items": len(written), "items_per_s": len(written) / max(1e-9, phases["infer_s"])}
+    whole = "".join(written) + text.decoder.decode(b"", final=True)
+    return {"metrics": metrics, "text": whole, "stopped": "interrupted" if stop.asked else None}

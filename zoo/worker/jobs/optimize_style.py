@@ -196,7 +196,7 @@ class _Maker:
         # L-BFGS does not report steps without improvement, so the exact step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
-            self._checkpoints.step(self.done, objective.cropped(x, rows, columns))
+            self._checkpoints.picture("steps/%05d.png" % self.done, objective.cropped(x, rows, columns))
 
     def end_of_size(self, number):
         spent = time.monotonic() - self._size_began

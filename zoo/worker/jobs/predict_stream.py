@@ -15,6 +15,7 @@ from zoo.worker.inference import features, lower_precision, predictors
 from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
 from zoo.worker.model import build_trained
+from zoo.worker.phases import timed
 
 
 def run(request, events, stop, phases):
@@ -28,66 +29,43 @@ def run(request, events, stop, phases):
     began = time.monotonic()
     predict = _predictor(request, shape[1:], phases)
     answer = predict.warm_up(np.zeros(shape[1:], np.uint8))
-    keeper = _Features(request, answer.shape[1:]) if request.features else _Probabilities(asked)
+    if request.features:
+        out = features.FeatureFile(request.features.path, answer.shape[1:])
+    else:
+        answers = np.memmap(asked.probabilities, np.float32, "r+", shape=(*asked.shape[:2], asked.classes))
     phases["compile_s"] = time.monotonic() - began - phases["build_s"]
     for note in request.model.notes or ():
         events.emit("warning", message=note)
     events.emit("ready")
-    took, done = [], 0
+    seconds, done = [], 0
     for filled in iter_commands(stop):
         slot, count = filled["slot"], filled["count"]
         began = time.monotonic()
-        keeper.keep(slot, predict(pixels[slot], count))
-        took.append((time.monotonic() - began, count))
+        rows = predict(pixels[slot], count)
+        if request.features:
+            out.add(rows)
+        else:
+            answers[slot, : len(rows)] = finite(rows)
+        seconds.append(time.monotonic() - began)
         done += count
         events.emit("batch", slot=slot, count=count)
         if asked.items:
             events.step(step=done, steps=asked.items, unit="images")
-    phases["infer_s"] = sum(seconds for seconds, _ in took)
-    speed = _speed([seconds for seconds, count in took], done)
-    metrics = dict(speed, **predict.described(), batch_size=shape[1])
-    return dict(keeper.described(), metrics=metrics, stopped="interrupted" if stop.asked else None)
-
-
-class _Probabilities:
-    """Writes probabilities to the file that the host also maps."""
-
-    def __init__(self, asked):
-        shape = (*asked.shape[:2], asked.classes)
-        self._answers = np.memmap(asked.probabilities, np.float32, "r+", shape=shape)
-
-    def keep(self, slot, rows):
-        self._answers[slot, : len(rows)] = finite(rows)
-
-    def described(self):
-        return {}
-
-
-class _Features:
-    """Writes features to a separate file, in the order of the images."""
-
-    def __init__(self, request, shape):
-        self._request, self._out = request, features.FeatureFile(request.features.path, shape)
-
-    def keep(self, _slot, rows):
-        self._out.add(rows)
-
-    def described(self):
-        return {"features": features.described(self._request, self._out)}
+    phases["infer_s"] = sum(seconds)
+    metrics = dict(_speed(seconds, done), **predict.described(), batch_size=shape[1])
+    result = {"metrics": metrics, "stopped": "interrupted" if stop.asked else None}
+    return dict(result, features=features.described(request, out)) if request.features else result
 
 
 def _predictor(request, shape, phases):
     """Return the function that answers a batch, called with its pixels and the number of valid images."""
-    began, wanted = time.monotonic(), request.stream.precision
-    if wanted != "auto":
-        answer = lower_precision.Fixed(_network(request, shape, wanted), wanted)
-    else:
+    wanted = request.stream.precision
+    with timed(phases, "build_s"):
+        if wanted != "auto":
+            return lower_precision.Comparison(_network(request, shape, wanted), None, wanted)
         lower = precision.lower(request.device.device_kind)
-        answer = lower_precision.Comparison(
-            _network(request, shape, "float32"), lambda: _network(request, shape, lower), lower
-        )
-    phases["build_s"] = time.monotonic() - began
-    return answer
+        exact = _network(request, shape, "float32")
+        return lower_precision.Comparison(exact, lambda: _network(request, shape, lower), lower)
 
 
 def _network(request, shape, in_precision):

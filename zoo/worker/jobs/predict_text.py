@@ -1,13 +1,10 @@
 """Run a trained classifier on texts."""
 
-import os
-import time
-
 import numpy as np
 
-from zoo.worker.files import save_array
 from zoo.worker.inference.outputs import finite
-from zoo.worker.metrics import score
+from zoo.worker.phases import timed
+from zoo.worker.prediction import save
 from zoo.worker.training.labelled_texts import predict_texts
 from zoo.worker.training.setup import build_trained_for_texts
 from zoo.worker.training.text_batches import open_texts
@@ -18,9 +15,8 @@ def run(request, events, stop, phases):
 
     If the request has labels, the ``done`` event has loss and accuracy, for classes.
     """
-    began = time.monotonic()
-    model = build_trained_for_texts(request)
-    phases["build_s"] = time.monotonic() - began
+    with timed(phases, "build_s"):
+        model = build_trained_for_texts(request)
     data, arguments = request.data, request.model.args
     texts = open_texts(data, arguments["length"], arguments["fixed"])
     chosen, size = np.arange(len(texts)), min(request.infer.batch_size, len(texts))
@@ -31,16 +27,12 @@ def run(request, events, stop, phases):
             message="%d of %d texts are longer than the %d tokens that the model reads: only their beginning and end "
             "were read" % (too_long, len(texts), arguments["length"]),
         )
-    began = time.monotonic()
-    predicted = predict_texts(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts)))
-    phases["infer_s"] = time.monotonic() - began
+    with timed(phases, "infer_s"):
+        predicted = predict_texts(
+            model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts))
+        )
     finite(predicted)
     metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
-    path = os.path.join(request.run_dir, "probabilities.npy")
-    save_array(path, predicted)
-    events.emit("artifact", kind="probabilities", path=path)
-    if data.labels and not request.model.target:
-        metrics["test_loss"], metrics["test_accuracy"] = score(predicted, np.load(data.labels, allow_pickle=False))
-    return {"metrics": metrics, "stopped": None}
+    return {"metrics": dict(metrics, **save(request, events, predicted)), "stopped": None}

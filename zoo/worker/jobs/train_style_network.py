@@ -19,6 +19,7 @@ from zoo.worker import distributed, memory, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference.tiles import to_pixels
 from zoo.worker.input_queue import ArrayQueueReader
+from zoo.worker.phases import timed
 from zoo.worker.style import objective
 from zoo.worker.style.feature_model import frozen
 from zoo.worker.training.checkpoint_files import Checkpoints
@@ -159,11 +160,9 @@ class _Training:
         (batch,) = share
         self._group.enter(share)
         compat.set_learning_rate(self._terms, rate)
-        began = time.monotonic()
-        values = compat.train_terms(self._terms, TERMS, batch)
-        took = time.monotonic() - began
-        name = "train_s" if "compile_s" in self._phases else "compile_s"  # the first step compiles
-        self._phases[name] = self._phases.get(name, 0.0) + took
+        # The first step compiles.
+        with timed(self._phases, "train_s" if "compile_s" in self._phases else "compile_s"):
+            values = compat.train_terms(self._terms, TERMS, batch)
         if not all(math.isfinite(value) for value in values):
             raise FloatingPointError(
                 "the loss became %s at step %d; a lower learning_rate than %g usually helps"

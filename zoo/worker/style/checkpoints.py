@@ -65,9 +65,6 @@ class StyleCheckpoints:
             self._report_full("a checkpoint", error)
         self._saved = time.monotonic()
 
-    def step(self, done, picture):
-        self.picture("steps/%05d.png" % done, picture)
-
     def picture(self, name, picture):
         """Write an image, unless the disk is full."""
         if self.full:
@@ -78,13 +75,9 @@ class StyleCheckpoints:
             self._newest = path
         except OSError as error:
             self._report_full(name, error)
-            self._promote()
-
-    def _promote(self):
-        """On a full disk, replace the image with the newest step: a rename needs no space."""
-        picture = os.path.join(self._folder, "picture.png")
-        if self._newest not in (None, picture):
-            os.replace(self._newest, picture)
+            shown = os.path.join(self._folder, "picture.png")
+            if self._newest not in (None, shown):
+                os.replace(self._newest, shown)  # the newest step: a rename needs no space
 
     def losses(self):
         try:

@@ -29,9 +29,8 @@ def available_layers(settings):
     if not settings.weights:
         return layers
     names = weights.names(settings.weights)
-    count = 0
-    while count < len(layers) and any(name.startswith((layers[count] + "/", layers[count] + "_")) for name in names):
-        count += 1
+    has = [any(name.startswith((layer + "/", layer + "_")) for name in names) for layer in layers]
+    count = [*has, False].index(False)
     if not count:
         raise UserError(
             "the weights in %s are not of %s: they have no layer %r" % (settings.weights, settings.network, layers[0])

@@ -30,23 +30,19 @@ def make_augmenter(settings):
     return alter
 
 
-def mix(batch, alpha, seeds):
-    """Mix every item of a batch with a different item (Zhang et al. 2017, https://arxiv.org/abs/1710.09412).
-
-    A batch has inputs, labels as shares of the classes, and optional weights; the result has the same arrays in
-    float32. ``alpha`` is the parameter of the Beta distribution, from which a share is drawn for each item.
-    """
-    shares, others = draw_partners(len(batch[0]), alpha, seeds)
-    return tuple(blend(rows, np.asarray(rows)[others], shares) for rows in batch)
-
-
 def draw_partners(count, alpha, seeds):
+    """Return the share of each item in a mix with another item, and the index of that item.
+
+    Zhang et al. 2017, https://arxiv.org/abs/1710.09412: ``alpha`` is the parameter of the Beta distribution, from
+    which the shares are drawn.
+    """
     random = np.random.RandomState(seeds)
     shares = random.beta(alpha, alpha, count).astype(np.float32)
     return shares, random.permutation(count)
 
 
 def blend(rows, others, shares):
+    """Return shares of inputs, labels or weights plus the rest of others, in float32."""
     rows, others = np.asarray(rows, np.float32), np.asarray(others, np.float32)
     shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
     return rows * shares + others * (1 - shares)

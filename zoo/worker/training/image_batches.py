@@ -6,7 +6,7 @@ import numpy as np
 
 from zoo.worker import distributed, metrics
 from zoo.worker.training import placement
-from zoo.worker.training.augment import blend, draw_partners, mix
+from zoo.worker.training.augment import blend, draw_partners
 from zoo.worker.training.equal_batches import equal_batches, fill
 from zoo.worker.training.evaluation import evaluate
 
@@ -76,7 +76,7 @@ class ImageBatches:
         settings: ``batch_size``, which no batch exceeds, ``seed`` and ``label_smoothing``.
         augment: None, or called with (rows, seeds) to augment a batch; the seeds are those of this epoch and step.
         balance: weight items so that every class counts the same.
-        mixup: alpha of :func:`zoo.worker.training.augment.mix`; 0 mixes nothing.
+        mixup: alpha of :func:`zoo.worker.training.augment.draw_partners`; 0 mixes nothing.
         group: the processes that share the batches; this one reads and augments only its own items.
         target: what the network learns, if not one class.
     """
@@ -121,14 +121,7 @@ class ImageBatches:
             chosen = order[step * self._size : (step + 1) * self._size]
             # A fourth seed: mixing is drawn separately from augmentation.
             seeds, mixing = [self._seed, epoch, step], [self._seed, epoch, step, 1]
-            if self.on_device:
-                yield self.on_device(chosen)
-                continue
-            if self._group.size > 1:
-                yield self._share(chosen, seeds, mixing)
-                continue
-            batch = self._items(chosen, slice(None), seeds)
-            yield mix(batch, self._mixup, mixing) if self._mixup else batch
+            yield self.on_device(chosen) if self.on_device else self._share(chosen, seeds, mixing)
 
     def _items(self, chosen, places, seeds):
         rows, labels = self._train.rows[chosen[places]], self._train.labels[chosen[places]]
@@ -144,8 +137,9 @@ class ImageBatches:
         if not self._mixup:
             return distributed.ShareOfBatch(self._items(chosen, own, seeds), begin, len(chosen))
         shares, others = draw_partners(len(chosen), self._mixup, mixing)
-        both = self._items(chosen, np.concatenate([own, others[own]]), seeds)
-        mixed = [blend(rows[: len(own)], rows[len(own) :], shares[own]) for rows in both]
+        needed, places = np.unique(np.concatenate([own, others[own]]), return_inverse=True)
+        first, second = np.split(places, 2)
+        mixed = [blend(rows[first], rows[second], shares[own]) for rows in self._items(chosen, needed, seeds)]
         return distributed.ShareOfBatch(mixed, begin, len(chosen))
 
     def evaluate(self, model):

@@ -45,12 +45,7 @@ class TextBatches:
         if not len(chosen):
             return {}
         predicted = predict_shared(model, self._texts, chosen, self._size, self._group)
-        if self._target:
-            return metrics.figures(
-                self._target, metrics.judged(self._target, predicted, self._labels[chosen]), "val_"
-            )
-        loss, accuracy = metrics.score(predicted, self._labels[chosen])
-        return {"val_loss": loss, "val_accuracy": accuracy}
+        return metrics.figures(self._target, metrics.judged(self._target, predicted, self._labels[chosen]), "val_")
 
 
 def predict_shared(model, texts, chosen, size, group):

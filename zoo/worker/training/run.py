@@ -1,12 +1,12 @@
 """Bundle the data that all parts of a training run share: request, events, stop and phases."""
 
-import contextlib
 import time
 
 import numpy as np
 
 from zoo.models import compat
 from zoo.worker import distributed, exporters
+from zoo.worker.phases import timed
 
 BUCKETS = 30
 
@@ -34,12 +34,9 @@ class Run:
     def spent(self, *phases):
         return sum(self.phases.get(phase, 0.0) for phase in phases)
 
-    @contextlib.contextmanager
     def timed(self, phase):
         """Add the duration of the block to a phase."""
-        began = time.monotonic()
-        yield
-        self.add(phase, time.monotonic() - began)
+        return timed(self.phases, phase)
 
     def warn(self, message):
         self.events.emit("warning", message=message)

@@ -83,8 +83,7 @@ class TrainingState:
         """Continue from the result of :meth:`capture`; with a new batch size, at the same share of the epoch."""
         for name in SAVED:
             setattr(self, name, saved[name])
-        self.means = RunningMeans()
-        self.means.restore(saved["means"])
+        self.means = RunningMeans(saved["means"])
         self.steps = self._batches.steps(self.epoch)
         if self.steps != saved["steps"]:
             self.step = self.step * self.steps // saved["steps"]

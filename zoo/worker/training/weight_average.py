@@ -28,15 +28,12 @@ class WeightAverage:
             self._arrays = [np.array(value) for value in present]
             return
         decay = min(self._decay, (1.0 + step) / (10.0 + step))
-        for place, value in enumerate(present):
-            self._arrays[place] = self._mean(self._arrays[place], np.asarray(value), decay)
-
-    @staticmethod
-    def _mean(average, value, decay):
-        if not np.issubdtype(value.dtype, np.floating):
-            return np.array(value)
-        kind = value.dtype.type
-        return average * kind(decay) + value * kind(1 - decay)
+        for place, value in enumerate(map(np.asarray, present)):
+            kind = value.dtype.type
+            if np.issubdtype(kind, np.floating):
+                self._arrays[place] = self._arrays[place] * kind(decay) + value * kind(1 - decay)
+            else:
+                self._arrays[place] = np.array(value)
 
     @contextlib.contextmanager
     def in_place(self):

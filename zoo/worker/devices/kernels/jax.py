@@ -15,12 +15,8 @@ def places():
 def prepare(what, arrays, place):
     device = jax.devices(place)[0]
     tensors = [jax.device_put(array, device) for array in arrays]
-    operation, results = jax.jit(jnp.matmul if what == "product" else _convolution), []
-
-    def call():
-        results[:] = [jax.block_until_ready(operation(*tensors))]
-
-    return call, lambda: np.asarray(results[0])
+    operation = jax.jit(jnp.matmul if what == "product" else _convolution)
+    return (lambda: jax.block_until_ready(operation(*tensors))), np.asarray
 
 
 def _convolution(x, kernel):

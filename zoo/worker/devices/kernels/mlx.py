@@ -1,5 +1,7 @@
 """MLX: the CPU, or the GPU of Apple silicon."""
 
+import functools
+
 import mlx.core as mx
 import numpy as np
 
@@ -15,16 +17,15 @@ def prepare(what, arrays, place):
     stream = mx.default_stream(getattr(mx, place))
     if what == "convolution":
         arrays = [arrays[0], arrays[1].transpose(3, 0, 1, 2)]
-    tensors, results = [mx.array(np.ascontiguousarray(array)) for array in arrays], []
+    tensors = [mx.array(np.ascontiguousarray(array)) for array in arrays]
+    operation = mx.matmul if what == "product" else functools.partial(mx.conv2d, padding=1)
 
     def call():
-        if what == "product":
-            results[:] = [mx.matmul(*tensors, stream=stream)]
-        else:
-            results[:] = [mx.conv2d(*tensors, padding=1, stream=stream)]
-        mx.eval(results)
+        result = operation(*tensors, stream=stream)
+        mx.eval(result)
+        return result
 
-    return call, lambda: np.array(results[0])
+    return call, np.array
 
 
 def product(x, precision):

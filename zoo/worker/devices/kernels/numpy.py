@@ -10,9 +10,4 @@ def places():
 
 
 def prepare(what, arrays, place):
-    results = []
-
-    def call():
-        results[:] = [np.dot(*arrays)]
-
-    return call, lambda: results[0]
+    return (lambda: np.dot(*arrays)), np.asarray

@@ -1,5 +1,6 @@
 """TensorFlow 1.8 to 2.21: the CPU and any GPU that its plug-ins support."""
 
+import numpy as np
 import tensorflow as tf
 
 OPERATIONS = ("product", "convolution")
@@ -29,16 +30,16 @@ def _compute(what, x, y):
 def _eager(what, arrays, place):
     with tf.device(place):
         tensors = [tf.constant(array) for array in arrays]
-    results, on_gpu = [], "GPU" in place
 
     def call():
         with tf.device(place):
-            results[:] = [_compute(what, *tensors)]
-            if on_gpu:
+            result = _compute(what, *tensors)
+            if "GPU" in place:
                 # The GPU computes asynchronously; one number can be read back only when all are computed.
-                tf.reshape(results[0], [-1])[0].numpy()
+                tf.reshape(result, [-1])[0].numpy()
+        return result
 
-    return call, lambda: results[0].numpy()
+    return call, np.asarray
 
 
 def _graph(what, arrays, place):
@@ -52,7 +53,7 @@ def _graph(what, arrays, place):
     session = tf.Session(graph=graph)
     for variable, each, array in zip(variables, fed, arrays):
         session.run(variable.initializer, {each: array})
-    return (lambda: session.run(first)), (lambda: session.run(product))
+    return (lambda: session.run(first)), (lambda _: session.run(product))
 
 
 if _EAGER:

@@ -1,5 +1,6 @@
 """PyTorch: the CPU, CUDA, or Apple's Metal Performance Shaders."""
 
+import functools
 import os
 
 import numpy as np
@@ -18,22 +19,21 @@ def prepare(what, arrays, place):
     if what == "convolution":
         arrays = [arrays[0].transpose(0, 3, 1, 2), arrays[1].transpose(3, 2, 0, 1)]
     tensors = [torch.from_numpy(np.ascontiguousarray(array)).to(place) for array in arrays]
-    kind, results = torch.device(place).type, []
+    operation = torch.matmul if what == "product" else functools.partial(torch.nn.functional.conv2d, padding=1)
+    kind = torch.device(place).type
 
+    @torch.no_grad()
     def call():
-        with torch.no_grad():
-            if what == "product":
-                results[:] = [torch.matmul(*tensors)]
-            else:
-                results[:] = [torch.nn.functional.conv2d(tensors[0], tensors[1], padding=1)]
+        result = operation(*tensors)
         if kind in ("cuda", "mps"):
             getattr(torch, kind).synchronize()
+        return result
 
-    def result():
-        array = results[0].cpu().numpy()
+    def as_array(result):
+        array = result.cpu().numpy()
         return array if what == "product" else array.transpose(0, 2, 3, 1)
 
-    return call, result
+    return call, as_array
 
 
 def product(x, precision):
