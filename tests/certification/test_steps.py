@@ -16,8 +16,7 @@ from zoo.tasks import validate
 def test_the_device_and_its_kind_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
     proven = {"name": "device:0", "device_kind": kind, "proof": "matmul", "description": "Chip 5"}
     run: Any = types.SimpleNamespace(record={"device": proven, "probes": [{"ok": True}, {"ok": False}]})
-    monkeypatch.setattr(steps, "bench", lambda *_: run)
-    monkeypatch.setattr(steps, "rows_of", lambda _: [])
+    monkeypatch.setattr(steps, "bench", lambda *_: (run, []))
     monkeypatch.setattr(validate, "problems_of", lambda _: [])
     place = Place("backend", "torch", kind, "torch", trains=True)
     findings = steps.device(Work(place, WHOLE, tmp_path, tmp_path, None))

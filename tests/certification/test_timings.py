@@ -26,14 +26,14 @@ def test_the_encoder_is_timed_in_what_its_keras_has(
 ) -> None:
     taken: list[str] = []
 
-    def run_of(_verb: str, _work: Work, *settings: str) -> Any:
+    def bench(_work: Work, *settings: str) -> Any:
         taken.extend(settings)
         raise KeyboardInterrupt
 
     ready: Any = store.ensure
     built = dataclasses.replace(ready(None, ""), versions=versions)
     monkeypatch.setattr(store, "ensure", lambda _stack, _platform: built)
-    monkeypatch.setattr(timings, "run_of", run_of)
+    monkeypatch.setattr(timings, "bench", bench)
     place = Place("metal", "tf-2.12", "gpu", "tensorflow", trains=True)
     with pytest.raises(KeyboardInterrupt):
         timings.encoder(Work(place, WHOLE, pretending, pretending, None))

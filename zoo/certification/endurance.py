@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from zoo.certification.results import Findings
-from zoo.certification.work import Work, finished, train
+from zoo.certification.work import Work, finished, run_of
 from zoo.config.overrides import Overrides
 from zoo.core import processes
 from zoo.core.errors import ZooError
@@ -27,7 +27,8 @@ GROWTH_SHARE, GROWTH_BYTES = 0.05, 30_000_000
 def memory(work: Work) -> Findings:
     """Train for many epochs and check whether the worker's memory grows."""
     epochs = 20 if work.quick else 80
-    run = train(work, "model=mnist_dense", "data=digits", f"trainer.epochs={epochs}", "backend.probes=false")
+    settings = ("model=mnist_dense", "data=digits", f"trainer.epochs={epochs}", "backend.probes=false")
+    run = run_of("train", work, *settings)
     peaks = [row["peak_memory_bytes"] for row in run.history if row.get("peak_memory_bytes")]
     if len(peaks) < 4:
         return Findings(problem="the system does not report the memory of a process")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from zoo.certification.results import Findings
-from zoo.certification.work import Do, Work, bench, environment_of, has_operations, rows_of, train
+from zoo.certification.work import Do, Work, bench, environment_of, has_operations, run_of
 from zoo.config import search_space
 from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
@@ -29,13 +29,14 @@ def device(work: Work) -> Findings:
     """Prove the device, probe operations, and time a matrix product."""
     limits = ("count=5", "max_s=5")
     if has_operations(work.place):
-        run = bench(work, "matmul", "operations=[square]", "square=[256,1024]", *limits)
+        run, timed = bench(work, "bench=matmul", "operations=[square]", "square=[256,1024]", *limits)
     else:
-        run = bench(work, "networks", "networks=[mnist]", "modes=[inference]", "batch_sizes=[32]", *limits)
+        small = ("networks=[mnist]", "modes=[inference]", "batch_sizes=[32]")
+        run, timed = bench(work, "bench=networks", *small, *limits)
     record = run.record
     proven = record.get("device") or {}
     kind = work.place.device_kind
-    rows = [row for row in rows_of(run) if row.get("size") == 1024 and row.get("device_kind") == kind]
+    rows = [row for row in timed if row.get("size") == 1024 and row.get("device_kind") == kind]
     speeds = [row["gflop_per_s"] for row in rows if row.get("gflop_per_s") and row["device"] != "numpy"]
     probes = record.get("probes") or []
     where = proven.get("description") or proven.get("name")
@@ -50,7 +51,7 @@ def first_epoch(model: str) -> Do:
     """Return the step that trains a short epoch in float32 and compares its losses with the golden values."""
 
     def do(work: Work) -> Findings:
-        run = train(work, *first_epoch_settings(model, work.samples))
+        run = run_of("train", work, *first_epoch_settings(model, work.samples))
         losses = {name: float(run.history[0][name]) for name in ("loss", "val_loss")}
         golden = json.loads(FIRST_EPOCHS.read_text(encoding="utf-8"))["losses"][model]
         off = max(abs(losses[name] - golden[name]) / golden[name] for name in losses)
@@ -74,7 +75,7 @@ def training(model: str, *settings: str, minutes: float = LONGEST_MINUTES) -> Do
     def do(work: Work) -> Findings:
         words = [text.format(samples=work.samples) for text in settings]
         limit = [] if model.startswith("style_transfer") else [f"trainer.max_minutes={minutes}"]
-        run = train(work, f"model={model}", *words, *limit)
+        run = run_of("train", work, f"model={model}", *words, *limit)
         record = run.record
         shown = {name: value for name, value in run.metrics.items() if isinstance(value, int | float)}
         first = ("test_accuracy", "val_loss", "loss")

@@ -46,12 +46,10 @@ def environment_of(work: Work) -> store.Environment:
     return store.ensure(stacks.load(work.place.stack), machine.probe().platform)
 
 
-def train(work: Work, *settings: str) -> Run:
-    return run_of("train", work, *settings)
-
-
-def bench(work: Work, name: str, *settings: str) -> Run:
-    return run_of("bench", work, f"bench={name}", *settings)
+def bench(work: Work, *settings: str) -> tuple[Run, list[dict[str, Any]]]:
+    """Run a benchmark; return its run and its rows."""
+    run = run_of("bench", work, *settings)
+    return run, results.read(run.folder)
 
 
 def run_of(verb: str, work: Work, *settings: str) -> Run:
@@ -65,10 +63,6 @@ def finished(run: Run) -> Run:
     if run.exit == "interrupted":
         raise KeyboardInterrupt
     return result.open_run(run.folder)
-
-
-def rows_of(run: Run) -> list[dict[str, Any]]:
-    return results.read(run.folder)
 
 
 def has_operations(place: Place) -> bool:

@@ -66,5 +66,4 @@ def _scaling(network: recognition.Network) -> list[str]:
 
 
 def _described(weights: Weights) -> str:
-    numbers = sum(array.size for array in weights.arrays.values())
-    return f"{weights.kind}, {len(weights.arrays)} weights, {numbers:,} parameters"
+    return f"{weights.kind}, {len(weights.arrays)} weights, {weights.parameters:,} parameters"

@@ -54,6 +54,18 @@ class Weights:
     order_problems: tuple[str, ...] = ()
     config: Any = None
 
+    @property
+    def parameters(self) -> int:
+        return sum(array.size for array in self.arrays.values())
+
+    def by_layer(self) -> "dict[str, Arrays]":
+        """Return the weights of each layer by their own names; the layer of names without one is empty."""
+        layers: dict[str, Arrays] = {}
+        for name, array in self.arrays.items():
+            layer, _, own = name.rpartition("/")
+            layers.setdefault(layer, {})[own] = array
+        return layers
+
 
 class RejectedFileError(ZooError):
     """A file has invalid content; ``reason`` follows its name in the message."""

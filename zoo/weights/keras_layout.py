@@ -62,12 +62,8 @@ def by_layer(weights: Weights, suffix: str) -> "dict[str, Arrays]":
             "Keras reads such files by the order of the layers. Write .npz or .safetensors, or convert the whole "
             "model: .keras, or .h5 as Keras 2 saves it.",
         )
-    layers: dict[str, Arrays] = {}
-    for name, array in weights.arrays.items():
-        layer, _, own = name.rpartition("/")
-        if not layer:
-            raise ZooError(
-                f"{name!r} names no layer; {suffix} needs LAYER/WEIGHT", "Write .npz or .safetensors instead."
-            )
-        layers.setdefault(layer, {})[own] = array
+    layers = weights.by_layer()
+    if "" in layers:
+        name = next(iter(layers[""]))
+        raise ZooError(f"{name!r} names no layer; {suffix} needs LAYER/WEIGHT", "Write .npz or .safetensors instead.")
     return layers

@@ -21,7 +21,6 @@ from zoo.core.paths import siblings, user_path
 from zoo.weights import imagenet, zoo_networks
 
 if TYPE_CHECKING:
-    from zoo.weights.formats import Weights
     from zoo.weights.recognition import Network
 
 WORDS = ("imagenet", "zoo", "none")
@@ -117,7 +116,7 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
     from zoo.weights import io
 
     if network is None:
-        layers = list(dict.fromkeys(weight.rpartition("/")[0] for weight in io.read(npz).arrays))
+        layers = list(io.read(npz).by_layer())
         raise ZooError(
             f"{path} is not a supported network ({', '.join(imagenet.table())}): "
             f"its {len(layers)} layers with weights are {listed(layers)}",
@@ -194,7 +193,7 @@ def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
     if not npz.is_file():
         return None
     try:
-        count = _count(io.read(npz))
+        count = io.read(npz).parameters
         facts = json.loads(npz.with_suffix(".json").read_text(encoding="utf-8"))
         return npz, count, Network(**facts) if facts else None
     except (ZooError, OSError, ValueError, TypeError):
@@ -210,8 +209,4 @@ def _read(path: Path, npz: Path) -> tuple[Path, int, "Network | None"]:
     io.write(npz, dataclasses.replace(weights, arrays=network.arrays) if network else weights)
     facts = {name: value for name, value in vars(network).items() if name != "arrays"} if network else None
     atomic_write(npz.with_suffix(".json"), json.dumps(facts))
-    return npz, _count(weights), network
-
-
-def _count(weights: "Weights") -> int:
-    return sum(array.size for array in weights.arrays.values())
+    return npz, weights.parameters, network

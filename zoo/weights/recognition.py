@@ -65,7 +65,7 @@ def recognize(weights: Weights) -> Network | None:
 
 def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[str, Arrays]]":
     """Return the weights of each step, found by the zoo's names or in order, and the weights of the top."""
-    layers = _layers(weights)
+    layers = {path: _with_depthwise(layer) for path, layer in weights.by_layer().items()}
     first = steps[0].name
     prefixes = [path.removesuffix(first) for path in layers if path == first or path.endswith(f"/{first}")]
     names = [prefixes[0] + step.name for step in steps] if prefixes else []
@@ -78,14 +78,6 @@ def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[s
     if [_kind(layer) for layer in trunk] != [step.kind for step in steps] or not _connected(trunk):
         return [], {}
     return trunk, {path: layer for path, layer in layers.items() if path not in names and _kind(layer)}
-
-
-def _layers(weights: Weights) -> "dict[str, Arrays]":
-    layers: dict[str, Arrays] = {}
-    for name, array in weights.arrays.items():
-        path, _, own = name.rpartition("/")
-        layers.setdefault(path, {})[own] = array
-    return {path: _with_depthwise(layer) for path, layer in layers.items()}
 
 
 def _with_depthwise(layer: "Arrays") -> "Arrays":

@@ -114,10 +114,8 @@ class _Table:
         place = self._field(field)
         if not place:
             return []
-        if not several:
-            return [_Table(self.data, place + _number(self.data, place))]
-        start = place + _number(self.data, place) + 4
-        count = len(self.content(field, 4)) // 4
+        start = place + _number(self.data, place) + 4 if several else place
+        count = len(self.content(field, 4)) // 4 if several else 1
         if count > formats.MOST_ENTRIES:
             raise ValueError(f"a list of {count:,} tables")
         places = [start + 4 * index for index in range(count)]

@@ -22,10 +22,8 @@ def value_and_grad(model, constant):
     name = backend_name()
     if MAJOR < 3 and (is_tensorflow_1() or name == "plaidml"):
         compute = _of_graph(model, constant)
-    elif name == "jax":
-        compute = _of_jax(model)
-    elif name == "mlx":
-        compute = _of_mlx(model)
+    elif name in ("jax", "mlx"):
+        compute = _of_jax_or_mlx(model)
     elif name == "torch":
         compute = _of_torch(model, constant)
     else:
@@ -89,38 +87,25 @@ def _of_torch(model, constant):
     return compute
 
 
-def _of_jax(model):
-    import jax
-
+def _of_jax_or_mlx(model):
     fixed = [variable.value for variable in model.non_trainable_variables]
 
     def total(x, fixed):
         losses = as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
         return sum(each.sum() for each in losses), losses
 
-    run = jax.jit(jax.value_and_grad(total, has_aux=True))
+    if backend_name() == "jax":
+        import jax
+
+        run, evaluate = jax.jit(jax.value_and_grad(total, has_aux=True)), jax.block_until_ready
+    else:
+        import mlx.core as mx
+
+        run, evaluate = mx.compile(mx.value_and_grad(total)), mx.eval
 
     def compute(x):
-        (_, losses), gradient = run(x, fixed)
-        return losses, gradient
-
-    return compute
-
-
-def _of_mlx(model):
-    import mlx.core as mx
-
-    fixed = [variable.value for variable in model.non_trainable_variables]
-
-    def total(x):
-        losses = as_list(model.stateless_call([x], fixed, _UNUSED, training=False)[0])
-        return sum(each.sum() for each in losses), losses
-
-    run = mx.compile(mx.value_and_grad(total))
-
-    def compute(x):
-        (_, losses), gradient = run(mx.array(x))
-        mx.eval(losses, gradient)
+        (_, losses), gradient = results = run(keras.ops.convert_to_tensor(x), fixed)
+        evaluate(results)
         return losses, gradient
 
     return compute

@@ -9,31 +9,6 @@ from zoo.models.compat import tensors
 EPSILON = 1e-3
 
 
-class InstanceNormalization(compat.keras.layers.Layer):
-    """Normalize every channel of every image to mean 0 and variance 1, then apply a learned scale and shift."""
-
-    def __init__(self, epsilon=EPSILON, **kwargs):
-        super(InstanceNormalization, self).__init__(**kwargs)
-        self.epsilon = epsilon
-
-    def get_config(self):
-        return dict(super(InstanceNormalization, self).get_config(), epsilon=self.epsilon)
-
-    def build(self, input_shape):
-        channels = (int(input_shape[-1]),)
-        self.shift = self.add_weight(name="shift", shape=channels, initializer="zeros", trainable=True)
-        self.scale = self.add_weight(name="scale", shape=channels, initializer="ones", trainable=True)
-        self.built = True
-
-    def call(self, inputs):
-        centered = inputs - tensors.mean_over_places(inputs)
-        variance = tensors.mean_over_places(tensors.square(centered))
-        return centered / tensors.sqrt(variance + self.epsilon) * self.scale + self.shift
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
-
-
 class Shift(compat.keras.layers.Layer):
     """Add a learned bias to every channel. It remains of a batch normalization that was folded into a kernel."""
 
@@ -46,3 +21,23 @@ class Shift(compat.keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return input_shape
+
+
+class InstanceNormalization(Shift):
+    """Normalize every channel of every image to mean 0 and variance 1, then apply a learned scale and shift."""
+
+    def __init__(self, epsilon=EPSILON, **kwargs):
+        super(InstanceNormalization, self).__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def get_config(self):
+        return dict(super(InstanceNormalization, self).get_config(), epsilon=self.epsilon)
+
+    def build(self, input_shape):
+        super(InstanceNormalization, self).build(input_shape)
+        self.scale = self.add_weight(name="scale", shape=(int(input_shape[-1]),), initializer="ones", trainable=True)
+
+    def call(self, inputs):
+        centered = inputs - tensors.mean_over_places(inputs)
+        variance = tensors.mean_over_places(tensors.square(centered))
+        return centered / tensors.sqrt(variance + self.epsilon) * self.scale + self.shift

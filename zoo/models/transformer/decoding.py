@@ -22,16 +22,14 @@ class StepLayer(EncoderLayer):
     """
 
     def call(self, inputs, training=None):
-        x, keys, values, filled = inputs
-        norm_first, heads = self.settings["norm_first"], self.settings["heads"]
-        normed = self._normalize(x, "norm1") if norm_first else x
-        q, k, v = tensors.split(tensors.linear(normed, self.attention_kernel, self.attention_bias), 3)
-        keys, values = tensors.concatenate([keys, k], 1), tensors.concatenate([values, v], 1)
-        x = x + self._project(attention(q, keys, values, heads, filled, False, None), False)
-        if norm_first:
-            return [x + self._feed_forward(self._normalize(x, "norm2"), False), k, v]
-        x = self._normalize(x, "norm1")
-        return [self._normalize(x + self._feed_forward(x, False), "norm2"), k, v]
+        (x, *caches, filled), newest = inputs, []
+
+        def attend(q, *pair):
+            newest.extend(pair)
+            keys, values = (tensors.concatenate(both, 1) for both in zip(caches, pair))
+            return attention(q, keys, values, self.settings["heads"], filled, False, None)
+
+        return [self._encode(x, attend, False), *newest]
 
     def compute_output_shape(self, input_shape):
         return [tensors.first_shape(input_shape)] * 3
@@ -51,13 +49,13 @@ def build(compat, vocabulary, length, **settings):
     filled, caches, newest = Input(shape=(length + 1,), name="filled"), [], []
     embedding = embeddings.TextEmbedding(vocabulary, length, width, 0.0, name="embedding")
     x = embedding([tokens, positions])
-    inner, norm_first = arguments["d_ff"] or 4 * width, arguments["norm_first"]
-    step = (arguments["heads"], inner, 0.0, 0.0, arguments["activation"], norm_first)
+    step = {name: arguments[name] for name in ("heads", "activation", "norm_first")}
+    step.update(d_ff=arguments["d_ff"] or 4 * width, dropout=0.0)
     for number in range(1, arguments["layers"] + 1):
         cache = [Input(shape=(length, width), name="%s%d" % (kind, number)) for kind in ("keys", "values")]
-        x, key, value = StepLayer(*step, name="layer%d" % number)([x, *cache, filled])
+        x, key, value = StepLayer(name="layer%d" % number, **step)([x, *cache, filled])
         caches, newest = caches + cache, [*newest, key, value]
-    x = LayerNorm(name="norm")(x) if norm_first else x
+    x = LayerNorm(name="norm")(x) if arguments["norm_first"] else x
     logits = embeddings.logits(x, embedding, vocabulary, arguments["tied"], arguments["deviation"])
     inputs, outputs = [tokens, positions, filled, *caches], [logits, *newest]
     return compat.keras.models.Model(inputs=inputs, outputs=outputs, name="transformer_step")

@@ -68,9 +68,6 @@ class PaddingMask(ZooLayer):
     def call(self, inputs):
         return tensors.not_equal(inputs, PADDING)
 
-    def compute_output_shape(self, input_shape):
-        return tuple(input_shape)
-
 
 @compat.registered("Pooling")
 class Pooling(ZooLayer):
@@ -183,9 +180,6 @@ class CastFloat32(ZooLayer):
 
     def call(self, inputs):
         return tensors.to_full_precision(inputs)
-
-    def compute_output_shape(self, input_shape):
-        return tuple(input_shape)
 
 
 def check(vocabulary, length, classes=1):

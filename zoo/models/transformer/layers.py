@@ -6,6 +6,7 @@ Every weight belongs to a layer directly, so that its path is ``layer/weight`` e
 from zoo.models import compat
 from zoo.models.compat import tensors
 from zoo.models.compat.attention import attention
+from zoo.models.transformer import DEFAULTS
 
 
 class ZooLayer(compat.keras.layers.Layer):
@@ -35,6 +36,10 @@ class ZooLayer(compat.keras.layers.Layer):
     def get_config(self):
         return dict(super(ZooLayer, self).get_config(), **getattr(self, "settings", {}))
 
+    def compute_output_shape(self, input_shape):
+        """Return the shape of the first input, for layers that keep it."""
+        return tensors.first_shape(input_shape)
+
 
 @compat.registered("EncoderLayer")
 class EncoderLayer(ZooLayer):
@@ -44,34 +49,11 @@ class EncoderLayer(ZooLayer):
     count and 0 for padding. See :func:`zoo.models.transformer.encode` for the arguments.
     """
 
-    def __init__(
-        self,
-        heads,
-        d_ff,
-        dropout=0.1,
-        attention_dropout=0.1,
-        activation="relu",
-        norm_first=False,
-        causal=False,
-        epsilon=1e-5,
-        deviation=None,
-        out_deviation=None,
-        **kwargs,
-    ):
+    def __init__(self, **kwargs):
+        settings = {name: kwargs.pop(name, default) for name, default in DEFAULTS.items()}
         super(EncoderLayer, self).__init__(**kwargs)
-        self.settings = {
-            "heads": heads,
-            "d_ff": d_ff,
-            "dropout": dropout,
-            "attention_dropout": attention_dropout,
-            "activation": activation,
-            "norm_first": norm_first,
-            "causal": causal,
-            "epsilon": epsilon,
-            "deviation": deviation,
-            "out_deviation": out_deviation,
-        }
-        self._use_dropout([dropout, attention_dropout])
+        self.settings = settings
+        self._use_dropout([settings["dropout"], settings["attention_dropout"]])
 
     def build(self, input_shape):
         width, inner = int(tensors.first_shape(input_shape)[-1]), self.settings["d_ff"]
@@ -97,20 +79,24 @@ class EncoderLayer(ZooLayer):
 
     def call(self, inputs, training=None):
         x, keep = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
+        drop = self._attention_dropout(training)
+
+        def attend(q, k, v):
+            return attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
+
+        return self._encode(x, attend, training)
+
+    def _encode(self, x, attend, training):
+        """Compute the layer; ``attend`` is a function of queries, keys and values."""
         if self.settings["norm_first"]:
-            x = x + self._attention(self._normalize(x, "norm1"), keep, training)
+            x = x + self._attention(self._normalize(x, "norm1"), attend, training)
             return x + self._feed_forward(self._normalize(x, "norm2"), training)
-        x = self._normalize(x + self._attention(x, keep, training), "norm1")
+        x = self._normalize(x + self._attention(x, attend, training), "norm1")
         return self._normalize(x + self._feed_forward(x, training), "norm2")
 
-    def _attention(self, x, keep, training):
-        q, k, v = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
-        drop = self._attention_dropout(training)
-        attended = attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
-        return self._project(attended, training)
-
-    def _project(self, attended, training):
-        projected = tensors.linear(attended, self.output_kernel, self.output_bias)
+    def _attention(self, x, attend, training):
+        qkv = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
+        projected = tensors.linear(attend(*qkv), self.output_kernel, self.output_bias)
         return self._drop(projected, self.settings["dropout"], training, "projected")
 
     def _attention_dropout(self, training):
@@ -131,9 +117,6 @@ class EncoderLayer(ZooLayer):
         gamma, beta = getattr(self, name + "_gamma"), getattr(self, name + "_beta")
         return tensors.layer_norm(x, gamma, beta, self.settings["epsilon"])
 
-    def compute_output_shape(self, input_shape):
-        return tensors.first_shape(input_shape)
-
 
 @compat.registered("Normalisation")
 class LayerNorm(ZooLayer):
@@ -150,6 +133,3 @@ class LayerNorm(ZooLayer):
 
     def call(self, inputs):
         return tensors.layer_norm(inputs, self.gamma, self.beta, self.settings["epsilon"])
-
-    def compute_output_shape(self, input_shape):
-        return tuple(input_shape)
