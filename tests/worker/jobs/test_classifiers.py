@@ -126,7 +126,6 @@ def test_a_classifier_of_pictures_is_trained_judged_and_saved(
 ) -> None:
     from zoo.worker.jobs import train_image_classifier as job
 
-    monkeypatch.setattr(job.feature_extraction, "name_of", lambda _model: "dense")
     done, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=None,
                        freeze=FREEZE, model=ModelPart(name="mnist", args={}))  # fmt: skip
     assert done["stopped"] is None
