@@ -49,6 +49,10 @@ def save_arrays(path, arrays):
         np.savez(out, **arrays)
 
 
-def save_json(path, content):
+def save_bytes(path, content):
     with atomic_write(path) as out:
-        out.write(json.dumps(content).encode("utf-8"))
+        out.write(content)
+
+
+def save_json(path, content):
+    save_bytes(path, json.dumps(content).encode("utf-8"))

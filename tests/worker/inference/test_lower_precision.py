@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from zoo.worker import phases
 from zoo.worker.inference import lower_precision
 
 CLASSES, BATCH = 10, 50
@@ -35,7 +36,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(lower_precision, "time", clock)
+    monkeypatch.setattr(phases, "time", clock)
     return clock
 
 

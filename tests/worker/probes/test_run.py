@@ -350,7 +350,7 @@ def test_frameworks_are_not_asked_for_what_they_lack(probes: Any) -> None:
 def test_every_issue_that_a_probe_names_is_known(probes: Any) -> None:
     known = {issue.id: issue for issue in known_issues.issues()}
     named = [(backend, issue) for backend, issues in probes.ISSUES.items() for issue in issues.values()]
-    for backend, issue in [*named, ("metal", probes._issue("backend", "metal"))]:
+    for backend, issue in [*named, ("metal", "keras-backend-set-late")]:
         assert known[issue].probe
         assert backend in known[issue].backends or not known[issue].backends
     names = {probe.__name__ for probe, _ in probes.PROBES}

@@ -7,7 +7,7 @@ import shutil
 
 from zoo.models.style_transfer import fast
 from zoo.worker.exporting import programs
-from zoo.worker.files import atomic_write
+from zoo.worker.files import save_bytes
 
 JSON_NAME, README, PROGRAM = "model.json", "README.md", "predict.py"
 TASKS = {
@@ -66,8 +66,7 @@ def write(subject, exporter, about, folder):
     texts = {json_name(exporter): json.dumps(about, indent=1, sort_keys=True), PROGRAM: code}
     texts[README] = readme(subject, exporter, about, code)
     for name, text in texts.items():
-        with atomic_write(os.path.join(folder, name)) as out:
-            out.write(text.encode("utf-8"))
+        save_bytes(os.path.join(folder, name), text.encode("utf-8"))
 
 
 def json_name(exporter):

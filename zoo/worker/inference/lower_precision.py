@@ -1,6 +1,6 @@
 """Compute in a lower precision if it does not change the predictions for the user's own images."""
 
-import time
+from zoo.worker.phases import timed
 
 # Number of images computed in both precisions, and the share whose most likely class may change.
 SAMPLE = 600
@@ -24,7 +24,7 @@ class Comparison:
         self._exact, self._make, self._name = exact, lower, name
         self._lower, self._chosen = None, exact if lower is None or name is None else None
         self._compared = self._changed = 0
-        self._seconds = {"exact": 0.0, "lower": 0.0}
+        self._seconds = {}
 
     def warm_up(self, pixels):
         """Compute a dummy batch in float32 and in the lower precision, because the first ones compile."""
@@ -37,8 +37,10 @@ class Comparison:
         """Predict the first ``count`` images of a batch."""
         if self._chosen is not None:
             return self._chosen(pixels)[:count]
-        answers = self._timed("exact", self._exact, pixels)[:count]
-        others = self._timed("lower", self._lower, pixels)[:count]
+        with timed(self._seconds, "exact"):
+            answers = self._exact(pixels)[:count]
+        with timed(self._seconds, "lower"):
+            others = self._lower(pixels)[:count]
         self._compared += count
         self._changed += int((answers.argmax(axis=1) != others.argmax(axis=1)).sum())
         if self._compared >= SAMPLE or self._changed >= MOST_CHANGED * SAMPLE:
@@ -63,9 +65,3 @@ class Comparison:
     def _share(self):
         """Return the time of the lower precision divided by the time of float32."""
         return self._seconds["lower"] / max(1e-9, self._seconds["exact"])
-
-    def _timed(self, which, predict, pixels):
-        began = time.monotonic()
-        answers = predict(pixels)
-        self._seconds[which] += time.monotonic() - began
-        return answers

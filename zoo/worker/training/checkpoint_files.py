@@ -15,7 +15,7 @@ import zipfile
 import numpy as np
 
 from zoo.worker.errors import UserError
-from zoo.worker.files import atomic_write, remove
+from zoo.worker.files import remove, save_bytes
 
 FOLDER = "checkpoints"
 FORMAT = 1
@@ -51,11 +51,11 @@ class Checkpoints:
         if free - len(data) < self._reserve:
             raise OSError("%d MB are free, of which %d MB must stay free" % (free >> 20, self._reserve >> 20))
         name = "%010d" % number
-        write(os.path.join(self._folder, name + ".npz"), data)
+        save_bytes(os.path.join(self._folder, name + ".npz"), data)
         about = {"format": FORMAT, "number": number, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         about.update(state=state, run_id=self._run_id)
         content = json.dumps(about, sort_keys=True, indent=1, default=lambda value: value.item())
-        write(os.path.join(self._folder, name + ".json"), content.encode("utf-8"))
+        save_bytes(os.path.join(self._folder, name + ".json"), content.encode("utf-8"))
         self._remove_surplus(number)
 
     def _remove_surplus(self, newest):
@@ -115,8 +115,3 @@ def read(path):
             raise ValueError("it is compressed, so its unpacked size is unknown")
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         return {name.replace(".", "/"): stored[name] for name in stored.files}, about
-
-
-def write(path, data):
-    with atomic_write(path) as out:
-        out.write(data)
