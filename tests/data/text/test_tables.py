@@ -486,3 +486,12 @@ def test_columns_of_0_and_1_are_proposed_as_labels(tmp_path: Path) -> None:
     assert "'data.label_column=Computer Science,Physics,Maths' data.target=labels" in said
     columns = {"text_column": "ABSTRACT", "label_column": "Computer Science,Physics,Maths"}
     assert read(tmp_path / "a.csv", f"ABSTRACT,Computer Science,Physics,Maths\n{rows}", **columns).targets is not None
+
+
+def test_a_first_row_with_a_number_to_predict_is_no_header(tmp_path: Path) -> None:
+    rows = "".join(f"{n}\t{n / 8}\tsome words {n}\n" for n in range(1, 30))
+    columns = {"text_column": "2", "label_column": "1", "target": "number"}
+    texts = read(tmp_path / "a.txt", rows, **columns)
+    assert texts.targets is not None
+    assert (len(texts.texts), texts.targets.values[0, 0]) == (29, 0.125)
+    assert len(read(tmp_path / "b.txt", f"id\tscore\ttext\n{rows}", **columns).texts) == 29

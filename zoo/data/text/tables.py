@@ -16,6 +16,7 @@ from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import set_parts
 from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
+from zoo.protocol.targets import NUMBER
 
 SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
@@ -88,6 +89,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if header is None:
         titled = bool(title) and bool(some) and some[0][places[0]].strip() == title
         header = titled or (len(columns) > 1 and _names_no_class(chosen.records(text), places[-1]))
+        if settings.kind == NUMBER and len(columns) > 1:
+            header = not is_number(some[0][places[-1]])
     width = len(_trimmed(some[0], 0)) if header else shape.width
     if len(set(places)) < len(places):
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")

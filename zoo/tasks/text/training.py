@@ -8,6 +8,7 @@ from zoo.core import console
 from zoo.data.text import dataset
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import Request, TextTrainPart
+from zoo.protocol.targets import LABELS, NUMBER
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
@@ -66,7 +67,8 @@ def _split_words(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     data, given = settings.data, texts.info.parts
     if not isinstance(data, LabelledData):
         return {}
-    fold = f"test: 1/{data.folds} of every class (fold {data.fold})"
+    each = {LABELS: "label", NUMBER: "range of the number"}.get(texts.info.target, "class")
+    fold = f"test: 1/{data.folds} of every {each} (fold {data.fold})"
     validation = f"validation: {data.validation:g} of the other texts"
     return {"split": "; ".join([fold] * ("test" not in given) + [validation] * ("validation" not in given))}
 
