@@ -108,16 +108,9 @@ def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], lis
 
 def verify(path: Path) -> Interpreter | Broken:
     """Run a Python once to get its version and architecture."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [str(path), "-I", "-S", "-c", PROBE]  # -I also ignores PYTHON* variables
     try:
-        done = subprocess.run(
-            [str(path), "-I", "-S", "-c", PROBE],
-            capture_output=True,
-            text=True,
-            timeout=PROBE_S,
-            env=environment,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_S, check=False)
     except subprocess.TimeoutExpired:
         return Broken(path, f"did not answer within {PROBE_S:g} s")
     except (OSError, ValueError) as error:
