@@ -1,8 +1,6 @@
 """The tables of `zoo list`: models, backends, stacks, recipes, references and trained weights."""
 
 from zoo.config import arguments, config_files, references
-from zoo.core import paths
-from zoo.core import schema as row_files
 from zoo.environments import backends as all_backends
 from zoo.environments import stacks
 from zoo.tasks import recipe_status
@@ -22,16 +20,13 @@ def models() -> Rows:
 
 
 def backends() -> Rows:
-    rows = []
-    for name in config_files.options("backend"):
-        row = row_files.read_yaml(paths.CONFIGS / "backend" / f"{name}.yaml")
-        state = "" if row.get("runnable", True) else "not runnable: "
-        known = [stack if stack in stacks.names() else f"({stack})" for stack in row.get("stacks", [])]
-        rows.append(
-            {"backend": name, "what": state + str(row.get("about", "")), "stacks, best first": " ".join(known),
-             "needs": str(row.get("needs", ""))}
-        )  # fmt: skip
-    return rows
+    known = stacks.names()
+    return [
+        {"backend": row.name, "what": row.about if row.runnable else f"not runnable: {row.about}",
+         "stacks, best first": " ".join(name if name in known else f"({name})" for name in row.stacks),
+         "needs": row.needs}
+        for row in all_backends.load_all()
+    ]  # fmt: skip
 
 
 def stack_rows() -> Rows:

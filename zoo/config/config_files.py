@@ -21,8 +21,6 @@ BASE = "recipe"
 RANGE = "range"
 # The task of a model whose file does not name one.
 DEFAULT_TASK = "classify"
-# Keys in the file of a model that are not arguments of its builder.
-MODEL_FACTS = model_files.FACTS
 
 
 def options(group: str) -> list[str]:
@@ -59,7 +57,7 @@ def task_of(model: str | None) -> str:
 
 def model_arguments(model: Arguments) -> Arguments:
     """Return the arguments of a model's builder, from its file or from composed settings."""
-    return {key: value for key, value in model.items() if key not in MODEL_FACTS}
+    return {key: value for key, value in model.items() if key not in model_files.FACTS}
 
 
 def default_arguments(model: str) -> Arguments:

@@ -4,6 +4,7 @@ Such a file is code, so only ``model=PATH`` on the command line can name one; re
 """
 
 import ast
+import contextlib
 import hashlib
 import os
 import re
@@ -147,8 +148,7 @@ def _settings(path: Path, build: ast.FunctionDef) -> Json:
         wrong += [f"its argument {name} has a reserved name" for name in reserved]
         wrong += ["its arguments before / cannot be passed by name"] if build.args.posonlyargs else []
         raise ZooError(f"{path}, line {build.lineno}: build cannot be called: {'; '.join(wrong)}", FORM)
-    literals = {name: _literal(node) for name, node in defaults.items() if name not in GIVEN}
-    return {name: value for name, value in literals.items() if value is not NO_SETTING}
+    return {name: value for name, value in _literals(defaults) if name not in GIVEN}
 
 
 def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
@@ -160,19 +160,14 @@ def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
     return [*plain, *only], defaults | {name: node for name, node in only.items() if node is not None}
 
 
-NO_SETTING = object()
-
-
-def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal that JSON supports, or ``NO_SETTING``."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return NO_SETTING
-    if isinstance(value, tuple | list):
-        plain = all(item is None or isinstance(item, bool | int | float | str) for item in value)
-        return list(value) if plain else NO_SETTING
-    return value if value is None or isinstance(value, bool | int | float | str) else NO_SETTING
+def _literals(defaults: Mapping[str, ast.expr]) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of those defaults that are literals, and that JSON supports."""
+    for name, node in defaults.items():
+        with contextlib.suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            value = ast.literal_eval(node)
+            items = list(value) if isinstance(value, tuple | list) else [value]
+            if all(item is None or isinstance(item, bool | int | float | str) for item in items):
+                yield name, items if isinstance(value, tuple | list) else value
 
 
 def place(model: Mapping[str, Any], folder: Path) -> Json:

@@ -4,6 +4,7 @@ The search path is not used, because it often has shims that start another progr
 before use.
 """
 
+import glob
 import os
 import platform
 import re
@@ -107,16 +108,9 @@ def survey(places: Sequence[Path] | None = None) -> tuple[list[Interpreter], lis
 
 def verify(path: Path) -> Interpreter | Broken:
     """Run a Python once to get its version and architecture."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [str(path), "-I", "-S", "-c", PROBE]  # -I also ignores PYTHON* variables
     try:
-        done = subprocess.run(
-            [str(path), "-I", "-S", "-c", PROBE],
-            capture_output=True,
-            text=True,
-            timeout=PROBE_S,
-            env=environment,
-            check=False,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_S, check=False)
     except subprocess.TimeoutExpired:
         return Broken(path, f"did not answer within {PROBE_S:g} s")
     except (OSError, ValueError) as error:
@@ -138,7 +132,7 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
     """Yield files such as ``python3.8`` in the folders, each real file once, newest version folders first."""
     seen: set[Path] = set()
     for place in places:
-        for path in sorted(_expand(place / name), key=lambda path: version_numbers(str(path)), reverse=True):
+        for path in map(Path, sorted(glob.glob(str(place / name)), key=version_numbers, reverse=True)):
             # Shims start other programs, and a virtual environment belongs to a project.
             borrowed = "shims" in path.parts or (path.parent.parent / "pyvenv.cfg").is_file()
             if not re.fullmatch(r"python3\.\d+", path.name) or borrowed:
@@ -147,14 +141,6 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
             if real not in seen:
                 seen.add(real)
                 yield path
-
-
-def _expand(pattern: Path) -> Iterator[Path]:
-    anchor = Path(pattern.anchor or ".")
-    try:
-        yield from anchor.glob(str(pattern.relative_to(anchor)))
-    except (PermissionError, NotADirectoryError):
-        return
 
 
 def is_downloadable(version: str) -> bool:

@@ -211,10 +211,9 @@ def _sha256(path: Path) -> str:
 
 def inventory(python: Path) -> Inventory:
     """Return an interpreter's properties and installed packages."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    command = [str(python), "-I", "-c", INVENTORY]
+    command = [str(python), "-I", "-c", INVENTORY]  # -I also ignores PYTHON* variables
     try:
-        process = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         return Inventory(**json.loads(process.stdout))
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError, TypeError) as error:
         # Another program may repeat the code in its error.

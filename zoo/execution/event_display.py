@@ -25,7 +25,8 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
     """
     with contextlib.ExitStack() as stack:
         live = live and (console.is_terminal() or console.in_notebook())
-        bars: list[console.Bar] = [stack.enter_context(console.bar(what))] if live else []
+        if live:
+            stack.enter_context(console.bar(what))
         drawn = _Drawn(figures, set() if named is None else named)
 
         def show(event: events.Event) -> None:
@@ -36,7 +37,6 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
                     if drawn.bar is None and event.steps and live:
                         # Only one live bar can be drawn at a time, so close the spinner first.
                         stack.close()
-                        bars.clear()
                         total = event.steps * (event.epochs or 1)
                         drawn.bar = stack.enter_context(console.bar(event.unit, total=total))
                     if drawn.bar is not None:
@@ -51,9 +51,8 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
                 case events.EpochEvent() if event.epoch >= drawn.resumed.epoch:  # earlier ones were shown before
                     console.say(epoch_line(event, figures) + drawn.remark(event))
                 case events.TextEvent():
-                    if bars:
+                    if drawn.bar is None:
                         stack.close()
-                        bars.clear()
                     console.write(event.text)
                 case events.WarningEvent():
                     console.warn(event.message)

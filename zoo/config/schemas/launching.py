@@ -1,4 +1,4 @@
-"""Where runs are executed: on this machine or on others through an engine, in one or several processes."""
+"""Where runs are executed: on this machine or through an engine on remote machines, in one or several processes."""
 
 import pkgutil
 from dataclasses import dataclass, field

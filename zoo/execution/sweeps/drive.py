@@ -99,11 +99,10 @@ def _collect(sweep: Sweep, retries: int, progress: Progress) -> None:
     """Process ended jobs; queue a failed element again if another attempt may succeed."""
     elements = {each.name: each for each in sweep.elements}
     for name, job in list(progress.running.items()):
+        status = None if job.is_running() else job.wait()
         progress.places[name] = job.place or progress.places.get(name, "")
-        if job.is_running():
+        if status is None:
             continue
-        status = job.wait()
-        progress.places[name] = job.place or progress.places.get(name, "")
         sweep.note(elements[name], place=progress.places[name])
         del progress.running[name]
         if sweep.is_complete(elements[name]):
