@@ -125,9 +125,7 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
 
 def check(width, layers, settings):
     """Check the settings of an encoder, or raise ValueError."""
-    for name, value in (("layers", layers), ("heads", settings["heads"]), ("d_ff", settings["d_ff"])):
-        if value < 1:
-            raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))
+    check_sizes(layers=layers, heads=settings["heads"], d_ff=settings["d_ff"])
     if width % settings["heads"]:
         raise ValueError("`heads` should divide d_model, %d. Received heads=%r" % (width, settings["heads"]))
     for name in ("dropout", "attention_dropout"):
@@ -135,3 +133,10 @@ def check(width, layers, settings):
             raise ValueError("`%s` should be from 0 to below 1. Received %s=%r" % (name, name, settings[name]))
     if settings["activation"] not in ("relu", "gelu"):
         raise ValueError("`activation` should be relu or gelu. Received activation=%r" % (settings["activation"],))
+
+
+def check_sizes(**sizes):
+    """Check that sizes are positive, or raise ValueError."""
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))

@@ -28,7 +28,8 @@ class ZooLayer(compat.keras.layers.Layer):
     def _use_dropout(self, rates):
         """Declare that training differs from inference if any rate is above zero."""
         self.uses_learning_phase = any(rates)
-        self.seed_generator = compat.seed_generator() if any(rates) else None
+        # Keras 2 needs no generator of a layer's own.
+        self.seed_generator = compat.keras.random.SeedGenerator() if any(rates) and compat.MAJOR >= 3 else None
 
     def _drop(self, x, rate, training, name):
         return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + name)
