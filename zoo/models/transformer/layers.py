@@ -6,7 +6,12 @@ Every weight belongs to a layer directly, so that its path is ``layer/weight`` e
 from zoo.models import compat
 from zoo.models.compat import tensors
 from zoo.models.compat.attention import attention
-from zoo.models.transformer import DEFAULTS
+
+# The arguments of :class:`EncoderLayer`.
+DEFAULTS = {
+    "heads": 8, "d_ff": 2048, "dropout": 0.1, "activation": "relu", "norm_first": False, "causal": False,
+    "epsilon": 1e-5, "attention_dropout": None, "deviation": None, "out_deviation": None,
+}  # fmt: skip
 
 
 class ZooLayer(compat.keras.layers.Layer):
