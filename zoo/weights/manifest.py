@@ -113,6 +113,6 @@ def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True
     for name, (inputs, outputs) in channels.items():
         size = kernel_size if name in ("conv1", "output") else 3
         both = (outputs, inputs) if transposed and name.startswith("up") else (inputs, outputs)
-        shapes |= {f"{name}_norm/{part}": (outputs,) for part in ("shift", "scale")}
         shapes[f"{name}/kernel"] = (size, size, *both)
+        shapes |= {f"{name}_norm/{part}": (outputs,) for part in ("shift", "scale")}
     return shapes
