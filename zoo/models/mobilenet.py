@@ -49,8 +49,7 @@ def build(
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
     """
-    shape = blocks.fixed_input_shape(input_shape, input_size)
-    inputs = compat.keras.layers.Input(shape=shape)
+    inputs = compat.keras.layers.Input(shape=blocks.fixed_input_shape(input_shape, input_size))
     x = _trunk(compat, inputs, alpha, depth_multiplier, classes, _activation_layer(compat, activation), bn_momentum)
     x = _top(compat, x, alpha, classes, dropout, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet")
@@ -117,8 +116,7 @@ def _activation_layer(compat, activation):
 def _trunk(compat, x, alpha, depth_multiplier, classes, activation, momentum=MOMENTUM):
     blocks.check_width(alpha, classes)
     x = blocks.conv(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
-    x = blocks.batch_norm(compat, x, "conv1_bn", momentum)
-    x = activation("conv1_relu")(x)
+    x = blocks.batch_norm(compat, x, "conv1_bn", momentum, activation("conv1_relu"))
     for number, (filters, stride) in enumerate(BLOCKS, 1):
         x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier, activation, momentum)
     return x
@@ -128,11 +126,9 @@ def _separable(compat, x, number, filters, stride, depth_multiplier, activation,
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
     x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
-    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number, momentum)
-    x = activation("conv_dw_%d_relu" % number)(x)
+    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number, momentum, activation("conv_dw_%d_relu" % number))
     x = blocks.conv(compat, x, filters, "conv_pw_%d" % number)
-    x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number, momentum)
-    return activation("conv_pw_%d_relu" % number)(x)
+    return blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number, momentum, activation("conv_pw_%d_relu" % number))
 
 
 def _top(compat, x, alpha, classes, dropout, activation):

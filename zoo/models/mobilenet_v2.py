@@ -35,8 +35,7 @@ def build(compat, input_shape=None, classes=1000, alpha=1.0, input_size=224, bn_
     Returns:
         A model from (batch, height, width, channels) float32 in -1..1 to (batch, classes) probabilities.
     """
-    shape = blocks.fixed_input_shape(input_shape, input_size)
-    inputs = compat.keras.layers.Input(shape=shape)
+    inputs = compat.keras.layers.Input(shape=blocks.fixed_input_shape(input_shape, input_size))
     x = _trunk(compat, inputs, alpha, classes, bn_momentum)
     x = _top(compat, x, classes, "softmax")
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="mobilenet_v2")
@@ -90,8 +89,7 @@ def _tensor_shape(compat, input_tensor, input_shape):
 def _trunk(compat, x, alpha, classes, momentum=MOMENTUM):
     blocks.check_width(alpha, classes)
     x = blocks.conv(compat, x, rounded(32 * alpha), "Conv1", size=3, stride=2)
-    x = blocks.batch_norm(compat, x, "bn_Conv1", momentum)
-    x = compat.relu6("Conv1_relu")(x)
+    x = blocks.batch_norm(compat, x, "bn_Conv1", momentum, compat.relu6("Conv1_relu"))
     channels, number = rounded(32 * alpha), 0
     for expansion, filters, repeats, first_stride in STAGES:
         for repeat in range(repeats):
@@ -99,8 +97,7 @@ def _trunk(compat, x, alpha, classes, momentum=MOMENTUM):
             x = _bottleneck(compat, x, number, channels, outputs, expansion, stride, momentum)
             channels, number = outputs, number + 1
     x = blocks.conv(compat, x, rounded(1280 * max(1.0, alpha)), "Conv_1")
-    x = blocks.batch_norm(compat, x, "Conv_1_bn", momentum)
-    return compat.relu6("out_relu")(x)
+    return blocks.batch_norm(compat, x, "Conv_1_bn", momentum, compat.relu6("out_relu"))
 
 
 def rounded(filters):
@@ -114,13 +111,11 @@ def _bottleneck(compat, x, number, channels, filters, expansion, stride, momentu
     before, prefix = x, "block_%d_" % number if number else "expanded_conv_"
     if number:
         x = blocks.conv(compat, x, expansion * channels, prefix + "expand")
-        x = blocks.batch_norm(compat, x, prefix + "expand_BN", momentum)
-        x = compat.relu6(prefix + "expand_relu")(x)
+        x = blocks.batch_norm(compat, x, prefix + "expand_BN", momentum, compat.relu6(prefix + "expand_relu"))
     if stride != 1:
         x = compat.keras.layers.ZeroPadding2D(_padding(compat, x), name=prefix + "pad")(x)
     x = blocks.depthwise_conv(compat, x, prefix + "depthwise", stride)
-    x = blocks.batch_norm(compat, x, prefix + "depthwise_BN", momentum)
-    x = compat.relu6(prefix + "depthwise_relu")(x)
+    x = blocks.batch_norm(compat, x, prefix + "depthwise_BN", momentum, compat.relu6(prefix + "depthwise_relu"))
     x = blocks.conv(compat, x, filters, prefix + "project")
     x = blocks.batch_norm(compat, x, prefix + "project_BN", momentum)
     if stride == 1 and channels == filters:

@@ -1,6 +1,7 @@
 """Read and write the layout of Keras 3: groups named after the classes of layers, with numbered weights."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,9 +146,5 @@ def _deduced_class(arrays: "Arrays") -> str:
 
 def classes_of(weights: Weights) -> dict[str, int]:
     """Return the number of layers of each class in a ``.weights.h5`` with these weights."""
-    counts: dict[str, int] = {}
-    for group in make_keras3(weights).attributes:
-        if group.endswith("/vars"):
-            kind = re.sub(r"_\d+$", "", group.split("/")[1])
-            counts[kind] = counts.get(kind, 0) + 1
-    return counts
+    groups = [group.split("/")[1] for group in make_keras3(weights).attributes if group.endswith("/vars")]
+    return Counter(re.sub(r"_\d+$", "", group) for group in groups)

@@ -105,18 +105,14 @@ def size_of(arrays: "Arrays") -> Arguments | None:
 
 
 def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
-    wide, names = 4 * filters, layers(blocks)
-    kernels = dict.fromkeys(names, (3, 3, wide, wide))
-    kernels |= {"conv1": (kernel_size, kernel_size, 3, filters), "conv2": (3, 3, filters, 2 * filters)}
-    kernels |= {"conv3": (3, 3, 2 * filters, wide), "output": (kernel_size, kernel_size, filters, 3)}
-    for name, before, after in (("up1", wide, 2 * filters), ("up2", 2 * filters, filters)):
-        kernels[name] = (3, 3, after, before) if transposed else (3, 3, before, after)
+    wide, half = 4 * filters, 2 * filters
+    channels = dict.fromkeys(layers(blocks), (wide, wide))
+    channels |= {"conv1": (3, filters), "conv2": (filters, half), "conv3": (half, wide)}
+    channels |= {"up1": (wide, half), "up2": (half, filters), "output": (filters, 3)}
     shapes: dict[str, tuple[int, ...]] = {}
-    for name in names:
-        outputs = kernels[name][2 if transposed and name in ("up1", "up2") else 3]
-        shapes |= {
-            f"{name}/kernel": kernels[name],
-            f"{name}_norm/shift": (outputs,),
-            f"{name}_norm/scale": (outputs,),
-        }
+    for name, (inputs, outputs) in channels.items():
+        size = kernel_size if name in ("conv1", "output") else 3
+        both = (outputs, inputs) if transposed and name.startswith("up") else (inputs, outputs)
+        shapes[f"{name}/kernel"] = (size, size, *both)
+        shapes |= {f"{name}_norm/{part}": (outputs,) for part in ("shift", "scale")}
     return shapes

@@ -91,25 +91,22 @@ def choose(
 def _of_file(
     path: Path, sha256: str, source: str, model: Mapping[str, Any], given: Collection[str]
 ) -> PretrainedWeights:
-    npz, parameters, network = _cached(path, sha256)
-    record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
+    cached, network = _cached(path, sha256, source)
     if model["name"] not in imagenet.table():
-        return PretrainedWeights(path, npz, record)
-    network = _of_model(network, path, npz, str(model["name"]))
+        return cached
+    network = _of_model(network, path, cached.npz, str(model["name"]))
     _refuse_contradictions(network, path, model, {*given, "alpha"} if source == "imagenet" else given)
     free = {key: value for key, value in network.arguments.items() if key not in given}
     arguments = {key: value for key, value in free.items() if value != model.get(key)}
-    return PretrainedWeights(path, npz, record, network, arguments)
+    return dataclasses.replace(cached, network=network, arguments=arguments)
 
 
 def _of_the_zoo(source: str, model: Mapping[str, Any], given: Collection[str]) -> PretrainedWeights:
     chosen = {key: value for key, value in model.items() if key in given}
     network, arguments = zoo_networks.start_from(str(model["name"]), source, chosen)
-    sha256 = file_sha256(network.weights)
-    npz, parameters, _ = _cached(network.weights, sha256)
-    record = {"source": network.source, "file": str(network.weights), "sha256": sha256, "parameters": parameters}
+    cached, _ = _cached(network.weights, file_sha256(network.weights), network.source)
     other = {key: value for key, value in arguments.items() if key in model and model[key] != value}
-    return PretrainedWeights(network.weights, npz, record, arguments=other)
+    return dataclasses.replace(cached, arguments=other)
 
 
 def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "Network":
@@ -178,15 +175,17 @@ def _own(source: str) -> Path:
     )
 
 
-def _cached(path: Path, sha256: str) -> tuple[Path, int, "Network | None"]:
-    """Return the cached ``.npz`` of a weights file, its number of parameters, and its network."""
+def _cached(path: Path, sha256: str, source: str) -> tuple[PretrainedWeights, "Network | None"]:
+    """Return the weights of a file, read from the cached ``.npz`` if there is one, and its network."""
     folder = paths.cache_dir() / "weights"
     npz = folder / f"{sha256[:32]}-{CACHE_VERSION}.npz"
     with locked(folder / f".{npz.name}.lock", f"reads {path.name}"):
-        return _kept(npz) or _read(path, npz)
+        parameters, network = _kept(npz) or _read(path, npz)
+    record = {"source": source, "file": str(path), "sha256": sha256, "parameters": parameters}
+    return PretrainedWeights(path, npz, record), network
 
 
-def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
+def _kept(npz: Path) -> tuple[int, "Network | None"] | None:
     from zoo.weights import io
     from zoo.weights.recognition import Network
 
@@ -195,13 +194,13 @@ def _kept(npz: Path) -> tuple[Path, int, "Network | None"] | None:
     try:
         count = io.read(npz).parameters
         facts = json.loads(npz.with_suffix(".json").read_text(encoding="utf-8"))
-        return npz, count, Network(**facts) if facts else None
+        return count, Network(**facts) if facts else None
     except (ZooError, OSError, ValueError, TypeError):
         console.warn(f"{npz} was damaged; creating it again")
         return None
 
 
-def _read(path: Path, npz: Path) -> tuple[Path, int, "Network | None"]:
+def _read(path: Path, npz: Path) -> tuple[int, "Network | None"]:
     from zoo.weights import io, recognition
 
     weights = io.read(path)
@@ -209,4 +208,4 @@ def _read(path: Path, npz: Path) -> tuple[Path, int, "Network | None"]:
     io.write(npz, dataclasses.replace(weights, arrays=network.arrays) if network else weights)
     facts = {name: value for name, value in vars(network).items() if name != "arrays"} if network else None
     atomic_write(npz.with_suffix(".json"), json.dumps(facts))
-    return npz, weights.parameters, network
+    return weights.parameters, network

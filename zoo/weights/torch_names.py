@@ -3,8 +3,8 @@
 PyTorch stores kernels as (out, in), the zoo as (in, out); both concatenate queries, keys and values.
 """
 
+import math
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from zoo.weights.formats import Arrays, Weights, natural
@@ -18,7 +18,7 @@ _OURS = {
     "norm2.weight": "norm2_gamma", "norm2.bias": "norm2_beta",
 }  # fmt: skip
 _THEIRS = {ours: theirs for theirs, ours in _OURS.items()}
-_LAST = {"weight": "gamma", "bias": "beta"}
+_NORM = {"norm.weight": "norm/gamma", "norm.bias": "norm/beta"}
 _ATTENTION = re.compile(r"(?P<prefix>(?:.+\.)?)layers\.0\.self_attn\.in_proj_weight")
 
 
@@ -27,33 +27,25 @@ def to_zoo(weights: Weights) -> Weights:
     first = next((match for name in weights.arrays if (match := _ATTENTION.fullmatch(name))), None)
     if first is None:
         return weights
+    rows = {name: _parsed(name, first["prefix"]) for name in weights.arrays}
     arrays: Arrays = {}
-    for name in sorted(weights.arrays, key=_order(first["prefix"])):
-        ours = _ours(name, first["prefix"])
+    for name in sorted(rows, key=lambda name: (*rows[name][:2], natural(name))):
+        ours = rows[name][2]
         array = weights.arrays[name]
-        arrays[ours or name] = array.T.copy() if ours and ours.endswith("_kernel") else array
+        arrays[ours or name] = array.T.copy() if ours.endswith("_kernel") else array
     return replace(weights, arrays=arrays, kind=f"{weights.kind} with PyTorch's names", classes={}, order_problems=())
 
 
-def _order(prefix: str) -> Callable[[str], tuple[object, ...]]:
-    places = {f"layers.{theirs}": place for place, theirs in enumerate(_OURS)}
-
-    def key(name: str) -> tuple[object, ...]:
-        short = re.sub(r"layers\.\d+\.", "layers.", name.removeprefix(prefix), count=1)
-        layer = re.match(r"layers\.(\d+)\.", name.removeprefix(prefix))
-        return (layer is None, int(layer[1]) if layer else 0, places.get(short, len(places)), natural(name))
-
-    return key
-
-
-def _ours(name: str, prefix: str) -> str | None:
-    if not name.startswith(prefix):
-        return None
-    inside = re.fullmatch(r"layers\.(\d+)\.(.+)", name.removeprefix(prefix))
-    if inside and inside[2] in _OURS:
-        return f"layer{int(inside[1]) + 1}/{_OURS[inside[2]]}"
-    last = re.fullmatch(r"norm\.(weight|bias)", name.removeprefix(prefix))
-    return f"norm/{_LAST[last[1]]}" if last else None
+def _parsed(name: str, prefix: str) -> tuple[float, int, str]:
+    """Return the layer of a weight (infinity for none), its place there, and the zoo's name, or an empty text."""
+    short = name.removeprefix(prefix) if name.startswith(prefix) else ""
+    layer = re.fullmatch(r"layers\.(\d+)\.(.+)", short)
+    if layer is None:
+        return math.inf, 0, _NORM.get(short, "")
+    number, places = int(layer[1]), list(_OURS)
+    if layer[2] not in _OURS:
+        return number, len(places), ""
+    return number, places.index(layer[2]), f"layer{number + 1}/{_OURS[layer[2]]}"
 
 
 def to_torch(weights: Weights) -> Weights:

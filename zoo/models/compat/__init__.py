@@ -22,7 +22,6 @@ from zoo.models.compat.layers import (
     prepare_for_foreign_code,
     registered,
     relu6,
-    seed_generator,
     source_inputs,
     spatial_mean,
     static_shape,

@@ -38,9 +38,7 @@ def value_and_grad(model, constant):
 
 def _of_graph(model, constant):
     K = keras.backend
-    total = model.outputs[0]
-    for each in model.outputs[1:]:
-        total = total + each
+    total = sum(model.outputs[1:], model.outputs[0])
     gradients = K.gradients(K.sum(total), [constant.value])
     run = K.function([model.inputs[0]], list(model.outputs) + list(gradients))
 

@@ -139,11 +139,6 @@ def initializer(value):
     return value if value in ("zeros", "ones") else keras.initializers.RandomNormal(stddev=value)
 
 
-def seed_generator():
-    """Create the random generator of a layer; None on Keras 2, which needs none."""
-    return keras.random.SeedGenerator() if MAJOR >= 3 else None
-
-
 def static_shape(x):
     """Return the shape of a Keras tensor, including the batch, with None for unknown sizes."""
     shape = x.shape if MAJOR >= 3 else keras.backend.int_shape(x)

@@ -37,7 +37,10 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     if weight_decay and MAJOR >= 3:
         arguments["weight_decay"] = float(weight_decay)
     kind, own = kinds[name]
-    instance = getattr(_module(), kind)(**own, **arguments)
+    # The default optimizers of TensorFlow 2.11 and 2.12 are slow on Metal or fail there
+    # (https://github.com/tensorflow/tensorflow/issues/58988). The previous ones are available as ``legacy``.
+    module = getattr(keras.optimizers, "legacy", keras.optimizers) if MAJOR == 2 else keras.optimizers
+    instance = getattr(module, kind)(**own, **arguments)
     if weight_decay and MAJOR < 3:
         _shrink_weights(instance, weight_decay)
     if is_tensorflow_1():
@@ -66,17 +69,6 @@ def _update_one_by_one(instance):
     names += ("_backend_reset_gradient_accumulators", "_backend_increment_gradient_accumulators")
     for name in names:
         setattr(instance, name, types.MethodType(getattr(base, name), instance))
-
-
-def _module():
-    """Return the module with this Keras's optimizers.
-
-    The default optimizers of TensorFlow 2.11 and 2.12 are slow on Metal or fail there
-    (https://github.com/tensorflow/tensorflow/issues/58988). The previous ones are available as ``legacy``.
-    """
-    if MAJOR == 2 and hasattr(keras.optimizers, "legacy"):
-        return keras.optimizers.legacy
-    return keras.optimizers
 
 
 def _adam_of_tensorflow_1(learning_rate, clip, beta_2):

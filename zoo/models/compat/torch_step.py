@@ -227,9 +227,11 @@ class _Adam:
         return (torch.nn.utils.get_total_norm(gradients) / most).clamp_(min=1.0)
 
 
-def can_take(model):
-    """Return whether a :class:`Step` does everything that Keras does for this model and its optimizer."""
-    if model.loss != "categorical_crossentropy" or len(getattr(model, "outputs", None) or []) != 1:
+def can_take(model, names):
+    """Return whether a :class:`Step` does everything that Keras does for this model, its optimizer and metrics."""
+    if names != ("accuracy",) or model.loss != "categorical_crossentropy":
+        return False
+    if len(getattr(model, "outputs", None) or []) != 1:
         return False
     if any(getattr(type(model), name) is not getattr(keras.Model, name) for name in OVERRIDABLE):
         return False

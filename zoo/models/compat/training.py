@@ -162,7 +162,9 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
 
         return _kept_step(model, lambda: stateless_step.Step(model, names, batch)).take(*batch)
     if backend == "torch":
-        own = _kept_step(model, lambda: _torch_step(model, names))
+        from zoo.models.compat import torch_step
+
+        own = _kept_step(model, lambda: torch_step.Step(model) if torch_step.can_take(model, names) else None)
         if own is not None:
             return own.take(model, group and group.engine.mean_gradients, *batch)
     if backend != "tensorflow":
@@ -188,13 +190,6 @@ def _kept_step(model, make):
     if model not in _traced_steps:
         _traced_steps[model] = make()
     return _traced_steps[model]
-
-
-def _torch_step(model, names):
-    """Return the object that takes steps without Keras, or None if they would differ from Keras's."""
-    from zoo.models.compat import torch_step
-
-    return torch_step.Step(model) if names == ("accuracy",) and torch_step.can_take(model) else None
 
 
 def forget_compiled(model):

@@ -14,7 +14,6 @@ class Shift(compat.keras.layers.Layer):
 
     def build(self, input_shape):
         self.shift = self.add_weight(name="shift", shape=(int(input_shape[-1]),), initializer="zeros", trainable=True)
-        self.built = True
 
     def call(self, inputs):
         return inputs + tensors.weight(self.shift)

@@ -18,17 +18,15 @@ def gram_matrix(compat, x, mask=None):
     def flat(x):
         return reshape(x, (-1, rows * columns, channels))
 
-    def mean(x):
-        x = flat(x)
-        return channel_products(x, x) / float(rows * columns)
-
-    def masked(inputs):
-        return channel_products(flat(inputs[0]), flat(inputs[0] * inputs[1]))
+    def products(inputs):
+        if mask is not None:
+            return channel_products(flat(inputs[0]), flat(inputs[0] * inputs[1]))
+        maps = flat(inputs)
+        return channel_products(maps, maps) / float(rows * columns)
 
     # In the maps' own dtype: a float32 copy of the first maps of a large image takes gigabytes.
-    if mask is None:
-        return compat.lambda_layer(mean, x, (channels, channels), precision=compat.dtype_of(x))
-    return compat.lambda_layer(masked, [x, mask], (channels, channels), precision=compat.dtype_of(x))
+    inputs = x if mask is None else [x, mask]
+    return compat.lambda_layer(products, inputs, (channels, channels), precision=compat.dtype_of(x))
 
 
 def squared_distance(compat, a, b):
@@ -87,10 +85,8 @@ def tone_distance(compat, a, b):
 def weighted_sum(compat, terms, weights, name=None):
     def add(terms):
         terms = terms if isinstance(terms, (list, tuple)) else [terms]
-        total = terms[0] * float(weights[0])
-        for term, weight in zip(terms[1:], weights[1:]):
-            total = total + term * float(weight)
-        return total
+        first, *rest = (term * float(weight) for term, weight in zip(terms, weights))
+        return sum(rest, first)
 
     return compat.lambda_layer(add, list(terms) if len(terms) > 1 else terms[0], (1,), name)
 

@@ -39,7 +39,7 @@ def build_predictor(compat):
     """Build the predictor, which maps paintings (batch, 256, 256, 3), RGB 0..1, to (batch, 100)."""
     layers = compat.keras.layers
     inputs = layers.Input(shape=(PAINTING, PAINTING, 3))
-    x = _relu6(compat, _padded(compat, inputs, 32, "conv", 2, size=3), "conv")
+    x = _convolve(compat, inputs, 32, "conv", 2, size=3)
     channels, number = 32, 0
     for expansion, filters, count, stride in STAGES:
         for index in range(count):
@@ -47,7 +47,7 @@ def build_predictor(compat):
             out = _block(compat, x, "block%d_" % number, channels, expansion, filters, step)
             x = layers.add([x, out], name=PREDICTOR + "block%d" % number) if step == 1 and index else out
             channels, number = filters, number + 1
-    x = _relu6(compat, _padded(compat, x, 1280, "last", 1), "last")
+    x = _convolve(compat, x, 1280, "last")
     x = layers.GlobalAveragePooling2D(name=PREDICTOR + "mean")(x)
     x = layers.Dense(NUMBERS, name=PREDICTOR + "style", kernel_initializer="zeros")(x)
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="style_predictor")
@@ -55,24 +55,22 @@ def build_predictor(compat):
 
 def _block(compat, x, name, channels, expansion, filters, stride):
     if expansion != 1:
-        x = _relu6(compat, _padded(compat, x, expansion * channels, name + "expand", 1), name + "expand")
-    x = _relu6(compat, _padded(compat, x, None, name + "depthwise", stride, size=3), name + "depthwise")
-    return _padded(compat, x, filters, name + "project", 1)
+        x = _convolve(compat, x, expansion * channels, name + "expand")
+    x = _convolve(compat, x, None, name + "depthwise", stride, size=3)
+    return _convolve(compat, x, filters, name + "project", clipped=False)
 
 
-def _padded(compat, x, filters, name, stride, size=1):
-    """Convolve with the padding of TensorFlow's "SAME", depthwise if ``filters`` is None."""
+def _convolve(compat, x, filters, name, stride=1, size=1, clipped=True):
+    """Convolve with the padding of TensorFlow's "SAME", depthwise if ``filters`` is None; clip to 0..6."""
     layers = compat.keras.layers
     if stride == 2:
         x = layers.ZeroPadding2D(((0, 1), (0, 1)), name=PREDICTOR + name + "_pad")(x)
     form = {"strides": (stride, stride), "padding": "same" if stride == 1 else "valid", "name": PREDICTOR + name}
     if filters is None:
-        return layers.DepthwiseConv2D((size, size), depthwise_initializer="zeros", **form)(x)
-    return layers.Conv2D(filters, (size, size), kernel_initializer="zeros", **form)(x)
-
-
-def _relu6(compat, x, name):
-    return compat.relu6(PREDICTOR + name + "_relu")(x)
+        x = layers.DepthwiseConv2D((size, size), depthwise_initializer="zeros", **form)(x)
+    else:
+        x = layers.Conv2D(filters, (size, size), kernel_initializer="zeros", **form)(x)
+    return compat.relu6(PREDICTOR + name + "_relu")(x) if clipped else x
 
 
 def apply_style(compat, model, arrays, style):

@@ -189,14 +189,10 @@ def part(compat, model, chain, raw=False):
             statistics = [layers.Input(shape=(1, 1, _channels_in(model, stage))) for _ in ("scale", "shift")]
             inputs += statistics
             shape = (None, None, _channels_in(model, stage))
-            x = layers.Activation("relu")(compat.lambda_layer(_affine, [x, *statistics], shape))
+            x = compat.lambda_layer(lambda parts: parts[0] * parts[1] + parts[2], [x, *statistics], shape)
+            x = layers.Activation("relu")(x)
         x = _convolve(compat, x, stage, model.get_layer(stage.name))
     return compat.keras.models.Model(inputs=inputs, outputs=x)
-
-
-def _affine(inputs):
-    x, scale, shift = inputs
-    return x * scale + shift
 
 
 def _channels_in(model, stage):

@@ -5,10 +5,6 @@ Vaswani et al. 2017, https://arxiv.org/abs/1706.03762. ``model=transformer`` is 
 imported only when a builder is called.
 """
 
-DEFAULTS = {
-    "heads": 8, "d_ff": 2048, "dropout": 0.1, "activation": "relu", "norm_first": False, "causal": False,
-    "epsilon": 1e-5, "attention_dropout": None, "deviation": None, "out_deviation": None,
-}  # fmt: skip
 # PyTorch's name of an argument -> the zoo's name and default.
 TORCH_NAMES = {"nhead": ("heads", 8), "dim_feedforward": ("d_ff", 2048), "num_encoder_layers": ("layers", 6)}
 
@@ -107,8 +103,10 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
         keep: (batch, length), 1 for positions that count, 0 for padding; None without padding.
         settings: arguments of :func:`TransformerEncoder` from ``heads`` to ``attention_dropout``. ``deviation`` is
             the standard deviation of the initial kernels, None for Glorot uniform. ``out_deviation`` replaces it for
-            the projections before residual sums, unless it is None. ``DEFAULTS`` has their defaults.
+            the projections before residual sums, unless it is None. ``layers.DEFAULTS`` has their defaults.
     """
+    from zoo.models.transformer.layers import DEFAULTS, EncoderLayer, LayerNorm
+
     unknown = sorted(set(settings).difference(DEFAULTS))
     if unknown:
         raise TypeError("the encoder has no setting %s" % ", ".join(unknown))
@@ -116,8 +114,6 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
     if settings["attention_dropout"] is None:
         settings["attention_dropout"] = settings["dropout"]
     check(compat.static_shape(x)[-1], layers, settings)
-    from zoo.models.transformer.layers import EncoderLayer, LayerNorm
-
     for number in range(1, layers + 1):
         x = EncoderLayer(name="layer%d" % number, **settings)(x if keep is None else [x, keep])
     return LayerNorm(settings["epsilon"], name="norm")(x) if final_norm else x
@@ -125,9 +121,7 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
 
 def check(width, layers, settings):
     """Check the settings of an encoder, or raise ValueError."""
-    for name, value in (("layers", layers), ("heads", settings["heads"]), ("d_ff", settings["d_ff"])):
-        if value < 1:
-            raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))
+    check_sizes(layers=layers, heads=settings["heads"], d_ff=settings["d_ff"])
     if width % settings["heads"]:
         raise ValueError("`heads` should divide d_model, %d. Received heads=%r" % (width, settings["heads"]))
     for name in ("dropout", "attention_dropout"):
@@ -135,3 +129,10 @@ def check(width, layers, settings):
             raise ValueError("`%s` should be from 0 to below 1. Received %s=%r" % (name, name, settings[name]))
     if settings["activation"] not in ("relu", "gelu"):
         raise ValueError("`activation` should be relu or gelu. Received activation=%r" % (settings["activation"],))
+
+
+def check_sizes(**sizes):
+    """Check that sizes are positive, or raise ValueError."""
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))

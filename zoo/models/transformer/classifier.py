@@ -51,7 +51,7 @@ def build(
     from zoo.models import transformer
     from zoo.models.transformer import embeddings
 
-    embeddings.check(vocabulary, length, classes=classes)
+    transformer.check_sizes(vocabulary=vocabulary, length=length, classes=classes)
     if pooling not in ("mean", "max", "first"):
         raise ValueError("`pooling` should be mean, max or first. Received pooling=%r" % (pooling,))
     encoder = {"layers": layers, "heads": heads, "d_ff": d_ff, "dropout": dropout, "norm_first": norm_first,

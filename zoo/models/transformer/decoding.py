@@ -70,25 +70,21 @@ class CachedDecoder:
 
     Attributes:
         position: number of tokens in the cache.
+        length: largest number of tokens in the cache.
     """
 
     def __init__(self, arguments, arrays, batch=1):
         self._model = build(compat, **arguments)
         self._model.set_weights(arrays)
-        self._sizes = (batch, arguments["length"], dict(lm.DEFAULTS, **arguments)["d_model"])
-        self._layers = (len(self._model.inputs) - 3) // 2
+        self.length = arguments["length"]
+        self._sizes = (batch, self.length, dict(lm.DEFAULTS, **arguments)["d_model"])
         self.reset()
-
-    @property
-    def length(self):
-        """Largest number of tokens in the cache."""
-        return self._sizes[1]
 
     def reset(self):
         self.position = 0
         self._filled = np.zeros((self._sizes[0], self.length + 1), np.float32)
         self._filled[:, -1] = 1
-        self._caches = [np.zeros(self._sizes, np.float32) for _ in range(2 * self._layers)]
+        self._caches = [np.zeros(self._sizes, np.float32) for _ in self._model.inputs[3:]]
 
     def step(self, tokens):
         """Append one token to each text, (batch,) integers; return (batch, vocabulary) float32 logits of the next.

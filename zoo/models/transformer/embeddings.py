@@ -182,13 +182,6 @@ class CastFloat32(ZooLayer):
         return tensors.to_full_precision(inputs)
 
 
-def check(vocabulary, length, classes=1):
-    """Check the sizes of a text model, or raise ValueError."""
-    for name, value in (("vocabulary", vocabulary), ("length", length), ("classes", classes)):
-        if value < 1:
-            raise ValueError("`%s` should be at least 1. Received %s=%r" % (name, name, value))
-
-
 def token_input(length, fixed):
     """Create the input of a text model, (batch, length) int32, of any length unless ``fixed``."""
     return compat.keras.layers.Input(shape=(length if fixed else None,), dtype="int32", name="text")

@@ -6,7 +6,12 @@ Every weight belongs to a layer directly, so that its path is ``layer/weight`` e
 from zoo.models import compat
 from zoo.models.compat import tensors
 from zoo.models.compat.attention import attention
-from zoo.models.transformer import DEFAULTS
+
+# The arguments of :class:`EncoderLayer`.
+DEFAULTS = {
+    "heads": 8, "d_ff": 2048, "dropout": 0.1, "activation": "relu", "norm_first": False, "causal": False,
+    "epsilon": 1e-5, "attention_dropout": None, "deviation": None, "out_deviation": None,
+}  # fmt: skip
 
 
 class ZooLayer(compat.keras.layers.Layer):
@@ -28,7 +33,8 @@ class ZooLayer(compat.keras.layers.Layer):
     def _use_dropout(self, rates):
         """Declare that training differs from inference if any rate is above zero."""
         self.uses_learning_phase = any(rates)
-        self.seed_generator = compat.seed_generator() if any(rates) else None
+        # Keras 2 needs no generator of a layer's own.
+        self.seed_generator = compat.keras.random.SeedGenerator() if any(rates) and compat.MAJOR >= 3 else None
 
     def _drop(self, x, rate, training, name):
         return tensors.dropout(x, rate, self.seed_generator, training, self.name + "/" + name)

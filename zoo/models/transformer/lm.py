@@ -48,7 +48,7 @@ def build(
     from zoo.models import transformer
     from zoo.models.transformer import embeddings
 
-    embeddings.check(vocabulary, length)
+    transformer.check_sizes(vocabulary=vocabulary, length=length)
     encoder = {"layers": layers, "heads": heads, "d_ff": d_ff or 4 * d_model, "dropout": dropout, "causal": True,
                "activation": activation, "norm_first": norm_first, "final_norm": norm_first, "deviation": deviation,
                "out_deviation": deviation / math.sqrt(2 * layers)}  # fmt: skip
