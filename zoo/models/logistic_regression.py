@@ -37,8 +37,8 @@ def gains(texts, ratios, labels, parts=None, kind="classes", start=0.0):
         ratios: (features, classes); with ``parts``, their rows follow those of the features.
         labels: (n,) integer classes of all texts, or (n, columns) labels or numbers.
         parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
-        kind: ``labels`` minimizes the binary cross-entropy, summed over columns; ``number`` half the squared error,
-            with sums that are divided by the root of the number of features.
+        kind: the loss is summed over columns. For ``labels`` it is the binary cross-entropy. For ``number`` it is
+            half the squared error, and the sums are divided by the root of the number of features.
         start: (columns,) logits of a text without features.
 
     Returns:

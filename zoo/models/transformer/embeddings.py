@@ -105,7 +105,7 @@ class WordPairLogits(ZooLayer):
     Args:
         buckets: number of hash buckets for combinations.
         spelling: combine the stems of tokens too. Stem numbers are 0 until training sets them.
-        scaled: divide the sums by the square root of the number of features, so that a number does not grow with the
+        scaled: divide the sums by the square root of the number of features. So a number does not grow with the
             length of a text.
     """
 

@@ -41,11 +41,11 @@ def draw_partners(count, alpha, seeds):
     return shares, random.permutation(count)
 
 
-def blend(rows, others, shares):
-    """Return shares of inputs, labels or weights plus the rest of others, in float32."""
-    rows, others = np.asarray(rows, np.float32), np.asarray(others, np.float32)
+def blend(rows, second, shares):
+    """Return shares of inputs, labels or weights, each plus the rest of a second one, in float32."""
+    rows, second = np.asarray(rows, np.float32), np.asarray(second, np.float32)
     shares = shares.reshape((-1,) + (1,) * (rows.ndim - 1))
-    return rows * shares + others * (1 - shares)
+    return rows * shares + second * (1 - shares)
 
 
 def _moved(pixels, random, flip, crop, of):
