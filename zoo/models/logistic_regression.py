@@ -9,7 +9,7 @@ import numpy as np
 STRENGTH = 0.025
 MOST_ITERATIONS, MEMORY, TOLERANCE = 60, 6, 1e-4
 # The same for numbers, whose ratios are smaller and whose sums are divided by the root of the number of features.
-STRENGTH_OF_NUMBERS = 90.0
+STRENGTH_OF_NUMBERS = 40.0
 # Largest number of features times (classes - 1); texts beyond that are left out. It takes 1.5 GB and half a minute.
 MOST_FEATURES = 50_000_000
 # Number of groups of texts, each computed by one processor.
@@ -49,7 +49,7 @@ def gains(texts, ratios, labels, parts=None, kind="classes", start=0.0):
     processors = len(usable(0)) if usable else os.cpu_count() or 1
     with ThreadPoolExecutor(min(GROUPS, processors)) as pool:
         loss = _loss(groups, ratios, labels, parts, pool, kind, start)
-        return _minimum(loss, np.zeros(len(ratios)))
+        return _minimum(loss, np.zeros(len(ratios)), 10 if kind == "number" else 1)
 
 
 def _groups(texts):
@@ -132,10 +132,11 @@ def _squares(outputs, wanted):
     return ((outputs - wanted) ** 2).sum(axis=1) / 2, outputs - wanted
 
 
-def _minimum(function, x):
+def _minimum(function, x, least):
+    """Return the minimum near ``x``, after at least ``least`` steps: the first ones are very small for numbers."""
     value, gradient = function(x)
     moves = []  # the last steps, as (change of x, change of the gradient)
-    for _ in range(MOST_ITERATIONS):
+    for step in range(MOST_ITERATIONS):
         direction = -_newton_step(gradient, moves)
         slope, length = gradient.dot(direction), 1.0
         while True:
@@ -147,7 +148,7 @@ def _minimum(function, x):
         move = (there - x, new_gradient - gradient)
         if move[0].dot(move[1]) > 0:
             moves = [*moves, move][-MEMORY:]
-        done = value - new_value <= TOLERANCE * abs(new_value)
+        done = step + 1 >= least and value - new_value <= TOLERANCE * abs(new_value)
         x, value, gradient = there, new_value, new_gradient
         if done:
             break

@@ -19,7 +19,7 @@ from zoo.worker.training.text_batches import open_texts
 # Weight of parts of words relative to other features.
 PART_WEIGHT = 0.7
 # Texts with the mean of all numbers that are added to those with a feature, so that rare features count little.
-UNKNOWN_TEXTS = 100.0
+UNKNOWN_TEXTS = 20.0
 
 
 def run(request, events, stop, phases):
