@@ -20,7 +20,7 @@ FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 # A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
-WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry", re.IGNORECASE)
+WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry| which is (?:not |in)", re.IGNORECASE)
 WORD = re.compile(
     r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
     r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
@@ -97,7 +97,7 @@ class Finding:
 
 
 def explain(text: str, backend: str | None = None) -> list[Finding]:
-    """Return a finding for each known issue in a log, special ones first, then sorted by line.
+    """Return a finding for each known issue in a log: those of its last exception first, harmless ones last.
 
     Issues of backends other than ``backend``, if known, are excluded. With ``cpu``, which runs any stack, none are.
     """
@@ -108,6 +108,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
             start, place, values = matches[-1 if issue.rank == 1 else 0]
+            values = log.origin(place) | values
             cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
             shown, number = log.line(start, place), log.number(place)
             findings[issue.id] = Finding(issue.id, cause, remedy, command, issue.source, issue.effect, shown, number)
@@ -117,13 +118,12 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     chained = log.has("above exception") or any(issue.rank == 2 for issue in issues() if issue.id in findings)
     forms = {issue.id for issue in issues() if issue.general and issue.rank < 2 and not chained}
     kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message, forms)}
-    return _without_replaced(kept, 0 if log.has("above exception") else last)
+    return _without_replaced(kept, 0 if chained else last)
 
 
 def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
-    form = finding.id in forms and not finding.line.startswith("File ")
-    weak = form or WARNING.search(finding.line) is not None
-    return not finding.harmless and weak and not _related(finding.line, message)
+    weak = finding.id in forms and not finding.line.startswith("File ") or WARNING.search(finding.line)
+    return bool(weak) and not finding.harmless and not _related(finding.line, message)
 
 
 def _related(one: str, other: str) -> bool:
@@ -142,12 +142,12 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
     replaced |= {issue.id for issue in (general if special else general[1:])}
     broader = {name for issue in matched for name in issue.before}
     kept = (row for name, row in findings.items() if name not in replaced)
-    return sorted(kept, key=lambda finding: (finding.id in broader, finding.number))
+    return sorted(kept, key=lambda row: (row.harmless, row.number < ending, row.id in broader, row.number))
 
 
 def render(findings: list[Finding], text: str = "") -> str:
-    """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
-    parts = ["\n".join(_lines(finding)) for finding in sorted(findings, key=lambda finding: finding.harmless)]
+    """Return the findings as text; without any, return clues from the log itself."""
+    parts = ["\n".join(_lines(finding)) for finding in findings]
     clues = log_clues.find(text)
     before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
     if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
@@ -227,4 +227,4 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _filled(text: str, values: dict[str, str]) -> str:
     filled = FIELD.sub(lambda at: next((values[key] for key in at[1].split(",") if key in values), at[2] or ""), text)
-    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", filled)
+    return re.sub(r"^ | +(?= |[.,:;)](?:\s|$))", "", filled)

@@ -19,6 +19,19 @@ ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256
 FRAME = re.compile(rb'\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
 NUMBERED = re.compile(rb"(-{1,4}> ?|\s{1,6})\d{1,5} {3,}\S")  # IPython's source lines
 EXCEPTION = re.compile(rb"^[^\w\n]{0,4}(?:\w[\w.]{0,80}\.)?[A-Z]\w{1,60}(?:Error|Exception)\b(?! +Trace)", re.M)
+INSIDE = (
+    "Either versions of packages do not fit each other, or an unexpected file or argument was passed. "
+    "Compare the versions with those that the program requires, and install releases that belong together."
+)
+# The frames of a traceback of Python or IPython; parts of a path that show an installed file.
+PLACE = re.compile(
+    rb'^[^\w\n/~<]{0,4}(?:File )?(?:"([^"\n]{1,300}", line \d{1,7})|([~/\w][^\s"\]]{0,300}\.py\b:?\d{0,7})[^\n]{0,300}? in '
+    rb"|(<ipython-input-[\w-]{1,40}>|Cell In ?\[\d{1,5}\], line \d{1,5}))",
+    re.MULTILINE,
+)
+INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(?:[\w.-]{1,60}\.egg[\\/])?(\w{1,40})")
+STANDARD = re.compile(r"[\\/](?:lib[\\/]python[\d.]{1,5}|bin|Python\d{2,4}[\\/]lib)[\\/]|<frozen|<string>")
+NAMED = re.compile(r"(?:module|from|package) '(\w{2,40})")
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
@@ -94,6 +107,24 @@ class LogText:
         """Return the line number and text of the last exception near the end, or 0 and no text."""
         places = [match.start() for match in EXCEPTION.finditer(self.data, max(0, len(self.data) - ENDING))]
         return (self.number(places[-1]), _decoded(self.data[places[-1] :][:AFTER])) if places else (0, "")
+
+    def origin(self, place: int) -> dict[str, str]:
+        """Return ``where`` the frames above a position lie, and a command that shows the ``versions``."""
+        begin = max(self.data.rfind(b"Traceback (most", 0, place), place - ENDING, 0)
+        own, packages = "", dict[str, None]()
+        for at in PLACE.finditer(self.data, begin, place):
+            frame = printable(_decoded(b"".join(at.groups(b"")))).replace('"', "")
+            if found := INSTALLED.search(frame):
+                packages = {found[1]: None} | packages
+            elif not STANDARD.search(frame):
+                own, packages = frame, {}
+        if not packages:
+            return {"where": f"The error arises in {own}."} if own else {}
+        packages |= dict.fromkeys(NAMED.findall(self.line(self.line_start(place), place)))
+        names = list(packages)[:3]
+        called = f" The program calls it in {own}." if own else ""
+        where = f"The last frames are inside {' and '.join(names)}. {INSIDE}{called}"
+        return {"where": where, "versions": f"python -m pip show {' '.join(names)}"}
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1
