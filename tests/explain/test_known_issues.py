@@ -227,7 +227,9 @@ def test_a_general_meaning_names_the_packages_of_the_last_frames() -> None:
     assert finding.command == "python -m pip show h5py keras"
     (finding,) = known_issues.explain(error)
     assert finding.remedy.startswith("Use ")
-    (finding,) = known_issues.explain("[" + inside.strip() + "\nAttributeError: module 'jax.sharding' has no attribute 'A'")
+    (finding,) = known_issues.explain(
+        "[" + inside.strip() + "\nAttributeError: module 'jax.sharding' has no attribute 'A'"
+    )
     assert finding.command == "python -m pip show keras jax"
 
 
@@ -372,7 +374,7 @@ def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
     assert "\x1b" not in shown
     assert log_clues.find("").line == ""
     assert "No line looks like an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
-    assert log_clues.find("Segmentation fault (core dumped)").family["name"] == "a crash in native code"
+    assert log_clues.find("Segmentation fault (core dumped)").kind == "a crash in native code"
 
 
 @pytest.mark.parametrize(("text", "status"), [("OMP: Error #15: Initializing libomp", 0), ("all is well", 1)])
@@ -441,7 +443,9 @@ def test_every_source_is_whole() -> None:
 def test_entries_name_only_what_they_read() -> None:
     ids = {issue.id for issue in known_issues.issues()}
     for issue in known_issues.issues():
-        read = {"where", "versions"}.union(re.findall(r"\?P<(\w+)>", " ".join([issue.context_pattern, *issue.details])))
+        read = {"where", "versions"}.union(
+            re.findall(r"\?P<(\w+)>", " ".join([issue.context_pattern, *issue.details]))
+        )
         fields = known_issues.FIELD.findall(issue.cause + issue.remedy + issue.command)
         assert {name for names, _ in fields for name in names.split(",")} <= read, issue.id
         assert set(issue.replaces) <= ids, issue.id

@@ -20,7 +20,9 @@ FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 # A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
-WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry| which is (?:not |in)", re.IGNORECASE)
+WARNING = re.compile(
+    r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)", re.IGNORECASE
+)
 WORD = re.compile(
     r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
     r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
@@ -41,7 +43,7 @@ class Issue:
         patterns: texts in lower case to search for, ignoring case; one of them must be in the log.
         context_pattern: a regular expression that must match the line of a text as well (400 characters before it,
             800 after). ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
-            ``{name|alternative}``.
+            ``{name|alternative}``, and ``where`` and ``versions`` (see ``LogText.origin``).
         unless: a regular expression; if it matches the same lines, the issue is excluded.
         details: regular expressions for further groups from the same lines.
         requires: texts of which one must be in the log.
@@ -107,11 +109,10 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     for issue in _concerning(backend, log):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
-            start, place, values = matches[-1 if issue.rank == 1 else 0]
-            values = log.origin(place) | values
-            cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
-            shown, number = log.line(start, place), log.number(place)
-            findings[issue.id] = Finding(issue.id, cause, remedy, command, issue.source, issue.effect, shown, number)
+            _, place, values = matches[-1 if issue.rank == 1 else 0]
+            texts = [_filled(text, log.origin(place) | values) for text in (issue.cause, issue.remedy, issue.command)]
+            row = Finding(issue.id, *texts, issue.source, issue.effect, log.line(place), log.number(place))
+            findings[issue.id] = row
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
@@ -122,7 +123,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
 
 
 def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
-    weak = finding.id in forms and not finding.line.startswith("File ") or WARNING.search(finding.line)
+    weak = (finding.id in forms and not finding.line.startswith("File ")) or WARNING.search(finding.line)
     return bool(weak) and not finding.harmless and not _related(finding.line, message)
 
 
@@ -151,7 +152,7 @@ def render(findings: list[Finding], text: str = "") -> str:
     clues = log_clues.find(text)
     before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
     if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
-        parts.append(log_clues.render(text, not all(finding.harmless for finding in findings)))
+        parts.append(clues.render(not all(finding.harmless for finding in findings)))
     return "\n\n".join(parts)
 
 
@@ -186,8 +187,7 @@ def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
 
 
 def _concerning(backend: str | None, log: LogText) -> list[Issue]:
-    present = log.present(pattern for issue in issues() for pattern in issue.patterns)
-    candidates = [issue for issue in issues() if not present.isdisjoint(issue.patterns)]
+    candidates = [issue for issue in issues() if any(map(log.has, issue.patterns))]
     if backend in (None, "cpu"):
         return [issue for issue in candidates if not issue.vague]
     return [issue for issue in candidates if backend in issue.backends or not issue.backends]

@@ -1,6 +1,5 @@
 """Clues in a log without a known issue: the error line, its stack frame and its kind of error."""
 
-import functools
 import re
 from typing import NamedTuple
 
@@ -22,13 +21,23 @@ REPORT = "To report it, attach the whole log, the output of `python -m zoo docto
 
 
 class Clues(NamedTuple):
-    """The last line that looks like an error, its traceback's first line, its origin and its probable family."""
+    """The last line that looks like an error, its traceback's first line, its origin and what to do next."""
 
     line: str = ""
     number: int = 0
     start: int = 0
     where: str = ""
-    family: dict[str, str] = {}  # noqa: RUF012
+    kind: str = ""
+    next: str = SILENT
+
+    def render(self, known: bool) -> str:
+        lines = [
+            ANOTHER if known else "This log contains no known issue.",
+            *([f"Probable kind of error: {self.kind}"] if self.kind else []),
+            *([f"The last line that looks like an error, {self.number}: {self.line}"] if self.line else []),
+            *([self.where] if self.where else []),
+        ]
+        return "\n".join([*lines, f"What to do next: {self.next}", REPORT])
 
 
 def find(text: str) -> Clues:
@@ -37,26 +46,11 @@ def find(text: str) -> Clues:
     places = [at.start() for at in MATTERS.finditer(log.data, max(0, len(log.data) - ENDING))]
     if not places:
         return Clues()
-    line, number = log.line(log.line_start(places[-1]), places[-1]), log.number(places[-1])
-    near = (line, PLACE.sub(b"", log.data[max(0, places[-1] - WIDTH) : places[-1]]).decode("utf-8", "replace"))
-    family = next((row for text in near for row in _families() if re.search(row["pattern"], text)), {})
+    line, number = log.line(places[-1]), log.number(places[-1])
+    near = (line, PLACE.sub(b"", log.data[max(0, places[-1] - WIDTH) : places[-1]]).decode(errors="replace"))
+    families = schema.read_yaml(paths.PACKAGE / "explain" / "error_families.yaml")
+    found = next((row for text in near for row in families if re.search(row["pattern"], text)), {})
     begun = log.data.rfind(b"Traceback (most recent call last)", 0, places[-1])
     raised = begun >= 0 and log.last_exception()[0] == number and not log.has("above exception")
-    return Clues(line, number, log.number(begun) if raised else 0, log.origin(places[-1]).get("where", ""), family)
-
-
-def render(text: str, known: bool = False) -> str:
-    clues = find(text)
-    lines = [
-        ANOTHER if known else "This log contains no known issue.",
-        *([f"Probable kind of error: {clues.family['name']}"] if clues.family else []),
-        *([f"The last line that looks like an error, {clues.number}: {clues.line}"] if clues.line else []),
-        *([clues.where] if clues.where else []),
-    ]
-    advice = clues.family.get("next", UNKNOWN if clues.line else SILENT)
-    return "\n".join([*lines, f"What to do next: {advice}", REPORT])
-
-
-@functools.cache
-def _families() -> list[dict[str, str]]:
-    return list(schema.read_yaml(paths.PACKAGE / "explain" / "error_families.yaml"))
+    start, where = log.number(begun) if raised else 0, log.origin(places[-1]).get("where", "")
+    return Clues(line, number, start, where, found.get("name", ""), found.get("next", UNKNOWN))
