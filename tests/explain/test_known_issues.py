@@ -271,6 +271,15 @@ def test_a_last_exception_that_no_issue_explains_is_named() -> None:
         (EXCERPTS["transformers-name-missing"][1], "transformers-backend-import"),
         (EXCERPTS["mlx-resource-limit"][1], "mlx-memory"),
         ("OSError: CUDA_HOME environment variable is not set.", "cuda-toolkit-missing"),
+        (EXCERPTS["ggml-metal-no-queue"][1], "ggml-metal"),
+        (EXCERPTS["llama-buffer-memory"][1], "gguf-unreadable"),
+        (EXCERPTS["build-nvcc-missing"][1] + "\nFailed building wheel for zeta", "build-wheel-failed"),
+        (EXCERPTS["worker-bus-error"][1] + "\nChildFailedError", "torch-child-failed"),
+        (EXCERPTS["trimesh-color-map"][1] + " Fatal Python error: Segmentation fault", "python-fatal-error"),
+        (EXCERPTS["plaidml-numpy-shape"][1], "keras-broadcast"),
+        (EXCERPTS["array-of-text"][1], "message-limit"),
+        (EXCERPTS["datasets-fsspec"][1], "python-not-implemented"),
+        ("TypeError: ctypes objects containing pointers cannot be pickled", "value-error-other"),
     ],
 )
 def test_narrow_rules_do_not_match_neighboring_failures(log: str, name: str) -> None:

@@ -36,14 +36,12 @@ class Issue:
     Attributes:
         backends: affected backends; empty for all.
         effect: ``fatal``, ``silent-wrong``, ``silent-cpu``, ``slow`` or ``harmless``.
-        source: ``owner/repository#number``, a document, or ``measured`` (found by this project on Linux or in the
-            published wheels).
+        source: ``owner/repository#number``, a document, or ``measured`` (found by this project).
         excerpt: an example of a log, from the first backend if any.
         before: ids of more general issues. A line is explained once, and this issue takes precedence over them.
         patterns: texts in lower case to search for, ignoring case; one of them must be in the log.
-        context_pattern: a regular expression that must match the line of a text as well (400 characters before it,
-            800 after). ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
-            ``{name|alternative}``, and ``where`` and ``versions`` (see ``LogText.origin``).
+        context_pattern: a regular expression that must match the line of a text as well. The messages may use its
+            groups, ``where`` and ``versions`` (see ``LogText.origin``): ``{name}``, or ``{name|alternative}``.
         unless: a regular expression; if it matches the same lines, the issue is excluded.
         details: regular expressions for further groups from the same lines.
         requires: texts of which one must be in the log.
@@ -110,9 +108,10 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
             _, place, values = matches[-1 if issue.rank == 1 else 0]
-            texts = [_filled(text, log.origin(place) | values) for text in (issue.cause, issue.remedy, issue.command)]
-            row = Finding(issue.id, *texts, issue.source, issue.effect, log.line(place), log.number(place))
-            findings[issue.id] = row
+            values = log.origin(place) | values
+            cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
+            shown = (issue.source, issue.effect, log.line(place), log.number(place))
+            findings[issue.id] = Finding(issue.id, cause, remedy, command, *shown)
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()

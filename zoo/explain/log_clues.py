@@ -49,7 +49,7 @@ def find(text: str) -> Clues:
     line, number = log.line(places[-1]), log.number(places[-1])
     near = (line, PLACE.sub(b"", log.data[max(0, places[-1] - WIDTH) : places[-1]]).decode(errors="replace"))
     families = schema.read_yaml(paths.PACKAGE / "explain" / "error_families.yaml")
-    found = next((row for text in near for row in families if re.search(row["pattern"], text)), {})
+    found: dict[str, str] = next((row for text in near for row in families if re.search(row["pattern"], text)), {})
     begun = log.data.rfind(b"Traceback (most recent call last)", 0, places[-1])
     raised = begun >= 0 and log.last_exception()[0] == number and not log.has("above exception")
     start, where = log.number(begun) if raised else 0, log.origin(places[-1]).get("where", "")
