@@ -101,8 +101,8 @@ class LogText:
         own, packages = "", dict[str, None]()
         for at in PLACE.finditer(self.data, begin, place):
             frame = printable(b"".join(at.groups(b"")).decode(errors="replace")).replace('"', "")
-            if found := INSTALLED.search(frame):
-                packages = {found[1]: None} | packages
+            if installed := INSTALLED.search(frame):
+                packages = {installed[1]: None} | packages
             elif not STANDARD.search(frame):
                 own, packages = frame, {}
         if not packages:
