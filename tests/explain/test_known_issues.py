@@ -213,6 +213,37 @@ def test_a_general_form_before_an_unrelated_exception_is_not_reported() -> None:
     assert [finding.id for finding in known_issues.explain(related)] == ["python-none-attribute"]
 
 
+def test_a_general_meaning_names_the_packages_of_the_last_frames() -> None:
+    error = "ValueError: The truth value of an array with more than one element is ambiguous."
+    own = 'Traceback (most recent call last):\n  File "/home/me/train.py", line 12, in main\n    load(path)\n'
+    inside = '  File "/opt/lib/python3.9/site-packages/keras/saving.py", line 80, in load\n    if names:\n'
+    deeper = "/opt/lib/python3.9/dist-packages/h5py/_hl/files.py in get(self)\n"
+    (finding,) = known_issues.explain(own + error)
+    assert finding.cause.startswith("General meaning of the message: ")
+    assert finding.remedy.startswith("The error arises in /home/me/train.py, line 12. ")
+    (finding,) = known_issues.explain(own + inside + deeper + error)
+    assert finding.remedy.startswith("The last frames are inside h5py and keras. ")
+    assert "/home/me/train.py, line 12" in finding.remedy
+    assert finding.command == "python -m pip show h5py keras"
+    (finding,) = known_issues.explain(error)
+    assert finding.remedy.startswith("Use ")
+    (finding,) = known_issues.explain(
+        "[" + inside.strip() + "\nAttributeError: module 'jax.sharding' has no attribute 'A'"
+    )
+    assert finding.command == "python -m pip show keras jax"
+
+
+def test_a_note_of_pip_does_not_explain_a_later_exception() -> None:
+    note, last = EXCERPTS["pip-installed-incompatible"][1], EXCERPTS["library-attribute-missing"][1]
+    assert [finding.id for finding in known_issues.explain(f"{note}\n{last}")] == ["library-attribute-missing"]
+
+
+def test_the_finding_of_the_last_exception_comes_first() -> None:
+    log = "\n".join(EXCERPTS[name][1] for name in ("tf-gpu-device-0-harmless", "numpy2-abi", "mps-oom"))
+    names = [finding.id for finding in known_issues.explain(log)]
+    assert names == ["mps-oom", "numpy2-abi", "tf-gpu-device-0-harmless"]
+
+
 def test_a_last_exception_that_no_issue_explains_is_named() -> None:
     log = EXCERPTS["numpy2-abi"][1] + "\nTraceback (most recent call last):\nzeta.SkyError: the sky is green"
     findings = known_issues.explain(log)
@@ -240,6 +271,15 @@ def test_a_last_exception_that_no_issue_explains_is_named() -> None:
         (EXCERPTS["transformers-name-missing"][1], "transformers-backend-import"),
         (EXCERPTS["mlx-resource-limit"][1], "mlx-memory"),
         ("OSError: CUDA_HOME environment variable is not set.", "cuda-toolkit-missing"),
+        (EXCERPTS["ggml-metal-no-queue"][1], "ggml-metal"),
+        (EXCERPTS["llama-buffer-memory"][1], "gguf-unreadable"),
+        (EXCERPTS["build-nvcc-missing"][1] + "\nFailed building wheel for zeta", "build-wheel-failed"),
+        (EXCERPTS["worker-bus-error"][1] + "\nChildFailedError", "torch-child-failed"),
+        (EXCERPTS["trimesh-color-map"][1] + " Fatal Python error: Segmentation fault", "python-fatal-error"),
+        (EXCERPTS["plaidml-numpy-shape"][1], "keras-broadcast"),
+        (EXCERPTS["array-of-text"][1], "message-limit"),
+        (EXCERPTS["datasets-fsspec"][1], "python-not-implemented"),
+        ("TypeError: ctypes objects containing pointers cannot be pickled", "value-error-other"),
     ],
 )
 def test_narrow_rules_do_not_match_neighboring_failures(log: str, name: str) -> None:
@@ -343,9 +383,7 @@ def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
     assert "\x1b" not in shown
     assert log_clues.find("").line == ""
     assert "No line looks like an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
-    family = log_clues.find("Segmentation fault (core dumped)").family
-    assert family is not None
-    assert family.name == "a crash in native code"
+    assert log_clues.find("Segmentation fault (core dumped)").kind == "a crash in native code"
 
 
 @pytest.mark.parametrize(("text", "status"), [("OMP: Error #15: Initializing libomp", 0), ("all is well", 1)])
@@ -414,7 +452,9 @@ def test_every_source_is_whole() -> None:
 def test_entries_name_only_what_they_read() -> None:
     ids = {issue.id for issue in known_issues.issues()}
     for issue in known_issues.issues():
-        read = set(re.findall(r"\?P<(\w+)>", " ".join([issue.context_pattern, *issue.details])))
+        read = {"where", "versions"}.union(
+            re.findall(r"\?P<(\w+)>", " ".join([issue.context_pattern, *issue.details]))
+        )
         fields = known_issues.FIELD.findall(issue.cause + issue.remedy + issue.command)
         assert {name for names, _ in fields for name in names.split(",")} <= read, issue.id
         assert set(issue.replaces) <= ids, issue.id

@@ -20,7 +20,9 @@ FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 # A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
-WARNING = re.compile(r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|\bINFO\b|\bretry", re.IGNORECASE)
+WARNING = re.compile(
+    r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)", re.IGNORECASE
+)
 WORD = re.compile(
     r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
     r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
@@ -34,14 +36,12 @@ class Issue:
     Attributes:
         backends: affected backends; empty for all.
         effect: ``fatal``, ``silent-wrong``, ``silent-cpu``, ``slow`` or ``harmless``.
-        source: ``owner/repository#number``, a document, or ``measured`` (found by this project on Linux or in the
-            published wheels).
+        source: ``owner/repository#number``, a document, or ``measured`` (found by this project).
         excerpt: an example of a log, from the first backend if any.
         before: ids of more general issues. A line is explained once, and this issue takes precedence over them.
         patterns: texts in lower case to search for, ignoring case; one of them must be in the log.
-        context_pattern: a regular expression that must match the line of a text as well (400 characters before it,
-            800 after). ``cause``, ``remedy`` and ``command`` may use its named groups: ``{name}``, or
-            ``{name|alternative}``.
+        context_pattern: a regular expression that must match the line of a text as well. The messages may use its
+            groups, ``where`` and ``versions`` (see ``LogText.origin``): ``{name}``, or ``{name|alternative}``.
         unless: a regular expression; if it matches the same lines, the issue is excluded.
         details: regular expressions for further groups from the same lines.
         requires: texts of which one must be in the log.
@@ -97,7 +97,7 @@ class Finding:
 
 
 def explain(text: str, backend: str | None = None) -> list[Finding]:
-    """Return a finding for each known issue in a log, special ones first, then sorted by line.
+    """Return a finding for each known issue in a log: those of its last exception first, harmless ones last.
 
     Issues of backends other than ``backend``, if known, are excluded. With ``cpu``, which runs any stack, none are.
     """
@@ -107,23 +107,23 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
     for issue in _concerning(backend, log):
         matches = [match for match in _matches(issue, log) if not _taken(issue, claimed.get(match[0], []))]
         if matches:
-            start, place, values = matches[-1 if issue.rank == 1 else 0]
+            _, place, values = matches[-1 if issue.rank == 1 else 0]
+            values = log.origin(place) | values
             cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
-            shown, number = log.line(start, place), log.number(place)
-            findings[issue.id] = Finding(issue.id, cause, remedy, command, issue.source, issue.effect, shown, number)
+            shown = (issue.source, issue.effect, log.line(place), log.number(place))
+            findings[issue.id] = Finding(issue.id, cause, remedy, command, *shown)
         for line, _, _ in matches:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
     chained = log.has("above exception") or any(issue.rank == 2 for issue in issues() if issue.id in findings)
     forms = {issue.id for issue in issues() if issue.general and issue.rank < 2 and not chained}
     kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message, forms)}
-    return _without_replaced(kept, 0 if log.has("above exception") else last)
+    return _without_replaced(kept, 0 if chained else last)
 
 
 def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
-    form = finding.id in forms and not finding.line.startswith("File ")
-    weak = form or WARNING.search(finding.line) is not None
-    return not finding.harmless and weak and not _related(finding.line, message)
+    weak = (finding.id in forms and not finding.line.startswith("File ")) or WARNING.search(finding.line)
+    return bool(weak) and not finding.harmless and not _related(finding.line, message)
 
 
 def _related(one: str, other: str) -> bool:
@@ -142,23 +142,27 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
     replaced |= {issue.id for issue in (general if special else general[1:])}
     broader = {name for issue in matched for name in issue.before}
     kept = (row for name, row in findings.items() if name not in replaced)
-    return sorted(kept, key=lambda finding: (finding.id in broader, finding.number))
+    return sorted(kept, key=lambda row: (row.harmless, row.number < ending, row.id in broader, row.number))
 
 
 def render(findings: list[Finding], text: str = "") -> str:
-    """Return the findings as text, urgent ones first; without any, return clues from the log itself."""
-    parts = []
-    for finding in sorted(findings, key=lambda finding: finding.harmless):
-        command = f"    {finding.command}\n" if finding.command else ""
-        parts.append(
-            f"line {finding.number}: {finding.line}\n  {finding.effect}: {finding.cause}\n"
-            f"  what to do: {finding.remedy}\n{command}  source: {finding.source} ({finding.id})"
-        )
+    """Return the findings as text; without any, return clues from the log itself."""
+    parts = ["\n".join(_lines(finding)) for finding in findings]
     clues = log_clues.find(text)
     before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
     if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
-        parts.append(log_clues.render(text, not all(finding.harmless for finding in findings)))
+        parts.append(clues.render(not all(finding.harmless for finding in findings)))
     return "\n\n".join(parts)
+
+
+def _lines(finding: Finding) -> list[str]:
+    return [
+        f"line {finding.number}: {finding.line}",
+        f"  {finding.effect}: {finding.cause}",
+        f"  what to do: {finding.remedy}",
+        *([f"    {finding.command}"] if finding.command else []),
+        f"  source: {finding.source} ({finding.id})",
+    ]
 
 
 @functools.cache
@@ -182,8 +186,7 @@ def in_order(unordered: list[Issue]) -> tuple[Issue, ...]:
 
 
 def _concerning(backend: str | None, log: LogText) -> list[Issue]:
-    present = log.present(pattern for issue in issues() for pattern in issue.patterns)
-    candidates = [issue for issue in issues() if not present.isdisjoint(issue.patterns)]
+    candidates = [issue for issue in issues() if any(map(log.has, issue.patterns))]
     if backend in (None, "cpu"):
         return [issue for issue in candidates if not issue.vague]
     return [issue for issue in candidates if backend in issue.backends or not issue.backends]
@@ -223,4 +226,4 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _filled(text: str, values: dict[str, str]) -> str:
     filled = FIELD.sub(lambda at: next((values[key] for key in at[1].split(",") if key in values), at[2] or ""), text)
-    return re.sub(r" +(?= |[.,:;)](?:\s|$))", "", filled)
+    return re.sub(r"^ | +(?= |[.,:;)](?:\s|$))", "", filled)

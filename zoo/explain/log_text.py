@@ -6,12 +6,11 @@ one.
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
 
 BEFORE, AFTER = 400, 800
 # Only the first and last matches of thousands are needed.
 PLACES = 200
-SHORT, ENDING = 10_000, 1 << 16
+ENDING = 1 << 16
 LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
@@ -19,6 +18,20 @@ ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256
 FRAME = re.compile(rb'\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
 NUMBERED = re.compile(rb"(-{1,4}> ?|\s{1,6})\d{1,5} {3,}\S")  # IPython's source lines
 EXCEPTION = re.compile(rb"^[^\w\n]{0,4}(?:\w[\w.]{0,80}\.)?[A-Z]\w{1,60}(?:Error|Exception)\b(?! +Trace)", re.M)
+INSIDE = (
+    "Either versions of packages do not fit each other, or an unexpected file or argument was passed. "
+    "Compare the versions with those that the program requires, and install releases that belong together."
+)
+# The frames of a traceback of Python or IPython; parts of a path that show an installed file.
+PLACE = re.compile(
+    rb'^[^\w\n/~<]{0,4}(?:File )?(?:"([^"\n]{1,300}", line \d{1,7})'
+    rb'|([~/\w][^\s"\]]{0,300}\.py\b:?\d{0,7})[^\n]{0,300}? in '
+    rb"|(<ipython-input-[\w-]{1,40}>|Cell In ?\[\d{1,5}\], line \d{1,5}))",
+    re.MULTILINE,
+)
+INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(?:[\w.-]{1,60}\.egg[\\/])?(\w{1,40})")
+STANDARD = re.compile(r"[\\/](?:lib[\\/]python[\d.]{1,5}|bin|Python\d{2,4}[\\/]lib)[\\/]|<frozen|<string>")
+NAMED = re.compile(r"(?:module|from|package) '(\w{2,40})")
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
@@ -47,42 +60,27 @@ class LogText:
         whole, cut = _pattern_words(wanted)
         return self.words.issuperset(whole) and all(word in self.vocabulary for word in cut) and wanted in self.low
 
-    def present(self, patterns: Iterable[str]) -> set[str]:
-        """Return the patterns that occur; a short log is searched as text, which is faster than by words."""
-        short = self.low.decode("latin-1") if len(self.low) < SHORT else ""
-        return {pattern for pattern in patterns if (pattern in short if short else self.has(pattern))}
-
-    def places(self, pattern: str) -> Iterator[int]:
-        """Yield the positions of a pattern; if there are many, only the first and last :data:`PLACES`."""
-        wanted, first = pattern.lower().encode(), -1
-        for _ in range(PLACES):
-            first = self.low.find(wanted, first + 1)
-            if first < 0:
-                return
-            yield first
-        last = len(self.low)
-        for _ in range(PLACES):
-            last = self.low.rfind(wanted, first + 1, last)
-            if last < 0:
-                return
-            yield last
+    def places(self, pattern: str) -> list[int]:
+        """Return the positions of a pattern; if there are many, only the first and last :data:`PLACES`."""
+        places = [at.start() for at in re.finditer(re.escape(pattern.lower().encode()), self.low)]
+        return places[:PLACES] + places[PLACES:][-PLACES:]
 
     def around(self, place: int, length: int, lines: int) -> str:
         """Return the line at a position, with ``lines`` more before and after it."""
         before = self.data[max(0, place - BEFORE) : place].split(b"\n")[-1 - lines :]
         after = self.data[place : place + length + AFTER].split(b"\n")[: 1 + lines]
-        return _decoded(b"\n".join(before) + b"\n".join(after))
+        return (b"\n".join(before) + b"\n".join(after)).decode(errors="replace")
 
     def line_start(self, place: int) -> int:
         """Return the start of the line of a position, or a position nearby in a very long line."""
         return max(self.data.rfind(b"\n", max(0, place - LONGEST), place) + 1, place - LONGEST)
 
-    def line(self, start: int, place: int) -> str:
-        begin = start
-        if place - start > LINE // 2:
+    def line(self, place: int) -> str:
+        begin = self.line_start(place)
+        if place - begin > LINE // 2:
             # Cut at the start of a word.
             begin = self.data.find(b" ", place - LINE // 2, place) + 1 or place - LINE // 2
-        return printable(_decoded(self.data[begin : begin + LINE]).partition("\n")[0])
+        return printable(self.data[begin : begin + LINE].decode(errors="replace").partition("\n")[0])
 
     def is_source(self, place: int) -> bool:
         """Return True if the line is source code that a traceback quotes, below its file and line number."""
@@ -95,7 +93,27 @@ class LogText:
     def last_exception(self) -> tuple[int, str]:
         """Return the line number and text of the last exception near the end, or 0 and no text."""
         places = [match.start() for match in EXCEPTION.finditer(self.data, max(0, len(self.data) - ENDING))]
-        return (self.number(places[-1]), _decoded(self.data[places[-1] :][:AFTER])) if places else (0, "")
+        return (
+            (self.number(places[-1]), self.data[places[-1] :][:AFTER].decode(errors="replace")) if places else (0, "")
+        )
+
+    def origin(self, place: int) -> dict[str, str]:
+        """Return ``where`` the frames above a position lie, and a command that shows the ``versions``."""
+        begin = max(self.data.rfind(b"Traceback (most", 0, place), place - ENDING, 0)
+        own, packages = "", dict[str, None]()
+        for at in PLACE.finditer(self.data, begin, place):
+            frame = printable(b"".join(at.groups(b"")).decode(errors="replace")).replace('"', "")
+            if installed := INSTALLED.search(frame):
+                packages = {installed[1]: None} | packages
+            elif not STANDARD.search(frame):
+                own, packages = frame, {}
+        if not packages:
+            return {"where": f"The error arises in {own}."} if own else {}
+        packages |= dict.fromkeys(NAMED.findall(self.line(place)))
+        names = list(packages)[:3]
+        called = f" The program calls it in {own}." if own else ""
+        where = f"The last frames are inside {' and '.join(names)}. {INSIDE}{called}"
+        return {"where": where, "versions": f"python -m pip show {' '.join(names)}"}
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1
@@ -111,7 +129,3 @@ def _pattern_words(pattern: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]
     words = list(WORD.finditer(pattern))
     cut = tuple(word.group() for word in words if word.start() == 0 or word.end() == len(pattern))
     return frozenset(word.group() for word in words if word.group() not in cut), cut
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", errors="replace")
