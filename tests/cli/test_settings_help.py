@@ -10,9 +10,9 @@ from zoo.core.errors import ZooError
 from zoo.tasks import discovery
 
 
-def test_a_choice_of_nothing_is_called_null(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_choice_of_nothing_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "data"]) == 0
-    assert "one of null, classes, labels, number" in " ".join(capsys.readouterr().out.split())
+    assert "one of classes, labels, number" in " ".join(capsys.readouterr().out.split())
 
 
 def described(topic: str) -> dict[str, str]:

@@ -113,7 +113,7 @@ def _lines(keys: dict[str, list[_Use]]) -> list[str]:
 
 
 def _line(key: str, value: str, declared: Setting, *more: str) -> str:
-    valid = f"one of {', '.join(each or 'null' for each in declared.valid)}" if declared.valid else declared.range()
+    valid = f"one of {', '.join(declared.valid)}" if declared.valid else declared.range()
     words = "; ".join(filter(None, [declared.meaning, valid, *more]))
     return f"  {key:<24} {value:<10} {words}"
 

@@ -64,7 +64,7 @@ def images(folder: Path, preprocess: Any, items: int, batch: int) -> Any:
     np.save(folder / "y.npy", random.randint(0, CLASSES, items))
     chosen = np.arange(items)
     rows = feed.Rows(str(folder / "x.npy"), chosen, feed.read_small(str(folder / "x.npy")))
-    part = feed.Part(rows, str(folder / "y.npy"), chosen)
+    part = feed.Part(rows, np.load(folder / "y.npy")[chosen])
     settings = types.SimpleNamespace(batch_size=batch, seed=1, label_smoothing=0.1)
     return feed.ImageBatches({"train": part, "validation": part}, preprocess, settings, CLASSES)
 

@@ -153,7 +153,7 @@ def _pictures(pictures, folder, request, batch):
     np.save(names[0], x)
     np.save(names[1], random.randint(0, request["classes"], STORED))
     chosen = np.resize(np.arange(STORED), MOST_STEPS * batch)
-    return pictures.Part(pictures.Rows(names[0], chosen, pictures.read_small(names[0])), names[1], chosen)
+    return pictures.Part(pictures.Rows(names[0], chosen, pictures.read_small(names[0])), np.load(names[1])[chosen])
 
 
 def main(altered=lambda model: None):

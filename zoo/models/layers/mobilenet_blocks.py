@@ -23,7 +23,7 @@ def channel_axis(compat):
     return 1 if compat.keras.backend.image_data_format() == "channels_first" else -1
 
 
-def batch_norm(compat, x, name, momentum, activation=None):
+def batch_norm(compat, x, name, momentum=0.99, activation=None):
     """Normalize, then apply the layer ``activation``, if any."""
     layer = compat.keras.layers.BatchNormalization
     x = layer(axis=channel_axis(compat), momentum=momentum, epsilon=1e-3, name=name)(x)

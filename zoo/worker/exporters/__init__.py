@@ -44,9 +44,9 @@ def wanted(asked):
     return [find(name) for name in names]
 
 
-def save(model, folder, events, exporters, whole):
+def save(model, folder, events, exporters, whole=None):
     """Write a model in all formats; ``whole`` is the model that files with the network itself contain."""
     for exporter in exporters:
         path = os.path.join(folder, exporter.NAME)
-        exporter.export(model if exporter.KIND == "weights" else whole, path)
+        exporter.export(model if exporter.KIND == "weights" else whole or model, path)
         events.emit("artifact", kind=exporter.KIND, path=path)
