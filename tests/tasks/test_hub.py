@@ -99,3 +99,18 @@ def test_style_networks_have_no_labels(folder: Path) -> None:
     assert front["pipeline_tag"] == "image-to-image"
     assert "id2label" not in (folder / "config.json").read_text()
     assert "The license of the painting also applies." in body
+
+
+@pytest.mark.parametrize(
+    ("target", "metrics", "shown"),
+    [("labels", {"test_map": 0.9, "test_f1": 0.8}, "- mean average precision: 0.9000\n- macro F1: 0.8000"),
+     ("number", {"test_r2": 0.5, "test_mae": 3.25}, "- R2: 0.5000\n- mean absolute error: 3.2500")],
+)  # fmt: skip
+def test_labels_and_numbers_have_their_own_figures(
+    folder: Path, target: str, metrics: dict[str, float], shown: str
+) -> None:
+    record = RECORD | {"metrics": metrics, "judgement": {"part": "test", "items": 100, "target": target}}
+    front, _, body = completed(folder, record)
+    assert shown in body
+    assert "It answers with one of" not in body
+    assert "model-index" not in front

@@ -17,6 +17,8 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": 
 AND = "\x1f"
 # Items without any label are split as a class of this name.
 WITHOUT = "(no label)"
+# What the parts of split data have the same share of, by kind of target.
+STRATUM = {targets.CLASSES: "class", targets.LABELS: "label", targets.NUMBER: "range of the number"}
 # Most ranges of a number that are split like classes, and the items of each.
 _RANGES, _IN_RANGE = 10, 20
 

@@ -12,8 +12,7 @@ from zoo.core.files import storage_errors
 from zoo.data import array_datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
 from zoo.data.images.folder_scan import FolderListing
-from zoo.data.targets import Targets
-from zoo.protocol.targets import NUMBER
+from zoo.data.targets import STRATUM, Targets
 
 Splits = dict[str, "NDArray[np.int64]"]
 # The data sets of the user's own images.
@@ -172,8 +171,8 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
     if "validation" not in given:
         drawn.append(f"validation: {data.validation:g} of the rest of every class")
     if folder.listing.targets:
-        of = "range of the number" if folder.listing.targets.kind == NUMBER else "label"
-        drawn = [words.replace("every class", f"every {of}") for words in drawn]
+        stratum = STRATUM[folder.listing.targets.kind]
+        drawn = [words.replace("every class", f"every {stratum}") for words in drawn]
     if data.group:
         drawn = [f"{words}, by {data.group}" for words in drawn]
     place = "table" if folder.listing.table else "folder"

@@ -41,8 +41,6 @@ FIGURES = tuple(name for kind in (LABELS, NUMBER) for name in KINDS[kind].names)
 USUAL = 0.5
 # The largest weight of a rare label in the loss.
 MOST_WEIGHT = 20.0
-
-
 # Number of most likely classes that are kept of a prediction.
 BEST = 5
 # The smallest probability in a cross-entropy.
@@ -136,7 +134,7 @@ def figures(
     numbers = counts(predicted, truth, [row[1] for row in rows] if limits is None else limits)
     present = [place for place, (true, _, _) in enumerate(numbers) if true]
     return {
-        "loss": -sum(map(math.log, right.ravel().tolist())) / max(1, right.size),
+        "loss": cross_entropy(right.ravel()),
         "map": sum(rows[place][0] for place in present) / max(1, len(present)),
         "f1": sum(f1(*numbers[place]) for place in present) / max(1, len(present)),
         "micro_f1": f1(*map(sum, zip(*numbers))),

@@ -45,7 +45,7 @@ def named(name: str, value: float | None) -> Html:
     return data(value, spoken(value))
 
 
-_WORDS = {"map": "mean average precision", "f1": "F1", "mae": "mean absolute error", "r2": "R2"}
+_METRICS = {"map": "mean average precision", "f1": "F1", "mae": "mean absolute error", "r2": "R2"}
 
 
 def label(name: str) -> str:
@@ -54,8 +54,8 @@ def label(name: str) -> str:
     for suffix in ("_s", "_bytes"):
         if plain.endswith(suffix) and not plain.endswith("per_s"):
             plain = plain.removesuffix(suffix)
-    words = plain.replace("_", " ").replace("top5", "top-5 accuracy")
-    return " ".join(_WORDS.get(word, word) for word in words.split(" "))
+    plain = plain.replace("_", " ").replace("top5", "top-5 accuracy")
+    return " ".join(_METRICS.get(part, part) for part in plain.split(" "))
 
 
 def heading(name: str) -> str:

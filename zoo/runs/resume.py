@@ -78,10 +78,10 @@ def expand(overrides: Overrides) -> Overrides:
 
 def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overrides:
     """Return the overrides that started the run, with its recipe's settings and later adjustments."""
-    words = record.command[4:]
-    if not all(isinstance(word, str) and "=" in word for word in words):
+    arguments = record.command[4:]
+    if not all(isinstance(argument, str) and "=" in argument for argument in arguments):
         raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
-    first = Overrides.parse(words, KEY).without("stack", *given.layers)
+    first = Overrides.parse(arguments, KEY).without("stack", *given.layers)
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)

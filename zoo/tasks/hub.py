@@ -5,6 +5,7 @@ from pathlib import Path
 
 from zoo.core import console
 from zoo.core.files import atomic_write, write_json
+from zoo.protocol.targets import CLASSES, KINDS
 from zoo.runs.records import Json
 from zoo.tasks import summaries
 from zoo.weights import io
@@ -33,7 +34,10 @@ def complete(folder: Path, row: Json, kind: str, record: Json, license_: str, ve
         config |= {"id2label": dict(enumerate(classes)), "label2id": {name: n for n, name in enumerate(classes)}}
         write_json(folder / "config.json", config)
     write_json(folder / "preprocessing.json", config["preprocessing"])
-    figures = {"accuracy": (record.get("metrics") or {}).get("test_accuracy"), "f1": judged.get("macro_f1")}
+    results, target = record.get("metrics") or {}, judged.get("target", CLASSES)
+    figures = {"accuracy": results.get("test_accuracy"), "f1": judged.get("macro_f1")}
+    if target != CLASSES:
+        figures = {name: results.get(f"test_{key}") for key, name in KINDS[target].names.items()}
     measured = {name: value for name, value in figures.items() if value is not None}
     front: Json = {"license": license_, "library_name": "keras", "pipeline_tag": TASKS[kind], "tags": ["keras"]}
     if "accuracy" in measured and data.get("name"):
@@ -48,7 +52,7 @@ def complete(folder: Path, row: Json, kind: str, record: Json, license_: str, ve
     sections = {
         "Data": _data(data),
         "Figures": [*shown, f"- largest difference from the trained model: {row['difference']:.2g}"],
-        "Limits": _limits(kind, classes, judged),
+        "Limits": _limits(kind, classes, judged, target),
         "Versions": _versions("exported with", versions) + trained,
         "Upload": [UPLOAD],
     }
@@ -68,10 +72,12 @@ def _data(data: Json) -> list[str]:
     return [f"- data set `{data['name']}`: {sizes}", *source, license_]
 
 
-def _limits(kind: str, classes: list[str], judged: Json) -> list[str]:
+def _limits(kind: str, classes: list[str], judged: Json, target: str) -> list[str]:
     lines = ["- Images of other kinds than the training data can give worse results."]
     if kind == "pictures":
         return [*lines, "- The license of the painting also applies."]
+    if target != CLASSES:
+        return lines
     lines.append(f"- It answers with one of {len(classes):,} classes, even if an image shows none of them.")
     if judged:
         worst = sorted(judged["accuracy_by_class"].items(), key=lambda pair: pair[1])[:3]

@@ -65,7 +65,7 @@ def _result(metrics: Json) -> str:
         return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
         if figures := [
-            f"{words} {metrics[prefix + key]:.4g}" for key, words in _FIGURES.items() if prefix + key in metrics
+            f"{title} {metrics[prefix + key]:.4g}" for key, title in _FIGURES.items() if prefix + key in metrics
         ]:
             return f"{name} {', '.join(figures)}"
         if f"{prefix}accuracy" in metrics:

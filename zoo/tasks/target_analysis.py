@@ -9,7 +9,7 @@ from typing import Any
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.data.targets import Targets
 from zoo.protocol import targets
-from zoo.runs import plots
+from zoo.runs import plots, tables
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import error_analysis
@@ -58,7 +58,7 @@ class Judged:
         if self.kind == targets.NUMBER:
             return [f"{rows[item, 0]:.6g}" for rows in (self.truth, self.predicted)]
         pairs = (self.truth[item] > 0, self.given[item])
-        return ["|".join(np.array(self.names)[row].tolist()) for row in pairs]
+        return [tables.AND.join(np.array(self.names)[row].tolist()) for row in pairs]
 
     def metrics(self, prefix: str) -> Json:
         """Return the figures of all items. A number has no loss, because its unit is from training."""

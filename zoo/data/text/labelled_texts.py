@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
+from zoo.core.arrays import np
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.core.paths import refuse_unspellable
 from zoo.data import targets
@@ -98,13 +99,15 @@ def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> Label
     known = targets.of_rows(row.kind, row.label_column, labels)
     if not texts or not known.names:
         raise ZooError(f"{row.root} holds no text with a label", "Set data.label_column, or data.target.")
+    _check_parts(row, parts)
+    remarks.notes.append(targets.counts_note(known))
+    numbers = np.unique(targets.strata(known), return_inverse=True)[1].tolist()
+    return LabelledTexts(texts, numbers, parts if any(parts) else None, known.names, known, **vars(remarks))
+
+
+def _check_parts(row: LabelledData, parts: list[str]) -> None:
     if any(parts) and "" in parts:
         raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")
-    remarks.notes.append(targets.counts_note(known))
-    strata = targets.strata(known)
-    names = sorted(set(strata))
-    numbers = [names.index(name) for name in strata]
-    return LabelledTexts(texts, numbers, parts if any(parts) else None, known.names, known, **vars(remarks))
 
 
 def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
@@ -224,5 +227,4 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
                 f"Name the classes that both parts have{chosen}.",
             )
-    if any(parts) and "" in parts:
-        raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")
+    _check_parts(row, parts)

@@ -181,8 +181,8 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     lines = [" ".join(cells).strip() for cells in some]
     several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
     if 10 * len(several) > len(lines):
-        words = 'while ($1 ~ /^__label__/) {l = l (l == "" ? "" : "|") substr($1, 10); sub(/^[^ ]+ +/, "")}'
-        listed_first = f"""awk '{{l = ""; {words}; print l "\\t" $0}}' {shlex.quote(str(path))} > labels.tsv"""
+        loop = 'while ($1 ~ /^__label__/) {l = l (l == "" ? "" : "|") substr($1, 10); sub(/^[^ ]+ +/, "")}'
+        listed_first = f"""awk '{{l = ""; {loop}; print l "\\t" $0}}' {shlex.quote(str(path))} > labels.tsv"""
         columns = "data.label_column=0 data.text_column=1 data.header=false data.delimiter=tab data.quoting=none"
         raise ZooError(
             f"{path} has several labels in many lines, such as {several[0][:80]!r}",
@@ -383,12 +383,12 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     numbers = numbers if many else [name for name in numbers if float(name) % 1]
     if names and all(map(_PERSON.fullmatch, names)):
         return [f"Classes such as {names[0]} look like numbers of persons. The network would recognize persons"]
-    fractions = [
+    measured = [
         f"Labels such as {name} are trained as classes, and not as numbers. A table can give a number to predict: "
         "data.target=number"
         for name in numbers[:1]
     ]
-    return [note] * bool(unclear) + fractions
+    return [note] * bool(unclear) + measured
 
 
 def is_number(cell: str) -> bool:

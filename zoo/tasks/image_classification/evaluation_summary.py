@@ -20,10 +20,9 @@ def tables(run: Run) -> list[Table]:
         return []
     content = json.loads(path.read_text(encoding="utf-8"))
     if "target" in content:
-        heads = ["label", "items", "threshold", "precision", "recall", "f1", "average precision"]
-        labels = [[f"{row[head]:.4f}" if isinstance(row[head], float) else str(row[head]) for head in heads]
-                  for row in content.get("labels", [])]  # fmt: skip
-        return [("", heads, labels)] if labels else []
+        labels = content.get("labels", [])
+        cells = [[f"{each:.4f}" if isinstance(each, float) else str(each) for each in row.values()] for row in labels]
+        return [("", list(labels[0]), cells)] if labels else []
     rows = content["classes"]
     title = ""
     if len(rows) > MOST_CLASSES:

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 from zoo.config.schemas.text import LabelledData, TextTraining
 from zoo.core import console
+from zoo.data.targets import STRATUM
 from zoo.data.text import dataset
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import Request, TextTrainPart
-from zoo.protocol.targets import LABELS, NUMBER
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext
 from zoo.runs.history import History
@@ -67,8 +67,7 @@ def _split_words(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     data, given = settings.data, texts.info.parts
     if not isinstance(data, LabelledData):
         return {}
-    each = {LABELS: "label", NUMBER: "range of the number"}.get(texts.info.target, "class")
-    fold = f"test: 1/{data.folds} of every {each} (fold {data.fold})"
+    fold = f"test: 1/{data.folds} of every {STRATUM[texts.info.target]} (fold {data.fold})"
     validation = f"validation: {data.validation:g} of the other texts"
     return {"split": "; ".join([fold] * ("test" not in given) + [validation] * ("validation" not in given))}
 
