@@ -28,6 +28,13 @@ def test_the_last_override_of_a_key_wins() -> None:
     assert given.with_("weights", {"trainer.epochs": 7}).layers["trainer.epochs"] == "weights"
 
 
+def test_a_key_that_is_set_twice_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Overrides.parse(["seed=1", "model=mnist", "seed=2"])
+    assert "seed is set 2 times; the last value is used: 2" in capsys.readouterr().err
+    Overrides.parse(["seed=1", "model=mnist"])
+    assert capsys.readouterr().err == ""
+
+
 def test_one_key_is_found_taken_out_and_kept() -> None:
     given = Overrides.parse(["model=mnist", "model.dropout=0.1", "seed=2"])
     assert given.is_given("model")

@@ -5,11 +5,13 @@ import itertools
 import numbers
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from zoo.config import declared, model_files
+from zoo.core import console
 from zoo.core.errors import ZooError, bulleted
 
 # Hydra's parser recurses once per bracket.
@@ -69,7 +71,12 @@ class Overrides:
         problems = [result for result in results if isinstance(result, str)]
         if problems:
             raise all_at_once(problems)
-        return cls(result for result in results if isinstance(result, Override))
+        entries = [result for result in results if isinstance(result, Override)]
+        given = cls(entries)
+        for key, count in Counter(entry.key for entry in entries).items():
+            if count > 1:
+                console.warn(f"{key} is set {count} times; the last value is used: {given.get(key)}")
+        return given
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], layer: str = USER) -> "Overrides":

@@ -203,7 +203,8 @@ const panels = {
         if (error.name !== "AbortError") out.replaceChildren(failed(error));
       }
     };
-    out.append(make("div", { className: "card example" }, make("div", {}, ...example(model))));
+    const shown = example(model);
+    if (shown.length) out.append(make("div", { className: "card example" }, make("div", {}, ...shown)));
     find(".classes", panel).append(...classesOf(model));
     text.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(show, 250); });
   },

@@ -246,6 +246,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     header = some[0][few[0]] not in values[few[0]]
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
+    given += " data.target=classes" * ("," in names[1])  # else the title is read as several columns
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
     if len(flags) > 1 and header and few[0] in flags:
         columns_of_labels = ",".join(some[0][place].strip() for place in flags)
