@@ -244,6 +244,22 @@ def test_boxes_in_class_folders_of_parts_are_no_obstacle(tmp_path: Path) -> None
     assert any(note.startswith("Not used: the boxes around objects in") for note in listing.notes)
 
 
+def test_numbered_drawings_in_three_classes_of_a_part_are_no_masks_and_no_boxes(tmp_path: Path) -> None:
+    """The German traffic signs: tracks are numbered alike, and only the test images have a table without classes."""
+    root = tmp_path / "GTSRB"
+    classes = ("00000", "00014", "00033")
+    lay(
+        root,
+        *(
+            f"{kind}Final_Training/Images/{name}/0000{{}}.png"
+            for kind, name in zip(("", "mask:", ""), classes, strict=True)
+        ),
+    )
+    lay(root, "Final_Test/Images/{}.png")
+    (root / "Final_Test/Images/GT.csv").write_text("Filename;Width;Height;Roi.X1;Roi.Y1\n0.png;9;9;1;1\n")
+    assert folder_scan.scan(str(root)).class_names == list(classes)
+
+
 def test_masks_of_each_part_in_a_folder_next_to_it_are_no_classes(tmp_path: Path) -> None:
     """As in CamVid: train, train_labels with the names of the images and the ending _L."""
     patterns = [each for part in ("train", "val") for each in (f"{part}/{{}}.png", f"mask:{part}_labels/{{}}_L.png")]

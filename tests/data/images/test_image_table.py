@@ -634,6 +634,17 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     assert why.message.endswith("flag j, flag k, flag l")
 
 
+def test_a_text_for_each_image_is_no_class(tmp_path: Path) -> None:
+    """Words in images (ICDAR): nearly every image has a transcription of its own."""
+    lay(tmp_path, *(f"word_{number}.png" for number in range(12)))
+    lines = [f'word_{number}.png, "{word}"' for number, word in enumerate("abcdefghijka")]
+    table = write(tmp_path / "gt.txt", *lines)
+    error = refused(table)
+    assert "column 1 differs for nearly every image, such as" in error.message
+    assert (error.remedy or "").endswith("For classes of one image each: data.label_column=1")
+    assert len(scan(table, label_column="1").class_names) == 11
+
+
 def test_captions_are_no_labels(tmp_path: Path) -> None:
     lay(tmp_path / "Images", *(f"{number}.jpg" for number in range(9)))
     spoken = [

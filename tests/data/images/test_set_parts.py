@@ -543,3 +543,29 @@ def test_parts_with_classes_further_down_are_named_next_to_unsorted_images(tmp_p
     with pytest.raises(ZooError, match="has only one folder of images") as caught:
         folder_scan.scan(str(tmp_path))
     assert caught.value.remedy.endswith(f"data.root={tmp_path}/images")
+
+
+def test_folders_of_clips_are_told_from_classes(tmp_path: Path) -> None:
+    """UCF-101 as frames: v_Diving_g01_c02/frame000001.jpg."""
+    clips = [f"v_{action}_g0{group}_c01" for action in ("Diving", "YoYo") for group in (1, 2, 3)]
+    lay(tmp_path, *(f"{clip}/frame00000{number}.png" for clip in clips for number in range(4)))
+    with pytest.raises(ZooError, match="or the frames of one clip each") as caught:
+        folder_scan.scan(str(tmp_path))
+    command, given = (caught.value.remedy or "").split("\nThen give ")
+    assert subprocess.run(["bash", "-c", command.partition(": ")[2]], check=False).returncode == 0
+    lines = (tmp_path / "clips.csv").read_text().splitlines()
+    assert lines[:2] == ["image,label,clip", "v_Diving_g01_c01/frame000000.png,v_Diving,v_Diving_g01_c01"]
+    assert len(lines) == 25
+    assert given.startswith(f"data=image_table data.root={tmp_path}/clips.csv data.group=clip")
+    assert len(folder_scan.scan(str(tmp_path), "classes").class_names) == 6
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Apple Red 1/0_100.png", "Apple Red 2/r_1_90.png", "Plum 1/5_10.png", "Plum 2/8_9.png"),
+        ("class_1/1.png", "class_2/1.png", "class_3/1.png"), ("a_1/x.png", "a_2/x.png", "b_1/x.png", "b_2/x.png"),
+    ],
+)  # fmt: skip
+def test_numbered_varieties_are_no_clips(tmp_path: Path, names: tuple[str, ...]) -> None:
+    assert len(folder_scan.scan(str(lay(tmp_path, *names))).class_names) == len(names)

@@ -174,8 +174,22 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
     row = LanguageData(name="text_file", root=str(tmp_path / "a.txt"))
     with pytest.raises(ZooError, match=words):
         dataset.split_tokens(dataset.prepare(row, 1), row)
-    with pytest.raises(ZooError, match="is a folder"):
+
+
+@pytest.mark.parametrize(
+    ("names", "remedy"),
+    [
+        (("wiki.test.tokens", "wiki.train.tokens"), "one, such as data.root={0}/wiki.train.tokens. Join parts"),
+        (("b.txt", "readme.txt"), "Give data.root={0}/b.txt"), (("train.parquet",), "is a Parquet file"),
+        (("README.md",), "It contains no file."),
+    ],
+)  # fmt: skip
+def test_for_a_folder_one_of_its_files_is_named(tmp_path: Path, names: tuple[str, ...], remedy: str) -> None:
+    for name in names:
+        (tmp_path / name).write_text("to be or not to be")
+    with pytest.raises(ZooError, match="is a folder") as caught:
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
+    assert remedy.format(tmp_path) in (caught.value.remedy or "")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +197,7 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
     [
         ('{"text": "to be"}\n', "JSON lines: names and quotation marks"),
         ("<!DOCTYPE html>\n<p>to be", "HTML: its tags"),
+        ("1,Henry IV,KING,to be\n" * 12, "a table of 4 columns: its delimiters and other columns"),
     ],
 )
 def test_markup_is_read_as_a_text_with_a_note(tmp_path: Path, text: str, words: str) -> None:

@@ -37,10 +37,11 @@ def check(path: Path) -> list[str]:
     Return a note on a file of boxes next to folders that may be classes.
     """
     notes: list[str] = []
-    for folder in _levels(path, 2):
+    levels = list(_levels(path, 2))
+    inner = [name for folder in levels for name in set_parts.folders_of_images(folder)]
+    for folder in levels:
         if file := _file_of_boxes(folder):
-            full = [*set_parts.folders_of_images(path), *set_parts.folders_of_images(folder)]
-            full += [folder.name] * (folder != path)
+            full = [*inner, *[folder.name] * (folder != path)]
             if all(set_parts.says_nothing(name, folder.parent.name) for name in full):
                 raise ZooError(
                     f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
@@ -112,7 +113,11 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
         for images in full if named or len(full) <= _FEW else ():
             stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
-            paired = images != name and ((named and by_name) or _same(stems, folder / images))
+            # Images of several classes may be numbered alike.
+            numbered = not named and len(full) > 2 and all(re.fullmatch(r"[\W\d_]*", stem) for stem in stems)
+            paired = images != name and (
+                (named and by_name) or ((by_name or not numbered) and _same(stems, folder / images))
+            )
             if paired and (by_name or _are_masks(folder, name, images, named)):
                 yield name, images, "masks"
 

@@ -34,6 +34,9 @@ _NAMES = re.compile(
     r"|(images|image_class_labels|train_test_split|bounding_boxes)\.txt", re.IGNORECASE)  # fmt: skip
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
+# The end of a folder name that numbers the clips of a class, and names of frames.
+_OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
+_FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
@@ -172,6 +175,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         )
     _refuse_doubled(path, folders)
     _refuse_shares(path, folders, inside)
+    _refuse_clips(path, folders)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     inner, place = copy_command(f"{shlex.quote(str(path))}/*/*/*"), 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
@@ -217,6 +221,25 @@ def _refuse_shares(path: Path, folders: list[str], inside: dict[str, list[str]])
             f"{path} contains {listed(full)}: two or more classes, or {what} without class folders",
             f"One set: {labels_note(path)}sort its images into a folder for each class. Classes: add "
             "data.layout=classes.",
+        )
+
+
+def _refuse_clips(path: Path, folders: list[str]) -> None:
+    """Raise an error for folders such as Diving_g01_c02 of numbered frames: each may be one clip of a class."""
+    actions = Counter(_OF_CLIP.sub("", name) for name in folders)
+    first = [set(itertools.islice(decode.iter_images(path / name), _LISTED)) for name in folders[:4]]
+    frames = set.intersection(*first) if first else set()
+    if not 2 < 2 * len(actions) <= len(folders) or not all(map(_FRAME.fullmatch, frames)):
+        return
+    if 2 * len(frames) > min(map(len, first)):
+        line = 'echo "$f,$(echo "${f%/*}" | sed -E "s/([ _.-]+[A-Za-z]?[0-9]+)+$//"),${f%/*}"'
+        write = f"cd {shlex.quote(str(path))} && (echo image,label,clip; for f in */*; do {line}; done) > clips.csv"
+        table = shlex.quote(str(path / "clips.csv"))
+        raise ZooError(
+            f"{path} has folders such as {listed(folders[:2])} with numbered images: classes, or the frames of one "
+            "clip each, which resemble each other",
+            f"Clips of {listed(actions)}: {write}\nThen give data=image_table data.root={table} data.group=clip. "
+            "Classes: add data.layout=classes.",
         )
 
 

@@ -285,6 +285,12 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
             f"{path}: column {name} holds sentences, such as {spoken[0]!r}, not classes",
             "Captions of images cannot be trained. If another column holds classes: data.label_column=NAME",
         )
+    if not asked and 4 * len(set(cells)) > 3 * len(cells) > 3 * _FEW and not all(map(tables.is_number, cells)):
+        raise ZooError(
+            f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are no classes",
+            "Reading texts in images cannot be trained. If another column holds classes: data.label_column=NAME. For "
+            f"classes of one image each: {column_given}",
+        )
     several = "" if asked else tables.several_labels(set(cells))
     if several:
         raise ZooError(

@@ -13,17 +13,18 @@ from typing import Any, BinaryIO
 
 from zoo.config.overrides import override
 from zoo.config.schemas.text import AUTO, LabelledData, LanguageData, TextData
-from zoo.core import console, paths
+from zoo.core import console, formats, paths
 from zoo.core.arrays import Arrays, NDArray, np
-from zoo.core.errors import ZooError
-from zoo.core.files import file_sha256, fill_once
+from zoo.core.errors import ZooError, listed
+from zoo.core.files import file_sha256, files_below, fill_once
 from zoo.data import npy_images
+from zoo.data.images import set_parts
 from zoo.data.targets import Targets
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 13
+CACHE_VERSION = 14
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -103,11 +104,26 @@ def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
         return _cached(row, source.sha256, source.text, lambda _: _labelled(row, read(), vocabulary), vocabulary)
     path = files.data_root(row.root, "a text file")
     if not path.is_file():
-        remedy = f"data=text_file takes one text file. Join several: cat {path}/*.txt > all.txt"
-        raise ZooError(f"data.root={row.root} is a folder", remedy)
+        raise ZooError(f"data.root={row.root} is a folder; data=text_file takes one text file", _one_of(path))
     return _cached(
         row, file_sha256(path), str(row.root), lambda part: _one_text(row, path, vocabulary, part), vocabulary
     )
+
+
+def _one_of(folder: Path) -> str:
+    """Return a remedy that names a file of a folder, for training or of plain text if there is one."""
+    names = [
+        name for name in sorted(files_below(folder, lambda *_: None)) if not set_parts.PROSE.match(Path(name).name)
+    ]
+    texts = [name for name in names if name.lower().endswith(".txt")] or names
+    kind = next((kind for name in texts[:1] if (kind := formats.find(name, use="texts"))), None)
+    if not texts or kind:
+        return f"{texts[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no file."
+    best = next((name for name in texts if "train" in name.lower()), texts[0])
+    join = f"cat {shlex.quote(str(folder))}/*{Path(best).suffix} > all.txt"
+    several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
+    note = f". Join parts of one text with the same encoding: {join}" if texts[1:] else ""
+    return f"{several} {set_parts.as_root(folder / best)}{note}"
 
 
 def _cached(

@@ -103,11 +103,16 @@ def is_markup(text: str) -> bool:
 
 
 def markup(text: str) -> str:
-    """Return what a model would learn from an XML, HTML or JSON text, to precede "are"; empty for plain text."""
+    """Return what a model would learn from XML, HTML, JSON or a table, to precede "are"; empty for plain text."""
     if is_markup(text):
         return "XML or HTML: its tags"
     is_json = re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None
     kind = "JSON lines" if _object(text.partition("\n")[0]) is not None else "JSON" if is_json else ""
+    lines = [line for line in text.splitlines()[:40] if line.strip()]
+    for sign in ",\t;|" * (not kind and len(lines) > 9):
+        width = len(next(csv.reader(lines, delimiter=sign)))
+        if width > 2 and sum(len(row) == width for row in csv.reader(lines, delimiter=sign)) > 0.9 * len(lines):
+            return f"a table of {width} columns: its delimiters and other columns"
     return f"{kind}: names and quotation marks" if kind else ""
 
 

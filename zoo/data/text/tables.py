@@ -204,7 +204,7 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     ]
     key, name = lacking[0] if lacking else columns[0]
     lines = listed((repr(" ".join(cells)[:40]) for cells in some[:3]), most=3)
-    if len(first) < 2 and sum(len(cells) > 1 for cells in some) > len(some) / 2:
+    if len(list(filter(None, first))) < 2 and sum(len(list(filter(None, row))) > 1 for row in some) > len(some) / 2:
         return ZooError(
             f"{path}, line 1: {first[0][:60]!r} is not a row of a table", "Remove what precedes its header."
         )
@@ -275,7 +275,7 @@ def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[in
 
 def _is_of_labels(title: str) -> bool:
     words = map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", title))
-    return any(LABELS.fullmatch(word) or GRADES.fullmatch(word) for word in words)
+    return any(LABELS.fullmatch(word) or GRADES.fullmatch(word) or word == "score" for word in words)
 
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:
