@@ -634,6 +634,36 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     assert why.message.endswith("flag j, flag k, flag l")
 
 
+def test_several_images_of_a_row_are_named(tmp_path: Path) -> None:
+    """The Human Protein Atlas: four channels for each Id, and labels with blanks between them."""
+    lay(tmp_path / "train", *(f"{number}abc_{color}.png" for number in range(12) for color in ("red", "blue")))
+    lines = [*rows("{}abc,16 0", "{}abc,25", "{}abc,0", count=12)]
+    table = write(tmp_path / "train.csv", "Id,Target", *lines)
+    for settings in ({}, {"image_column": "Id"}):
+        error = refused(table, **settings)
+        assert (
+            "several images belong to each row, such as train/0abc_blue.png, train/0abc_red.png to '0abc'"
+            in error.message
+        )
+    named = write(tmp_path / "named.csv", "Id,Target", *(line.replace(",", "_red.png,") for line in lines))
+    assert "column Target holds several labels for an image, such as '16 0'" in refused(named).message
+
+
+def test_a_fold_is_proposed_last_and_folders_as_classes(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{name}/{number}.png" for number in range(6) for name in ("sick", "well")))
+    lines = [
+        f"{number % 3},{40 + 60 * (number % 2)},{name}/{number}.png"
+        for number in range(6)
+        for name in ("sick", "well")
+    ]
+    error = refused(write(tmp_path / "Folds.csv", "fold,mag,filename", *lines))
+    assert error.message.endswith("several columns may hold the classes: mag, fold")
+    assert error.remedy == (
+        "Choose one, such as data.label_column=mag. If the folders of the images are their classes: data=folder "
+        "data.root=DIR"
+    )
+
+
 def test_a_text_for_each_image_is_no_class(tmp_path: Path) -> None:
     """Words in images (ICDAR): nearly every image has a transcription of its own."""
     lay(tmp_path, *(f"word_{number}.png" for number in range(12)))

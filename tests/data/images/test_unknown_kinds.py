@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
@@ -134,3 +135,13 @@ def test_the_kind_of_most_files_explains_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="is a text") as caught:
         folder_scan.scan(str(tmp_path))
     assert "data=text_folder" in caught.value.remedy
+
+
+def test_a_picture_next_to_records_does_not_hide_them(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "pieces.tfrecord").write_bytes(bytes(99))
+    Image.new("RGB", (9, 9)).save(tmp_path / "preview.jpg")
+    with pytest.raises(
+        ZooError, match=r"has few images, such as 'preview.jpg', but files such as train/pieces.tfrecord"
+    ):
+        folder_scan.scan(str(tmp_path))

@@ -43,3 +43,12 @@ def test_encodings_of_other_scripts_are_proposed(text: str, encoding: str) -> No
 
 def test_no_encoding_is_proposed_for_damaged_utf8() -> None:
     assert encodings.proposed("Grüße, Größe\n".encode() + b"\xff") == []
+
+
+def test_for_a_damaged_text_of_another_script_its_encoding_is_proposed() -> None:
+    text = ("却说曹操引兵至" * 40 + "\n") * 30
+    content = text.encode("gb18030")
+    damaged = content[:999] + b"\xff" + content[999:] + "广告\n".encode()
+    assert encodings.proposed(damaged)[0] == "gb18030"
+    assert encodings.damage(content, "gb18030") == 0
+    assert 0 < encodings.damage(damaged, "gb18030") < 9

@@ -141,3 +141,12 @@ def test_a_misspelt_path_is_told_with_the_nearest(tmp_path: Path) -> None:
         files.data_root(str(tmp_path / "review.csv"), "a table")
     with pytest.raises(ZooError, match="NUL character"):
         files.data_root("a\0b", "a table")
+
+
+def test_few_damaged_bytes_are_counted_and_can_be_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a b.txt"
+    path.write_bytes(("却说曹操引兵至\n" * 400).encode("gb18030") + b"\xff\n")
+    with pytest.raises(ZooError, match="is not gb18030") as caught:
+        files.read(path, "gb18030")
+    remedy = caught.value.remedy or ""
+    assert remedy.startswith("Damaged bytes: 1. Correct them, or drop them: iconv -c -f gb18030 -t UTF-8 '")

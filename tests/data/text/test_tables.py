@@ -495,3 +495,30 @@ def test_a_first_row_with_a_number_to_predict_is_no_header(tmp_path: Path) -> No
     assert texts.targets is not None
     assert (len(texts.texts), texts.targets.values[0, 0]) == (29, 0.125)
     assert len(read(tmp_path / "b.txt", f"id\tscore\ttext\n{rows}", **columns).texts) == 29
+
+
+def test_a_second_column_of_texts_is_named(tmp_path: Path) -> None:
+    """As in question pairs: question1, question2."""
+    lines = [f"{number},is it number {number},was it number {number % 20},{number % 2}" for number in range(40)]
+    content = "\n".join(["id,question1,question2,is_duplicate", *lines])
+    pair = "; question1 and question2 belong together: join them into one column to use both"
+    assert pair in refusal(tmp_path / "a.csv", content)
+    texts = read(tmp_path / "b.csv", content, text_column="question1", label_column="is_duplicate")
+    assert texts.notes[0].endswith(pair)
+
+
+def test_a_title_above_the_header_is_no_row_of_the_table(tmp_path: Path) -> None:
+    lines = [
+        "sep=;",
+        "Second quarter;;",
+        "Kind;Text;Sum",
+        *(f"a{number % 2};it came late;{number}" for number in range(9)),
+    ]
+    assert "line 1: 'Second quarter' is not a row of a table" in refusal(tmp_path / "a.csv", "\n".join(lines))
+
+
+def test_a_score_is_proposed_before_a_name(tmp_path: Path) -> None:
+    names = ("ann", "bob", "cid", "dan", "eve")
+    lines = [f"{names[number % 5]},{number % 3},it is number {number}" for number in range(40)]
+    content = "\n".join(["ProfileName,Score,Text", *lines])
+    assert "you mean data.text_column=Text data.label_column=Score" in refusal(tmp_path / "a.csv", content)

@@ -1,6 +1,7 @@
 """List the images in a folder of classes, with class and part of each."""
 
 import dataclasses
+import itertools
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -256,6 +257,10 @@ def _without_classes(
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
         message = f"has images such as {loose!r}, but no class folders"
+        other, instead = unknown_kinds.instead(path) or ("", "")
+        few = len(list(itertools.islice(decode.iter_images(path), 4))) < 4 and remedy == LAYOUT
+        if few and "of images" in other:
+            message, remedy = f"has few images, such as {loose!r}{other}", instead
     else:
         folders = sorted({name for _, _, name in chosen})
         message = f"has folders ({listed(folders)}) without images" if folders else "contains no images"

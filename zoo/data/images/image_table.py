@@ -112,7 +112,7 @@ class _Reader:
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
-        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names[0])
+        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names)
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
         self.kind, self.title = layout.kind, ", ".join(map(layout.title, layout.labels))
         self.notes.append(f"Read {path}: {how}; {layout.words()}")

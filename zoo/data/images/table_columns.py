@@ -4,7 +4,7 @@ import functools
 import itertools
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ class Columns(NamedTuple):
         return bool(_OF_BOXES.fullmatch(self.plain(place)))
 
 
-def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, example: str) -> Columns:
+def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, names: Sequence[str]) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     if len(sample) < 2:
@@ -88,13 +88,13 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
         name if name is None else _place(path, key, name, first, columns) for key, name in asked.items()
     )
     name = data.label_column
-    names = [] if name is None else [name] if name in first else [each.strip() for each in name.split(",")]
-    given = [_place(path, "data.label_column", each, first, columns) for each in names]
-    if image is None:
-        image = _image_column(path, columns, first, number, example)
+    labelled = [] if name is None else [name] if name in first else [each.strip() for each in name.split(",")]
+    given = [_place(path, "data.label_column", each, first, columns) for each in labelled]
+    pool = [*range(len(columns))] if image is None else [image]
+    image = pool[_image_column(path, [columns[each] for each in pool], [first[each] for each in pool], number, names)]
     header = data.header
     if header is None:
-        named = any(each and not each.isdecimal() for each in (*asked.values(), *names))
+        named = any(each and not each.isdecimal() for each in (*asked.values(), *labelled))
         suffix = Path(first[image]).suffix.lower()
         header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
     layout = Columns(first if header else [], image, [], None, grouped)
@@ -162,18 +162,27 @@ def _place(path: Path, key: str, name: str, first: list[str], columns: list[list
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
-def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number, example: str) -> int:
+def _image_column(
+    path: Path, columns: list[list[str]], first: list[str], number: Number, names: Sequence[str]
+) -> int:
     """Return the column that names most images; columns that name the same images count as one."""
     layout = [[number(cell) for cell in column] for column in columns]
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
     best = max(ranks)
-    if 2 * best[0] < len(columns[0]):
+    if not best[0] or (len(columns) > 1 and 2 * best[0] < len(columns[0])):
+        for column, title in zip(columns, first, strict=True):
+            several = [name for name in names if len(column[0]) > 3 and Path(name).name.startswith(column[0])]
+            if len(several) > 1:
+                raise ZooError(
+                    f"{path}: several images belong to each row, such as {listed(several, most=4)} to {column[0]!r}",
+                    f"Combine the images of each row into one of its name. Or write one name into column {title}.",
+                )
         raise ZooError(
             f"{path} has no column that names images: {best[0]:,} of {len(columns[0]):,} rows match at best. "
             f"Columns: {_titles_and_row(first, columns)}",
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
-            else f"The images are named such as {example}. Give the folder that directly contains these files with "
+            else f"The images are named such as {names[0]}. Give the folder that directly contains these files with "
             "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one.",
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
@@ -227,13 +236,16 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         return flags
     pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
-    pool = _different(columns, sorted(pool, key=lambda place: (place in numeric, place)))
+    pool = _different(
+        columns, sorted(pool, key=lambda place: (layout.plain(place)[:4] == "fold", place in numeric, place))
+    )
     pool = pool or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
         marks = [place for place in varied if {cell.lower() for cell in columns[place]} <= {"", *FLAGS}]
         pool = list(dict.fromkeys([*pool, *marks]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
-        raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], "classes", every)
+        names = [layout.title(place) for place in pool]
+        raise _ambiguous(path, "data.label_column", names, "classes", every, "/" in columns[layout.image][0])
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
@@ -287,7 +299,7 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
         )
     if not asked and 4 * len(set(cells)) > 3 * len(cells) > 3 * _FEW and not all(map(tables.is_number, cells)):
         raise ZooError(
-            f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are no classes",
+            f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are not classes",
             "Reading texts in images cannot be trained. If another column holds classes: data.label_column=NAME. For "
             f"classes of one image each: {column_given}",
         )
@@ -300,7 +312,10 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
         )
 
 
-def _ambiguous(path: Path, key: str, names: list[str], what: str, every: bool = False) -> ZooError:
+def _ambiguous(
+    path: Path, key: str, names: list[str], what: str, every: bool = False, folders: bool = False
+) -> ZooError:
     message = f"{path}: several columns may hold the {what}: {_listed(names)}"
     labels = ". All columns of 0 and 1 as labels: data.target=labels" * every
+    labels += ". If the folders of the images are their classes: data=folder data.root=DIR" * folders
     return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}{labels}")

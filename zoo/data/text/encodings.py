@@ -43,7 +43,13 @@ def proposed(content: bytes) -> list[str]:
     import charset_normalizer
 
     lines = content[: content.rfind(b"\n", 0, _SAMPLE) + 1] or content
-    return [match.encoding for match in charset_normalizer.from_bytes(lines)][:2] or ["latin-1", "gb18030"]
+    likely = [match.encoding for match in charset_normalizer.from_bytes(lines)][:2]
+    return likely or sorted(("gb18030", "shift_jis", "euc-kr"), key=lambda name: damage(lines, name))[:2]
+
+
+def damage(content: bytes, encoding: str) -> int:
+    """Return the number of places that are not valid in an encoding."""
+    return content.decode(encoding, "replace").count("\ufffd")
 
 
 def _is_mostly_utf8(content: bytes) -> bool:

@@ -6,6 +6,7 @@ Nothing is unpacked to the disk: archive members are read in memory, one by one.
 import gzip
 import lzma
 import os
+import shlex
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -55,10 +56,15 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
     line = content.count(b"\n", 0, error.start) + 1
     column = error.start - content.rfind(b"\n", 0, error.start)
     proposed = " or ".join(f"data.encoding={name}" for name in encodings.proposed(content))
+    remedy = f"Save the file as UTF-8, or give its encoding, such as {proposed}." if proposed else "Save it as UTF-8."
+    count = encodings.damage(content, error.encoding)
+    if 100 * count < len(content) and not (proposed and error.encoding == "utf-8"):
+        drop = f"iconv -c -f {error.encoding} -t UTF-8 {shlex.quote(name)} > clean.txt"
+        remedy = f"Damaged bytes: {count:,}. Correct them, or drop them: {drop}"
     return ZooError(
         f"{name}, line {line}: byte {content[error.start]:#04x} in place {column} is not {error.encoding} "
         f"({error.reason})",
-        f"Save the file as UTF-8, or give its encoding, such as {proposed}." if proposed else "Save it as UTF-8.",
+        remedy,
     )
 
 

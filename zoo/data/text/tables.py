@@ -25,7 +25,7 @@ _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 # Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
-_LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]")
+_LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
 _PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 LABELS = re.compile(
@@ -112,6 +112,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     whole = len(some[0]) if header and len(some[0]) > width else 0
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)
     words += "; columns without a title are not used" * bool(whole) + _other_texts(columns, places, some, header)
+    words += _second_text(some[0], places[0]) if header else ""
     columns_of = itertools.zip_longest(*some, fillvalue="")
     unused = [column for place, column in enumerate(columns_of) if header and place not in places]
     if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
@@ -254,8 +255,16 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         return (
             f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
         )
-    other = f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
+    second = _second_text(some[0], text) if header else ""
+    other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def _second_text(titles: list[str], place: int) -> str:
+    """Return a remark on a column such as question2, next to question1; an empty string without one."""
+    stems = [re.sub(r"[ _]?([12]|[ab])$", "", title.strip(), flags=re.IGNORECASE) for title in titles]
+    pair = [title for title, stem in zip(titles, stems, strict=True) if stem == stems[place] != title]
+    return f"; {listed(pair, ' and ')} belong together: join them into one column to use both" if pair[1:] else ""
 
 
 def _is_of_parts(title: str, *cells: str) -> bool:
