@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
@@ -73,12 +73,19 @@ class Targets:
         return f"Learns {count}, each with its own probability. Weights in the loss: {weights}"
 
 
-def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
+def sign_of_lists(cells: Iterable[str]) -> str | None:
+    """Return the sign between the labels in the cells of a column, empty for blanks; None for a column of 0 and 1."""
+    given = {cell.strip().lower() for cell in cells} - {""}
+    sign = next((sign for sign in "|;," if any(sign in cell for cell in given)), "")
+    return None if given <= FLAGS.keys() else sign
+
+
+def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str | None) -> str:
     """Return the number of a row, or its labels joined by :data:`AND`; raise ZooError if its cells contain none.
 
     Args:
         cells: by the title of their column: one with the number or a list, or several with 0 and 1.
-        sign: separates the labels in a list.
+        sign: separates the labels in a list; None for cells of 0 and 1.
     """
     (title, cell), *more = cells.items()
     if kind == targets.NUMBER:
@@ -88,7 +95,7 @@ def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
                 "Write a number such as 3.5 into each row, or remove the row.",
             )
         return repr(float(cell))
-    if kind == targets.LABELS and not more and cell.lower() not in FLAGS:
+    if not more and (sign is not None or tables.is_missing(cell)):
         return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign))
     for title, cell in cells.items():
         if cell.lower() not in FLAGS:

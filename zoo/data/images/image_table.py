@@ -86,7 +86,8 @@ class _Reader:
         fitting = [number for number in candidates if _are_same(f"/{self.names[number]}".rpartition("/")[0], wanted)]
         exact = [number for number in fitting if f"/{self.names[number]}".startswith(f"{wanted}/{parts[-1]}")]
         near = [number for number in fitting if (self.root / self.names[number]).is_relative_to(self.table.parent)]
-        return next((each for each in (exact, near) if len(each) == 1), fitting)
+        here = [number for number in near if (self.root / self.names[number]).parent == (self.table.parent / path).parent]
+        return next((each for each in (exact, here, near) if len(each) == 1), fitting)
 
     def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
         """Read a table; return its columns, or None if it lacks the class column of an earlier table."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
-from zoo.data.targets import FLAGS
+from zoo.data.targets import FLAGS, sign_of_lists
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
     """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header.
 
     ``kind`` is the kind of target, or an empty text if the rows of several columns decide. ``sign`` separates the
-    labels in a cell.
+    labels in a cell of a list.
     """
 
     titles: list[str]
@@ -43,7 +43,7 @@ class Columns(NamedTuple):
     part: int | None
     group: int | None
     kind: str = ""
-    sign: str = ""
+    sign: str | None = None
 
     def title(self, place: int) -> str:
         return self.titles[place] if self.titles else str(place)
@@ -77,6 +77,8 @@ class Columns(NamedTuple):
 def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, example: str) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
+    files = not data.header and any(Path(cell).suffix.lower() in decode.SUFFIXES for cell in first)
+    titles = [*map(str, range(len(first)))] if files else first  # a cell of the first row is no title
     if len(sample) < 2:
         raise ZooError(
             f"{path} has a single row, {listed(cell[:40] for cell in first)}",
@@ -85,18 +87,17 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     asked = {"data.image_column": data.image_column, "data.group": data.group}
     image, grouped = (
-        name if name is None else _place(path, key, name, first, columns) for key, name in asked.items()
+        name if name is None else _place(path, key, name, titles, columns) for key, name in asked.items()
     )
     name = data.label_column
-    names = [] if name is None else [name] if name in first else [each.strip() for each in name.split(",")]
-    given = [_place(path, "data.label_column", each, first, columns) for each in names]
+    names = [] if name is None else [name] if name in titles else [each.strip() for each in name.split(",")]
+    given = [_place(path, "data.label_column", each, titles, columns) for each in names]
     if image is None:
-        image = _image_column(path, columns, first, number, example)
+        image = _image_column(path, columns, titles, number, example)
     header = data.header
     if header is None:
         named = any(each and not each.isdecimal() for each in (*asked.values(), *names))
-        suffix = Path(first[image]).suffix.lower()
-        header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
+        header = named or (number(first[image]) is None and not files)
     layout = Columns(first if header else [], image, [], None, grouped)
     layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
     if data.target in (LABELS, NUMBER):
@@ -146,7 +147,7 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
             f"{path} has no column of {what}; its columns are {_titles_and_row(titles, columns)}",
             "Name the column with data.label_column=NAME, or remove data.target=.",
         )
-    return layout._replace(labels=pool, sign=tables.sign_of_lists(columns[pool[0]]))
+    return layout._replace(labels=pool, sign=sign_of_lists(columns[pool[0]]))
 
 
 def _is_of_flags(column: list[str]) -> bool:
