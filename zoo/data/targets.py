@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from zoo.core import console
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.data.text import tables
@@ -49,17 +50,14 @@ class Targets:
         weights = np.clip((len(values) - counts) / counts, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])
 
-    def refuse_untrained(self, rows: "NDArray[np.int64]") -> None:
-        """Raise an error if no training row has a label, or if all have the same number."""
+    def check_training(self, rows: "NDArray[np.int64]") -> None:
+        """Warn of labels that no training row has; raise an error if all have the same number."""
         values = self.values[rows]
         if self.kind == targets.NUMBER and len(rows) and (values == values[0]).all():
             raise ZooError(f"Every training item has the number {values[0, 0]:g}", "There is nothing to learn.")
         lacking = [] if self.kind == targets.NUMBER else np.array(self.names)[~values.any(axis=0)].tolist()
         if lacking:
-            raise ZooError(
-                f"No training item has {listed(map(repr, lacking))}",
-                "Remove these labels, add items, or make the parts for validation and testing smaller.",
-            )
+            console.warn(f"No training item has {listed(map(repr, lacking))}: this cannot be learned")
 
     def words(self, part: TargetPart) -> str:
         """Describe what a network learns, with the weights of labels or the unit of the number."""
@@ -96,7 +94,7 @@ def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str | None) ->
             )
         return repr(float(cell))
     if not more and (sign is not None or tables.is_missing(cell)):
-        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign))
+        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign or ""))
     for title, cell in cells.items():
         if cell.lower() not in FLAGS:
             raise ZooError(f"{where}: {cell!r} in column {title} is not 0 or 1", "Write 0 or 1 into each row.")

@@ -33,8 +33,7 @@ Number = Callable[[str], int | None]
 class Columns(NamedTuple):
     """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header.
 
-    ``kind`` is the kind of target, or an empty text if the rows of several columns decide. ``sign`` separates the
-    labels in a cell of a list.
+    ``kind`` of target is empty if the rows of several columns decide. ``sign`` separates the labels in a cell.
     """
 
     titles: list[str]
@@ -78,7 +77,7 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
     files = not data.header and any(Path(cell).suffix.lower() in decode.SUFFIXES for cell in first)
-    titles = [*map(str, range(len(first)))] if files else first  # a cell of the first row is no title
+    titles = [*map(str, range(len(first)))] if files else first  # the first row has cells, not titles
     if len(sample) < 2:
         raise ZooError(
             f"{path} has a single row, {listed(cell[:40] for cell in first)}",
@@ -94,10 +93,8 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     given = [_place(path, "data.label_column", each, titles, columns) for each in names]
     if image is None:
         image = _image_column(path, columns, titles, number, example)
-    header = data.header
-    if header is None:
-        named = any(each and not each.isdecimal() for each in (*asked.values(), *names))
-        header = named or (number(first[image]) is None and not files)
+    named = any(each and not each.isdecimal() for each in (*asked.values(), *names))
+    header = named or (number(first[image]) is None and not files) if data.header is None else data.header
     layout = Columns(first if header else [], image, [], None, grouped)
     layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
     if data.target in (LABELS, NUMBER):
@@ -142,9 +139,8 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
         raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], layout.kind)
     if not pool:
         what = "numbers" if layout.kind == NUMBER else "several labels: lists, or several columns of 0 and 1"
-        titles = layout.titles or [*map(str, range(len(columns)))]
         raise ZooError(
-            f"{path} has no column of {what}; its columns are {_titles_and_row(titles, columns)}",
+            f"{path} has no column of {what}; its columns are {_titles_and_row(layout.titles, columns)}",
             "Name the column with data.label_column=NAME, or remove data.target=.",
         )
     return layout._replace(labels=pool, sign=sign_of_lists(columns[pool[0]]))
@@ -238,9 +234,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
-    titles = layout.titles or [*map(str, range(len(columns)))]
     raise ZooError(
-        f"{path} has no column of classes; its columns are {_titles_and_row(titles, columns)}",
+        f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
@@ -248,6 +243,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
 
 
 def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
+    titles = titles or [*map(str, range(len(columns)))]
     order = tables.likely_first(titles, columns)
     return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
 
