@@ -74,8 +74,7 @@ class Targets:
 def sign_of_lists(cells: Iterable[str]) -> str | None:
     """Return the sign between the labels in the cells of a column, empty for blanks; None for a column of 0 and 1."""
     given = {cell.strip().lower() for cell in cells} - {""}
-    sign = next((sign for sign in "|;," if any(sign in cell for cell in given)), "")
-    return None if given <= FLAGS.keys() else sign
+    return None if given <= FLAGS.keys() else next((sign for sign in "|;," if sign in "".join(given)), "")
 
 
 def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str | None) -> str:

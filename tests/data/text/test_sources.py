@@ -453,7 +453,7 @@ def test_combinations_of_labels_that_one_part_lacks_suggest_labels(tmp_path: Pat
     given: dict[str, object] = {"text_column": "0", "label_column": "1"}
     with pytest.raises(ZooError, match="the train part has no text of 3,7") as caught:
         sources.source_of(row("text_table", tmp_path, **given)).read()
-    assert caught.value.remedy == "If a text may have several labels: data.target=labels"
+    assert caught.value.remedy == "To learn each label of a text: data.target=labels"
     texts = sources.source_of(row("text_table", tmp_path, target="labels", **given)).read()
     assert texts.class_names == ["0", "3", "7"]
     assert texts.notes[-1] == "3 labels: 0 (47), 3 (56), 7 (10); 33 have several, 0 have none"

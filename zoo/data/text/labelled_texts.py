@@ -205,8 +205,7 @@ def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
     column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
-    joined = column and tables.joined_labels(class_names)
-    several = "If a text may have several labels: data.target=labels" if joined else ""
+    several = "To learn each label of a text: data.target=labels" * bool(column and tables.joined_labels(class_names))
     if not class_names:
         raise ZooError(f"{row.root} holds no text", "Give data.root=PATH with texts of two classes or more.")
     if len(class_names) < 2:
