@@ -16,12 +16,15 @@ from zoo.data.targets import AND, Targets
         ({"tags": "cat|dog"}, "labels", "|", AND.join(["cat", "dog"])),
         ({"tags": "['red cat', 'dog']"}, "labels", ",", AND.join(["dog", "red cat"])),
         ({"tags": ""}, "labels", "|", ""),
-        ({"a": "1", "b": "0", "c": "True"}, "labels", "", AND.join(["a", "c"])),
-        ({"a": "0", "b": "-1"}, "labels", "", ""),
-        ({"smiling": "1"}, "labels", "", "smiling"),
+        ({"tags": "0"}, "labels", ",", "0"),
+        ({"tags": "1"}, "labels", "", "1"),
+        ({"a": "1", "b": "0", "c": "True"}, "labels", None, AND.join(["a", "c"])),
+        ({"a": "0", "b": "-1"}, "labels", None, ""),
+        ({"smiling": "1"}, "labels", None, "smiling"),
+        ({"smiling": ""}, "labels", None, ""),
     ],
 )
-def test_rows_have_labels_or_a_number(cells: dict[str, str], kind: str, sign: str, wanted: str) -> None:
+def test_rows_have_labels_or_a_number(cells: dict[str, str], kind: str, sign: str | None, wanted: str) -> None:
     assert targets.of_row("t.csv, line 2", cells, kind, sign) == wanted
 
 
@@ -36,9 +39,18 @@ def test_rows_have_labels_or_a_number(cells: dict[str, str], kind: str, sign: st
 )
 def test_other_cells_are_refused_with_their_line(cells: dict[str, str], kind: str, words: str) -> None:
     with pytest.raises(ZooError) as caught:
-        targets.of_row("t.csv, line 2", cells, kind, "")
+        targets.of_row("t.csv, line 2", cells, kind, None)
     assert str(caught.value).startswith("t.csv, line 2: ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sign"),
+    [(["0", "1", ""], None), (["0", "0,3"], ","), (["0", "0 3"], ""), (["a", "a, b|c"], "|"), (["True", "0"], None)],
+)
+def test_numbers_in_lists_are_labels_unless_all_are_0_and_1(cells: list[str], sign: str | None) -> None:
+    """GoEmotions."""
+    assert targets.sign_of_lists(cells) == sign
 
 
 def test_labels_are_columns_in_the_order_of_their_names() -> None:
@@ -65,12 +77,13 @@ def test_rare_labels_weigh_more_and_numbers_are_standardized_by_training_rows_al
     assert (part.mean, part.scale, part.loss) == (2.0, 1.0, "mae")
 
 
-def test_what_no_training_item_shows_is_refused() -> None:
+def test_what_no_training_item_shows_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     known = Targets("labels", ["a", "b"], np.array([[1, 0], [0, 1]], np.uint8))
-    with pytest.raises(ZooError, match="No training item has 'b'"):
-        known.refuse_untrained(np.array([0]))
-    known.refuse_untrained(np.array([0, 1]))
+    known.check_training(np.array([0, 1]))
+    assert not capsys.readouterr().err
+    known.check_training(np.array([0]))
+    assert "No training item has 'b': this cannot be learned" in capsys.readouterr().err
     number = targets.of_rows("number", "age", ["5", "5", "6"])
     with pytest.raises(ZooError, match="Every training item has the number 5"):
-        number.refuse_untrained(np.array([0, 1]))
-    number.refuse_untrained(np.array([0, 2]))
+        number.check_training(np.array([0, 1]))
+    number.check_training(np.array([0, 2]))

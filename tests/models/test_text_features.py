@@ -31,6 +31,18 @@ def bucket(first: int, second: int) -> int:
     return VOCABULARY + int(number)
 
 
+def test_a_rare_label_is_compared_with_the_expected_counts() -> None:
+    """Words that a label lacks count against it only if it would have had some; its own words count for it."""
+    whole = np.array([[0.0], [900.0], [100.0], [1.0]])
+    often, rare = np.array([0.0, 0.0, 100.0, 0.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    given: np.ndarray = text_features.log_count_ratios(np.stack([often, rare], axis=1), whole)
+    assert given[0].tolist() == [0, 0]
+    assert given[1, 0] < -4
+    assert given[2, 0] > 2
+    assert -0.2 < given[2, 1] < 0
+    assert given[3, 1] > 0.6
+
+
 def test_what_is_commoner_in_a_class_speaks_for_it() -> None:
     given = ratios([[2, 3, 0], [2, 3, 4], [3, 2, 4], [3, 2, 0]], [0, 0, 1, 1])
     assert given[bucket(2, 3)][0] == pytest.approx(np.log(3)) == -given[bucket(2, 3)][1]

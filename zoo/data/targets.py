@@ -3,8 +3,9 @@
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from zoo.core import console
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.data.text import tables
@@ -49,17 +50,14 @@ class Targets:
         weights = np.clip((len(values) - counts) / counts, 1.0, targets.MOST_WEIGHT)
         return TargetPart(kind=self.kind, weights=[round(float(each), 4) for each in weights])
 
-    def refuse_untrained(self, rows: "NDArray[np.int64]") -> None:
-        """Raise an error if no training row has a label, or if all have the same number."""
+    def check_training(self, rows: "NDArray[np.int64]") -> None:
+        """Warn of labels that no training row has; raise an error if all have the same number."""
         values = self.values[rows]
         if self.kind == targets.NUMBER and len(rows) and (values == values[0]).all():
             raise ZooError(f"Every training item has the number {values[0, 0]:g}", "There is nothing to learn.")
         lacking = [] if self.kind == targets.NUMBER else np.array(self.names)[~values.any(axis=0)].tolist()
         if lacking:
-            raise ZooError(
-                f"No training item has {listed(map(repr, lacking))}",
-                "Remove these labels, add items, or make the parts for validation and testing smaller.",
-            )
+            console.warn(f"No training item has {listed(map(repr, lacking))}: this cannot be learned")
 
     def words(self, part: TargetPart) -> str:
         """Describe what a network learns, with the weights of labels or the unit of the number."""
@@ -73,12 +71,18 @@ class Targets:
         return f"Learns {count}, each with its own probability. Weights in the loss: {weights}"
 
 
-def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
+def sign_of_lists(cells: Iterable[str]) -> str | None:
+    """Return the sign between the labels in the cells of a column, empty for blanks; None for a column of 0 and 1."""
+    given = {cell.strip().lower() for cell in cells} - {""}
+    return None if given <= FLAGS.keys() else next((sign for sign in "|;," if sign in "".join(given)), "")
+
+
+def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str | None) -> str:
     """Return the number of a row, or its labels joined by :data:`AND`; raise ZooError if its cells contain none.
 
     Args:
         cells: by the title of their column: one with the number or a list, or several with 0 and 1.
-        sign: separates the labels in a list.
+        sign: separates the labels in a list; None for cells of 0 and 1.
     """
     (title, cell), *more = cells.items()
     if kind == targets.NUMBER:
@@ -88,8 +92,8 @@ def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
                 "Write a number such as 3.5 into each row, or remove the row.",
             )
         return repr(float(cell))
-    if kind == targets.LABELS and not more and cell.lower() not in FLAGS:
-        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign))
+    if not more and (sign is not None or tables.is_missing(cell)):
+        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign or ""))
     for title, cell in cells.items():
         if cell.lower() not in FLAGS:
             raise ZooError(f"{where}: {cell!r} in column {title} is not 0 or 1", "Write 0 or 1 into each row.")

@@ -102,7 +102,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         raise ZooError(f"No images of {data.root} are left for training", "Lower data.validation and data.test.")
     known = folder.listing.targets
     if known:
-        known.refuse_untrained(parts["train"])
+        known.check_training(parts["train"])
     twice = duplicates.find(folder, parts)
     _warn_of_duplicates(twice, bool(known))
     return TrainingSet(

@@ -94,11 +94,13 @@ def log_count_ratios(texts, whole=None):
     See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
     the feature's share of all counts in the class, divided by its share in all other classes. All counts are raised
     by one. ``texts`` is the result of :func:`counts`, (features, classes). If a text may have several labels,
-    ``whole``, (features, 1), are the counts of all texts. The result has the shape of ``texts`` in float32, and is 0
-    for a feature that no text has.
+    ``whole``, (features, 1), are the counts of all texts: each count is divided by the expected one. The result
+    has the shape of ``texts`` in float32, and is 0 for a feature that no text has.
     """
     raised = texts + 1
-    others = raised.sum(axis=1, keepdims=True) - raised if whole is None else whole - texts + 1
+    if whole is not None:  # rare labels, too: most of their features have no text
+        return np.log(raised / (whole * (texts.sum(axis=0) / max(1, whole.sum())) + 1)).astype(np.float32)
+    others = raised.sum(axis=1, keepdims=True) - raised
     ratios = np.log(raised / raised.sum(axis=0)) - np.log(others / others.sum(axis=0))
     ratios[texts.sum(axis=1) == 0] = 0
     return ratios.astype(np.float32)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -169,6 +170,19 @@ def test_tabs_without_header_and_boxes(tmp_path: Path) -> None:
     assert listing.class_names == ["n0", "n1"]
     assert "separated by tabs; no header; utf-8; class in 1, image in 0" in listing.notes[0]
     assert len(listing.names) == 9
+
+
+def test_numbers_of_columns_are_not_cells_of_the_first_row(tmp_path: Path) -> None:
+    """Udacity's driving logs."""
+    lay(tmp_path, *rows("center_{}.jpg", "left_{}.jpg", count=60))
+    log = (f"C:\\me\\IMG\\center_{2 * n}.jpg, C:\\me\\IMG\\left_{2 * n + 1}.jpg, {n % 9 / 9}, 0" for n in range(30))
+    table = write(tmp_path / "log.csv", *log)
+    error = refused(table)
+    assert error.message.endswith("several columns may hold the images: 0, 1")
+    assert error.remedy == "Choose one, such as data.image_column=0"
+    listing = scan(table, image_column="0", label_column="2", target="number")
+    assert "no header; utf-8; number in 2, image in 0" in listing.notes[0]
+    assert len(listing.names) == 30
 
 
 def test_grades_are_classes_and_ages_are_not(tmp_path: Path) -> None:
@@ -436,6 +450,9 @@ def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
     assert parts(listing)["valid/1.jpg"] == "validation"
     assert classes(listing)["test/1.jpg"] == "dog"
     assert len(listing.names) == 18
+    lay(tmp_path, *rows("train/dogs/{}.jpg"))
+    assert "train/1.jpg" in scan(tmp_path).names  # the one next to the table, and not its copy
+    shutil.rmtree(tmp_path / "train/dogs")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy

@@ -100,6 +100,19 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
     assert sorted(tested) == list(range(80))
 
 
+def test_the_only_text_of_a_label_is_for_training(tmp_path: Path) -> None:
+    """Reuters."""
+    tags = (f"text {number},{'often' if number else 'once'}\n" for number in range(20))
+    (tmp_path / "t.csv").write_text(f"text,label\n{''.join(tags)}")
+    row = LabelledData(name="text_table", root=str(tmp_path / "t.csv"), target="labels", folds=4)
+    tested = {number for row.fold in range(4) for number in np.flatnonzero(np.load(_test_part(row)))}
+    assert tested == {*range(1, 20)}
+
+
+def _test_part(row: LabelledData) -> Path:
+    return dataset.prepare(row, 1).folder / "test.npy"
+
+
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
     texts = dataset.prepare(row, 1)

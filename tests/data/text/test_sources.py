@@ -444,6 +444,21 @@ def test_classes_may_be_the_outer_folders_of_texts(tmp_path: Path) -> None:
     assert sources.source_of(row("text_folder", tmp_path / "outer")).read().class_names == ["course", "student"]
 
 
+def test_combinations_of_labels_that_one_part_lacks_suggest_labels(tmp_path: Path) -> None:
+    """GoEmotions."""
+    kinds = {"train.tsv": ("0", "3", "0,3"), "test.tsv": ("0", "3", "0,3", "3,7")}
+    for name, cells in kinds.items():
+        lines = (f"text {number} of {len(cells)}\t{cells[number % len(cells)]}\n" for number in range(40))
+        (tmp_path / name).write_text("".join(lines))
+    given: dict[str, object] = {"text_column": "0", "label_column": "1"}
+    with pytest.raises(ZooError, match="the train part has no text of 3,7") as caught:
+        sources.source_of(row("text_table", tmp_path, **given)).read()
+    assert caught.value.remedy == "To learn each label of a text: data.target=labels"
+    texts = sources.source_of(row("text_table", tmp_path, target="labels", **given)).read()
+    assert texts.class_names == ["0", "3", "7"]
+    assert texts.notes[-1] == "3 labels: 0 (47), 3 (56), 7 (10); 33 have several, 0 have none"
+
+
 def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path) -> None:
     for part, count in (("train", 40), ("dev", 12), ("test", 12)):
         texts = "".join(f"text {part} {number}\n" for number in range(count))

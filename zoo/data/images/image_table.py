@@ -24,7 +24,7 @@ from zoo.data.images import decode, folder_scan, set_parts, table_columns, unkno
 from zoo.data.images.folder_scan import FolderListing
 from zoo.data.images.table_columns import Columns
 from zoo.data.text import dialect, files, foreign_formats, tables
-from zoo.protocol.targets import CLASSES, LABELS, NUMBER
+from zoo.protocol.targets import CLASSES, LABELS
 
 # Words in the name of a table next to the part: train_labels.csv.
 _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
@@ -86,7 +86,9 @@ class _Reader:
         fitting = [number for number in candidates if _are_same(f"/{self.names[number]}".rpartition("/")[0], wanted)]
         exact = [number for number in fitting if f"/{self.names[number]}".startswith(f"{wanted}/{parts[-1]}")]
         near = [number for number in fitting if (self.root / self.names[number]).is_relative_to(self.table.parent)]
-        return next((each for each in (exact, near) if len(each) == 1), fitting)
+        folder = (self.table.parent / path).parent
+        here = [number for number in near if (self.root / self.names[number]).parent == folder]
+        return next((each for each in (exact, here, near) if len(each) == 1), fitting)
 
     def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
         """Read a table; return its columns, or None if it lacks the class column of an earlier table."""
@@ -175,11 +177,7 @@ class _Reader:
             self._decide()
         trained = {each for row in self.rows.values() if row.part in ("", "train") for each in self._labels(row)}
         lacking = sorted({each for row in self.rows.values() for each in self._labels(row)} - trained)
-        if self.kind == NUMBER and trains and len(trained) < 2:
-            raise ZooError(
-                f"{self.table}: every training image has the number {listed(trained)}", "Nothing to learn."
-            )
-        if trains and self.kind != NUMBER and (lacking or len(trained) < 1 + (self.kind == CLASSES)):
+        if trains and (lacking * (self.kind == CLASSES) or len(trained) < 1 + (self.kind == CLASSES)):
             text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
             remedy = "Each class needs images for training, and a classifier two classes."
             raise ZooError(f"{self.table} has {text}", remedy)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
-from zoo.data.targets import FLAGS
+from zoo.data.targets import FLAGS, sign_of_lists
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
@@ -33,8 +33,7 @@ Number = Callable[[str], int | None]
 class Columns(NamedTuple):
     """Column indices; several ``labels`` contain 0 and 1. ``titles`` is empty for a table without a header.
 
-    ``kind`` is the kind of target, or an empty text if the rows of several columns decide. ``sign`` separates the
-    labels in a cell.
+    ``kind`` of target is empty if the rows of several columns decide. ``sign`` separates the labels in a cell.
     """
 
     titles: list[str]
@@ -43,7 +42,7 @@ class Columns(NamedTuple):
     part: int | None
     group: int | None
     kind: str = ""
-    sign: str = ""
+    sign: str | None = None
 
     def title(self, place: int) -> str:
         return self.titles[place] if self.titles else str(place)
@@ -77,6 +76,8 @@ class Columns(NamedTuple):
 def find(path: Path, data: TableReading, sample: list[list[str]], number: Number, names: Sequence[str]) -> Columns:
     """Find the columns of a table by the settings, its titles and a ``sample`` of rows that includes the first."""
     first = [cell.strip() for cell in sample[0]]
+    files = not data.header and any(Path(cell).suffix.lower() in decode.SUFFIXES for cell in first)
+    titles = [*map(str, range(len(first)))] if files else first  # the first row has cells, not titles
     if len(sample) < 2:
         raise ZooError(
             f"{path} has a single row, {listed(cell[:40] for cell in first)}",
@@ -85,18 +86,17 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     asked = {"data.image_column": data.image_column, "data.group": data.group}
     image, grouped = (
-        name if name is None else _place(path, key, name, first, columns) for key, name in asked.items()
+        name if name is None else _place(path, key, name, titles, columns) for key, name in asked.items()
     )
     name = data.label_column
-    labelled = [] if name is None else [name] if name in first else [each.strip() for each in name.split(",")]
-    given = [_place(path, "data.label_column", each, first, columns) for each in labelled]
+    labelled = [] if name is None else [name] if name in titles else [each.strip() for each in name.split(",")]
+    given = [_place(path, "data.label_column", each, titles, columns) for each in labelled]
     pool = [*range(len(columns))] if image is None else [image]
-    image = pool[_image_column(path, [columns[each] for each in pool], [first[each] for each in pool], number, names)]
-    header = data.header
-    if header is None:
-        named = any(each and not each.isdecimal() for each in (*asked.values(), *labelled))
-        suffix = Path(first[image]).suffix.lower()
-        header = named or (number(first[image]) is None and suffix not in decode.SUFFIXES)
+    image = pool[
+        _image_column(path, [columns[each] for each in pool], [titles[each] for each in pool], number, names)
+    ]
+    named = any(each and not each.isdecimal() for each in (*asked.values(), *labelled))
+    header = named or (number(first[image]) is None and not files) if data.header is None else data.header
     layout = Columns(first if header else [], image, [], None, grouped)
     layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
     if data.target in (LABELS, NUMBER):
@@ -141,12 +141,11 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
         raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], layout.kind)
     if not pool:
         what = "numbers" if layout.kind == NUMBER else "several labels: lists, or several columns of 0 and 1"
-        titles = layout.titles or [*map(str, range(len(columns)))]
         raise ZooError(
-            f"{path} has no column of {what}; its columns are {_titles_and_row(titles, columns)}",
+            f"{path} has no column of {what}; its columns are {_titles_and_row(layout.titles, columns)}",
             "Name the column with data.label_column=NAME, or remove data.target=.",
         )
-    return layout._replace(labels=pool, sign=tables.sign_of_lists(columns[pool[0]]))
+    return layout._replace(labels=pool, sign=sign_of_lists(columns[pool[0]]))
 
 
 def _is_of_flags(column: list[str]) -> bool:
@@ -249,9 +248,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     inside = "/" in columns[layout.image][0].replace("\\", "/")
-    titles = layout.titles or [*map(str, range(len(columns)))]
     raise ZooError(
-        f"{path} has no column of classes; its columns are {_titles_and_row(titles, columns)}",
+        f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
         "If the folders of the images are their classes: data=folder data.root=DIR"
         if inside
         else "Add a column with the class of each image, or set data.label_column=NAME.",
@@ -259,6 +257,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
 
 
 def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
+    titles = titles or [*map(str, range(len(columns)))]
     order = tables.likely_first(titles, columns)
     return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
 

@@ -270,7 +270,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         )
     for label in present:
         chosen = order[labels[order] == label]
-        assigned[chosen] = np.arange(len(chosen)) % count
+        assigned[chosen] = np.arange(len(chosen)) % count if len(chosen) > 1 else -1  # it is needed for training
     return assigned
 
 

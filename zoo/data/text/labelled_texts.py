@@ -205,16 +205,18 @@ def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
 
 def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
     column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
+    several = "To learn each label of a text: data.target=labels" * bool(column and tables.joined_labels(class_names))
     if not class_names:
         raise ZooError(f"{row.root} holds no text", "Give data.root=PATH with texts of two classes or more.")
     if len(class_names) < 2:
         needed = f"A classifier needs texts of two classes or more. {column}".rstrip()
         raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
     if len(class_names) > MOST_CLASSES:
-        raise ZooError(f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on", column)
+        message = f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on"
+        raise ZooError(message, several or column)
     if _are_many(names):
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
-        raise ZooError(message, f"A classifier needs several texts of each class. {column}".rstrip())
+        raise ZooError(message, several or f"A classifier needs several texts of each class. {column}".rstrip())
     counts = Counter(zip(parts, names, strict=True))
     # Without a test part next to a validation part, some training texts are used for testing.
     present = ("train", "test")[: 1 + ("test" in parts or "validation" not in parts)]
@@ -225,6 +227,6 @@ def _check_classes(row: LabelledData, class_names: list[str], names: list[str], 
             chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
-                f"Name the classes that both parts have{chosen}.",
+                several or f"Name the classes that both parts have{chosen}.",
             )
     _check_parts(row, parts)

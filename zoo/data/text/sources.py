@@ -249,11 +249,11 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> I
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
-    remarks.dialect, count, sign = table.dialect, 0, ""
+    remarks.dialect, count, sign = table.dialect, 0, None
     rows: Iterable[tuple[int, list[str], str]] = table.rows
     if row.kind == LABELS and len(titles) == 1:
         rows = list(rows)
-        sign = tables.sign_of_lists(cells[1] for _, cells, problem in rows if not problem)
+        sign = targets.sign_of_lists(cells[1] for _, cells, problem in rows if not problem)
     for line, cells, problem in rows:
         if problem:
             remarks.skipped.append((f"{path}, line {line}", problem))

@@ -352,12 +352,6 @@ def several_labels(cells: set[str]) -> str:
     return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
 
 
-def sign_of_lists(cells: Iterable[str]) -> str:
-    """Return the sign between the labels in the cells of a column; an empty string means blanks."""
-    whole = "".join(cells)
-    return next((sign for sign in "|;," if sign in whole), "")
-
-
 def labels_of(cell: str, sign: str) -> list[str]:
     """Return the labels in a cell such as ``cat|dog``, ``cat, dog`` or ``['cat', 'dog']``; none in an empty one."""
     inner = re.sub(r"^\s*[\[{(](.*)[\]})]\s*$", r"\1", cell)

@@ -19,6 +19,7 @@ from zoo.execution import calibration, worker_process
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import ArtifactEvent, Event, StartEvent
 from zoo.protocol.request import AugmentPart, FineTunePart, FreezePart, ImageData, ImageTrainPart, Request
+from zoo.protocol.targets import NUMBER
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import History, title
@@ -47,6 +48,8 @@ def train(overrides: Overrides) -> Run:
     epochs = settings.trainer.epochs + (settings.fine_tune.head_epochs if pretrained_first else 0)
     if known := material.targets:
         console.say(known.words(known.part(material.splits["train"], settings.trainer.loss)))
+    if known and known.kind == NUMBER and settings.augment.flip:
+        console.say("Training images are mirrored, too; if a mirrored image has another number: augment.flip=false")
     console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):

@@ -108,7 +108,7 @@ def _judgement(
 
 def _prepare_targets(context: RunContext[TextTrainConfig], known: Targets, rows: "NDArray[np.int64]") -> None:
     """Refuse settings that need classes, and turn off those of the recipe."""
-    known.refuse_untrained(rows)
+    known.check_training(rows)
     why = f"with targets that are not classes (data.target={known.kind})"
     off = {"trainer.label_smoothing": 0.0, "linear_baseline": False}
     context.refuse_needless(why, *off)
