@@ -126,11 +126,9 @@ def download(network: str) -> Path:
     try:
         path = fetch(row.file, [row.address + row.file], checksum, _folder(), row.bytes)
     except ZooError as error:
-        raise ZooError(
-            error.message,
-            f"{error.remedy}\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
-            "or use features=distilled, which is bundled.",
-        ) from error
+        error.remedy += f"\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
+        error.remedy += "or use features=distilled, which is bundled."
+        raise
     _check_unchanged(path, row)
     return path
 

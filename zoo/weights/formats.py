@@ -136,7 +136,10 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
         with archive.open(member) as stream:
             arrays[name] = as_float32(path, name, _read_npy(path, stream, member))
     check_names(path, arrays)
-    return Weights(arrays, "numpy archive", order_problems=_order_problems(arrays))
+    # Alphabetical order is not the order of the layers: a kernel comes before its bias.
+    is_sorted = len(arrays) > 1 and list(arrays) == sorted(arrays)
+    problems = ("its entries are in alphabetical order, not in the order of the layers",) if is_sorted else ()
+    return Weights(arrays, "numpy archive", order_problems=problems)
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
@@ -166,13 +169,6 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
         raise RejectedFileError(path, f"{member.filename!r} is truncated")
     array = np.frombuffer(content, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-
-
-def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
-    """Detect alphabetical order, which is not the order of the layers: a kernel comes before its bias."""
-    names = list(arrays)
-    sorted_away = len(names) > 1 and names == sorted(names)
-    return ("its entries are in alphabetical order, not in the order of the layers",) if sorted_away else ()
 
 
 def write_npz(path: Path, weights: Weights) -> None:
@@ -231,9 +227,8 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
         order = json.loads(note) if isinstance(note, str) else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(order, list) or not all(isinstance(name, str) for name in order):
-        return None
-    return order if len(order) == len(arrays) and set(order) == set(arrays) else None
+    is_list = isinstance(order, list) and all(isinstance(name, str) for name in order)
+    return order if is_list and sorted(order) == sorted(arrays) else None
 
 
 def write_safetensors(path: Path, weights: Weights) -> None:

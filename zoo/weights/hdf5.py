@@ -192,7 +192,9 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     """Return the size of an array in memory; reject arrays whose data are in other files, or missing."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
-    if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item) or _is_count(item)):
+    # Keras 3 stores bfloat16 as two untyped bytes with an attribute.
+    is_bfloat16 = item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
+    if item.shape is None or not (item.dtype.kind == "f" or is_bfloat16 or _is_count(item)):
         raise RejectedFileError(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
     declared: int = math.prod(item.shape) * item.dtype.itemsize
     plan = item.id.get_create_plist()
@@ -209,11 +211,6 @@ def _declared(path: Path, name: str, item: Any, stored: int) -> int:
 def _is_count(item: Any) -> bool:
     """Recognize the batch count of a Normalization layer, a single integer among its weights."""
     return item.shape == () and item.dtype.kind in "iu"
-
-
-def _is_bfloat16(item: Any) -> bool:
-    """Recognize bfloat16, which Keras 3 stores as two untyped bytes with an attribute."""
-    return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
 
 
 def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":

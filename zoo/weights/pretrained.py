@@ -82,9 +82,14 @@ def choose(
     except ZooError:
         imagenet.reject(path)
         raise
-    if chosen.network:
-        known = "input_size" in chosen.network.arguments or "input_size" in given
-        _say(chosen, source, None if known else model.get("input_size"))
+    if chosen.network and source != "imagenet":
+        remarks = [*chosen.network.notes]
+        if "input_size" not in {*chosen.network.arguments, *given} and model.get("input_size"):
+            remarks.append(f"it does not store the image size: model.input_size={model['input_size']} is assumed")
+        if chosen.arguments or remarks:
+            taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
+            notes = "".join(f"; {note}" for note in remarks)
+            console.say(f"{path.name} contains {describe(chosen.network)}{taken}{notes}")
     return chosen
 
 
@@ -137,17 +142,6 @@ def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, A
         asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
         remedy = f"Remove model.{' and model.'.join(wrong)}: the file sets it."
         raise ZooError(f"{path} contains {describe(network)}, not {asked}", remedy)
-
-
-def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
-    assert chosen.network is not None  # noqa: S101  (only called with a network)
-    words = [*chosen.network.notes]
-    if assumed_size:
-        words.append(f"it does not store the image size: model.input_size={assumed_size} is assumed")
-    if source != "imagenet" and (chosen.arguments or words):
-        taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
-        notes = "".join(f"; {note}" for note in words)
-        console.say(f"{chosen.path.name} contains {describe(chosen.network)}{taken}{notes}")
 
 
 def describe(network: "Network") -> str:
