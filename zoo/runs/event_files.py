@@ -126,14 +126,9 @@ def _node(layer: Json) -> bytes:
     return _message(1, _text(1, names[0]) + _text(2, layer["class"]) + inputs + _message(5, shapes))
 
 
-def _table() -> list[int]:
-    table = list(range(256))
-    for _ in range(8):
-        table = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in table]
-    return table
-
-
-_TABLE = _table()
+_TABLE = list(range(256))
+for _ in range(8):
+    _TABLE = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in _TABLE]
 
 
 def _masked(content: bytes) -> bytes:

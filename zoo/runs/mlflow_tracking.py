@@ -24,49 +24,34 @@ _LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES
 _MODEL, _RUN_ID = "model.keras", "zoo_run_id"
 
 
-def check(uri: str) -> None:
-    """Check before a run that it can be reported.
+def open_store(uri: str) -> Any:
+    """Return MLflow's client of a store, after checking that the store can be used.
 
     Args:
         uri: of a store, such as ``sqlite:///mlflow.db``, ``file:mlruns`` or the address of a server.
     """
-    client = _client(uri)
-    try:
-        client.search_experiments(max_results=1)
-    except Exception as error:  # a store may raise any exception
-        raise _unusable(uri, error) from error
-
-
-def _unusable(uri: str, error: Exception) -> ZooError:
-    return ZooError(
-        f"MLflow cannot use mlflow={uri}: {str(error).strip()[:400]}",
-        "Give another store, such as mlflow=sqlite:///mlflow.db, or leave mlflow= out.",
-    )
-
-
-def _client(uri: str) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # send data only where the user requests it
     if uri.startswith("file:") or ":" not in uri:  # discouraged since MLflow 3.7, but requested
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
     for name, value in _LIMITS.items():
         os.environ.setdefault(name, value)
+    tracking = paths.optional("mlflow.tracking", "mlflow", f"mlflow={uri} needs MLflow, which is not installed")
     try:
-        from mlflow.tracking import MlflowClient
-    except ImportError as error:
+        client = tracking.MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+    except Exception as error:  # a store may raise any exception
         raise ZooError(
-            f"mlflow={uri} needs MLflow, which is not installed: {error}", paths.install_command("mlflow")
+            f"MLflow cannot use mlflow={uri}: {str(error).strip()[:400]}",
+            "Give another store, such as mlflow=sqlite:///mlflow.db, or leave mlflow= out.",
         ) from error
-    try:
-        return MlflowClient(tracking_uri=uri)
-    except Exception as error:
-        raise _unusable(uri, error) from error
+    return client
 
 
 class MlflowRun:
     """A run in MLflow. A resumed run continues its own; what could not be sent during training is sent at the end."""
 
     def __init__(self, uri: str, folder: Path, record: RunRecord) -> None:
-        self._client, self._folder = _client(uri), folder
+        self._client, self._folder = open_store(uri), folder
         self._steps = set[int]()
         name, run_id = f"zoo {record.model}", record.get("run_id", folder.name)
         known = self._client.get_experiment_by_name(name)

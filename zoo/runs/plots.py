@@ -56,8 +56,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             axes.annotate(f"stage {row['stage']:.0f}", place, **words)
         if axes.lines:
             axes.legend()
-    figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    _save(figure, title, path)
 
 
 def scatter(true: "NDArray[np.float64]", predicted: "NDArray[np.float64]", name: str, title: str, path: Path) -> None:
@@ -70,10 +69,7 @@ def scatter(true: "NDArray[np.float64]", predicted: "NDArray[np.float64]", name:
     axes.set(xlabel=f"true {_shown(name)}", ylabel=f"predicted {_shown(name)}")
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.suptitle(_shown(title, 60))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")
-        figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 60), path)
 
 
 def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -113,11 +109,7 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
         for row, column in zip(*np.nonzero(matrix), strict=True):
             colour = "white" if share[row, column] > 0.5 else "black"
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
-    figure.suptitle(_shown(title, 200))
-    with warnings.catch_warnings():
-        # Characters of class names that are missing from the font are drawn as boxes.
-        warnings.filterwarnings("ignore", "Glyph")
-        figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 200), path)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
@@ -182,8 +174,15 @@ def trials(
         names = sorted(shares, key=lambda name: shares[name])
         panels[1].barh([_shown(name) for name in names], [shares[name] for name in names], color="tab:blue")
         panels[1].set(xlabel="importance after epoch 2 (fANOVA)")
-    figure.suptitle(_shown(title, 100))
-    figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 100), path)
+
+
+def _save(figure: Any, title: str, path: Path) -> None:
+    """Write a figure; characters of its texts that are missing from the font are drawn as boxes."""
+    figure.suptitle(title)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(path, dpi=120)
 
 
 def _shown(text: str, most: int = 24) -> str:

@@ -95,7 +95,7 @@ class Study:
     def __init__(
         self, folder: Path, question: dict[str, Any], seed: int, jobs: int, direction: str = "minimize"
     ) -> None:
-        self._optuna = optuna = load_optuna()
+        self._optuna = optuna = paths.optional("optuna", "tune", "Tuning needs Optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
         with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
@@ -163,10 +163,3 @@ class Study:
             shares = self._optuna.importance.get_param_importances(apart, evaluator=evaluator)
             return {str(name): round(float(share), 4) for name, share in shares.items()}
         return {}
-
-
-def load_optuna() -> Any:
-    try:
-        return importlib.import_module("optuna")
-    except ImportError as error:
-        raise ZooError(f"Tuning needs Optuna: {error}", paths.install_command("tune")) from error
