@@ -33,7 +33,8 @@ class EventFile:
         self._path = next(name for name in names if not name.exists())
         self._write(_text(3, "brain.Event:2"))
         text = "".join(f"    {line}\n" for line in settings.splitlines())  # Markdown shows it as code
-        self._summary(_text(1, "settings") + _message(9, _message(1, _text(1, "text"))) + _message(8, _strings(text)))
+        tensor = _number(1, 7) + _message(2, _message(2, _number(1, 1))) + _text(8, text)  # of one string, shape (1,)
+        self._summary(_text(1, "settings") + _message(9, _message(1, _text(1, "text"))) + _message(8, tensor))
 
     def watch(self, event: Event) -> None:
         """Write the figures of an epoch; later epochs replace those that are trained again after resuming."""
@@ -98,11 +99,6 @@ def _message(field: int, content: bytes) -> bytes:
 
 def _text(field: int, value: str) -> bytes:
     return _message(field, value.encode())
-
-
-def _strings(value: str) -> bytes:
-    """Return a TensorProto of one string: data type 7, of shape (1,)."""
-    return _number(1, 7) + _message(2, _message(2, _number(1, 1))) + _text(8, value)
 
 
 def _doubles(field: int, *values: float) -> bytes:

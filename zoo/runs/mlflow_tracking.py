@@ -1,5 +1,6 @@
 """Report a run to MLflow as it proceeds: settings, metrics by epoch, files, model. Only this module uses MLflow."""
 
+import importlib
 import os
 import tempfile
 import time
@@ -52,7 +53,7 @@ class MlflowRun:
 
     def __init__(self, uri: str, folder: Path, record: RunRecord) -> None:
         self._client, self._folder = open_store(uri), folder
-        self._steps = set[int]()
+        self._entities, self._steps = importlib.import_module("mlflow.entities"), set[int]()
         name, run_id = f"zoo {record.model}", record.get("run_id", folder.name)
         known = self._client.get_experiment_by_name(name)
         experiment = known.experiment_id if known else self._client.create_experiment(name)
@@ -65,7 +66,7 @@ class MlflowRun:
         begun = int(1000 * datetime.fromisoformat(record.started).timestamp())
         tags = {_RUN_ID: run_id, **tags_of(record)}
         self._number = str(self._client.create_run(experiment, begun, tags, folder.name).info.run_id)
-        params = self._entities("Param", parameters(record.config).items())
+        params = [self._entities.Param(*row) for row in parameters(record.config).items()]
         for begin in range(0, len(params), MOST_AT_ONCE):
             self._client.log_batch(self._number, params=params[begin : begin + MOST_AT_ONCE])
 
@@ -86,22 +87,17 @@ class MlflowRun:
         self._log(final_figures(record), max((int(row["epoch"]) for row in rows), default=0))
         for name, value in tags_of(record).items():
             self._client.set_tag(self._number, name, value)
-        for path in sorted(path for path in self._folder.iterdir() if path.is_file() and path.name[0] != "."):
-            if path.name != _MODEL:
-                self._client.log_artifact(self._number, str(path))
+        visible = (path for path in self._folder.iterdir() if path.is_file() and path.name[0] != ".")
+        for path in sorted(path for path in visible if path.name != _MODEL):
+            self._client.log_artifact(self._number, str(path))
         self._log_model(record)
         self._client.set_terminated(self._number, STATUS.get(record.exit, "FAILED"))
 
     def _log(self, figures: dict[str, float], step: int) -> None:
         now = int(1000 * time.time())
-        rows = ((name, value, now, step) for name, value in event_files.numbers(figures).items())
-        self._client.log_batch(self._number, metrics=self._entities("Metric", rows))
-
-    @staticmethod
-    def _entities(kind: str, rows: Any) -> list[Any]:
-        from mlflow import entities
-
-        return [getattr(entities, kind)(*row) for row in rows]
+        rows = event_files.numbers(figures).items()
+        metrics = [self._entities.Metric(name, value, now, step) for name, value in rows]
+        self._client.log_batch(self._number, metrics=metrics)
 
     def _log_model(self, record: RunRecord) -> None:
         """Log the model as ``mlflow.keras`` does, which loads it by ``mlflow.keras.load_model("runs:/ID/model")``."""

@@ -138,11 +138,9 @@ class Study:
 
     def tell(self, trial: Open, result: float | None, failed: bool = False) -> None:
         """Record the result of a trial, or None if it was pruned or failed."""
-        state = self._optuna.trial.TrialState
-        if result is not None:
-            self._study.tell(trial.number, result)
-        else:
-            self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
+        ends = self._optuna.trial.TrialState
+        state = None if result is not None else ends.FAIL if failed else ends.PRUNED
+        self._study.tell(trial.number, result, state)
 
     def importances(self) -> dict[str, float]:
         """Return the importance of each setting for the metric at the first rung.

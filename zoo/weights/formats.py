@@ -210,15 +210,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 
 
-def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.float32]":
+def _tensor(path: Path, name: str, entry: dict[str, Any]) -> "NDArray[np.float32]":
     kind, raw, sizes = entry["dtype"], entry["data"], entry["shape"]
-    assert isinstance(raw, bytes | bytearray)  # noqa: S101  (the return type of safetensors)
-    assert isinstance(sizes, list)  # noqa: S101
     if kind == "BF16":
         return from_bfloat16(bytes(raw), tuple(sizes))
     if kind not in _TYPES:
         raise RejectedFileError(path, f"{name!r} is of type {kind}; weights are floating-point numbers")
-    return as_float32(path, name, np.frombuffer(raw, _TYPES[str(kind)]).reshape(sizes))
+    return as_float32(path, name, np.frombuffer(raw, _TYPES[kind]).reshape(sizes))
 
 
 def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
@@ -227,8 +225,9 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
         order = json.loads(note) if isinstance(note, str) else None
     except (ValueError, RecursionError):
         return None
-    is_list = isinstance(order, list) and all(isinstance(name, str) for name in order)
-    return order if is_list and sorted(order) == sorted(arrays) else None
+    if not isinstance(order, list) or not all(isinstance(name, str) for name in order):
+        return None
+    return order if sorted(order) == sorted(arrays) else None
 
 
 def write_safetensors(path: Path, weights: Weights) -> None:

@@ -5,6 +5,7 @@ must be the requested network, complete and finite, and classify a test image co
 where ``zoo cache remove`` does not remove it, and every later download must match it.
 """
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,6 +140,7 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    from sklearn.datasets import load_sample_image  # slow to import
-
-    return np.asarray(Image.fromarray(load_sample_image(PICTURE)).resize((edge, edge)))
+    package = importlib.util.find_spec("sklearn")  # required by the host
+    folder = Path(str(package.origin if package else "")).parent / "datasets" / "images"
+    with Image.open(folder / PICTURE) as image:
+        return np.asarray(image.convert("RGB").resize((edge, edge)))
