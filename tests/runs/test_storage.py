@@ -33,7 +33,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_runs_are_listed_as_they_stand(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    listed = {row.name: row.about for row in storage.runs(storage.folders(runs))}
+    listed = {row.name: row.about for row in map(storage.run, storage.folders(runs))}
     assert set(listed) == {"a", "b", "c"}
     assert listed["a"].endswith("completed")
     assert listed["b"].startswith("damaged")
@@ -65,7 +65,7 @@ def test_a_killed_run_is_killed_wherever_it_is_shown(runs: Path, capsys: pytest.
     for is_writing, state in ((False, "killed"), (True, "running")):
         lock_file = lock.take(runs / "c", ["zoo"]) if is_writing else None
         assert result.open_run(runs / "c").exit == state
-        assert {row.name: row.about.split()[-1] for row in storage.runs(storage.folders(runs))}["c"] == state
+        assert {row.name: row.about.split()[-1] for row in map(storage.run, storage.folders(runs))}["c"] == state
         capsys.readouterr()
         assert main(["report", "--list", "--json", *root]) == 0
         assert {row["run"]: row["exit"] for row in json.loads(capsys.readouterr().out)}["c"] == state

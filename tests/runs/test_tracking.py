@@ -267,7 +267,7 @@ def test_mlflow_itself_keeps_it_all(
     from mlflow.tracking import MlflowClient
 
     place = uri.format(tmp_path)
-    mlflow_tracking.check(place)
+    mlflow_tracking.open_store(place)
     report(place, run_folder(tmp_path))
     assert f"Reported to MLflow at {place}: run " in capfd.readouterr().err
     client = MlflowClient(tracking_uri=place)

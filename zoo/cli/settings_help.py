@@ -12,7 +12,7 @@ from zoo.config.schemas.serving import ServeConfig
 from zoo.config.setting import Setting
 from zoo.core import paths
 from zoo.core import schema as row_files
-from zoo.core.errors import ZooError, nearest, unknown
+from zoo.core.errors import ZooError, nearest, require_known
 from zoo.tasks import discovery, registry
 
 MORE = [
@@ -147,8 +147,7 @@ def _model(name: str) -> list[str]:
     if model_files.is_application(name):
         words = "an architecture of keras.applications, if the stack's Keras includes it"
         return [f"{name}: {words}", "  model.input_size=None, which means its default size"]
-    if name not in config_files.options("model"):
-        raise unknown("model", name, config_files.options("model"))
+    require_known("model", [name], config_files.options("model"))
     row = arguments.row_of(name)
     declared = arguments.declared(row).items()
     described = [_line(f"model.{key}", _default(each.default), each).rstrip() for key, each in declared]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -15,8 +15,7 @@ SETTINGS = ("backend", "stack", "backend.probes")
 def setting(word: str) -> tuple[str, str]:
     """Split a word such as ``stack=torch`` into key and value."""
     key, _, value = word.partition("=")
-    if key not in SETTINGS:
-        raise unknown("setting here", key, list(SETTINGS))
+    require_known("setting here", [key], SETTINGS)
     if key == "backend.probes" and value not in ("true", "false"):
         raise ZooError(f"backend.probes is true or false, received {value!r}", "Leave it out to compare.")
     return key, value

@@ -1,6 +1,6 @@
 """Errors that users see: what is wrong, the value received, what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 INTERRUPTED = 130
@@ -93,6 +93,13 @@ def not_installed(error: ImportError) -> ZooError | None:
         f"{sys.executable} lacks {error.name}, which this program needs",
         "Start it in its own environment: python3 scripts/run.py python -m zoo ... (stacks lack it, too)",
     )
+
+
+def require_known(kind: str, words: Iterable[str], valid: Collection[str]) -> None:
+    """Raise the error of :func:`unknown` for the first word that is not valid."""
+    for word in words:
+        if word not in valid:
+            raise unknown(kind, word, list(valid))
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:

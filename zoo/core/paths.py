@@ -1,6 +1,7 @@
 """Locate the zoo's own files and its cache, and check the paths that users give."""
 
 import contextlib
+import importlib
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import sys
 import urllib.parse
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from zoo.core.errors import ZooError, nearest
 
@@ -38,6 +40,14 @@ def install_command(extra: str) -> str:
     # The environment of a checkout has uv and no pip; without -e, a copy would replace the checkout.
     everywhere = " --system" if sys.prefix == sys.base_prefix else ""
     return f"{shlex.quote(sys.executable)} -m uv pip install{everywhere} -e {shlex.quote(f'{ROOT}[{extra}]')}"
+
+
+def optional(library: str, extra: str, need: str) -> Any:
+    """Import a library of an extra; ``need`` says what needs it, for the error."""
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise ZooError(f"{need}: {error}", install_command(extra)) from error
 
 
 def worker_modules(folder: str) -> list[str]:

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from zoo.core import console, paths, planning, processes, uses
-from zoo.core.errors import ZooError, counted, unknown
+from zoo.core.errors import ZooError, counted, require_known
 from zoo.core.files import file_sha256, folder_size, locked, write_json
 from zoo.core.files import remove as remove_path
 from zoo.environments import additions, build, stacks, uv_client, variables
@@ -260,8 +260,7 @@ def remove(wanted: list[str] | None) -> list[Path]:
     for name in wanted or []:
         if not valid:
             raise ZooError(f"Cannot remove {name!r}: no environment has been built")
-        if name not in valid:
-            raise unknown("environment", name, valid)
+        require_known("environment", [name], valid)
     gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]
     with ExitStack() as kept:
         for final in {_final(folder) for folder in gone}:

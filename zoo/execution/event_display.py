@@ -27,12 +27,17 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
         live = live and (console.is_terminal() or console.in_notebook())
         if live:
             stack.enter_context(console.bar(what))
-        drawn = _Drawn(figures, set() if named is None else named)
+        drawn, devices = _Drawn(figures), set() if named is None else named
 
         def show(event: events.Event) -> None:
             match event:
                 case events.StartEvent():
-                    drawn.name_device(event)
+                    known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
+                    proof = f"({event.device.proof} ran there)"
+                    line = f"Device: {events.short_device(event.device.name)} {proof}; {known}"
+                    if line not in devices:  # once for all workers of a run
+                        console.say(line)
+                    devices.add(line)
                 case events.StepEvent():
                     if drawn.bar is None and event.steps and live:
                         # Only one live bar can be drawn at a time, so close the spinner first.
@@ -61,19 +66,11 @@ def following(what: str, figures: Sequence[str], live: bool = True, named: set[s
 
 
 class _Drawn:
-    def __init__(self, figures: Sequence[str], devices: set[str]) -> None:
-        self._figures, self._devices = figures, devices
+    def __init__(self, figures: Sequence[str]) -> None:
+        self._figures = figures
         self.bar: console.Bar | None = None
         self._done, self._star = 0.0, "  * best so far"
         self.resumed = events.ResumeEvent(epoch=0)
-
-    def name_device(self, event: events.StartEvent) -> None:
-        """Print the device and the library versions, once for all workers of a run."""
-        known = ", ".join(f"{name} {number}" for name, number in sorted(event.versions.items()))
-        line = f"Device: {events.short_device(event.device.name)} ({event.device.proof} ran there); {known}"
-        if line not in self._devices:
-            console.say(line)
-        self._devices.add(line)
 
     def remark(self, event: events.EpochEvent) -> str:
         """Return notes about an epoch: resumed within it, or best validation result."""
@@ -121,17 +118,12 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
     console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
     if running:
         console.say("Press Ctrl-C to stop watching; the run continues.")
-    with following("Waiting for the next step", figures) as show:
-        for event in _events(folder):
-            show(event)
-    return str(records.read(folder)["exit"])
-
-
-def _events(folder: Path) -> Iterator[events.Event]:
     tail = event_log.Tail(folder / "events.jsonl")
-    while True:
-        running = lock.is_held(folder)  # checked first, to read everything written before the release
-        yield from tail.new()
-        if not running:
-            return
-        time.sleep(PAUSE_S)
+    with following("Waiting for the next step", figures) as show:
+        while True:
+            running = lock.is_held(folder)  # checked first, to read everything written before the release
+            for event in tail.new():
+                show(event)
+            if not running:
+                return str(records.read(folder)["exit"])
+            time.sleep(PAUSE_S)

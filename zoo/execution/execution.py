@@ -89,7 +89,13 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     """Build or find the run's environment, and save its lock and versions in the folder and the record."""
     own = context.settings.backend.python
     if own is None:
-        environment = _own_environment(context)
+        try:
+            environment = store.ensure(context.choice.stack, context.machine.platform)
+        except ZooError as error:
+            findings = known_issues.explain(error.message, context.choice.backend.name)
+            if findings:
+                error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
+            raise
     else:
         environment, differences = store.inspect_own(Path(own), context.choice.stack)
         context.record.stack |= {"own_python": own, "differences": differences}
@@ -104,16 +110,6 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
     context.record.versions = environment.versions
     context.record.phases["environment_s"] = round(environment.build_s, 3)
     return environment
-
-
-def _own_environment(context: RunContext[Settings]) -> store.Environment:
-    try:
-        return store.ensure(context.choice.stack, context.machine.platform)
-    except ZooError as error:
-        findings = known_issues.explain(error.message, context.choice.backend.name)
-        if findings:
-            error.remedy = f"{known_issues.render(findings)}\n{error.remedy}"
-        raise
 
 
 def _refuse_other_versions(environment: store.Environment, imported: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 from zoo.core.files import remove as remove_path
 from zoo.core.files import write_json
 from zoo.environments import marker
@@ -82,9 +82,7 @@ def _read(spec: Path) -> Kernel | None:
 def remove(names: list[str] | None) -> list[Path]:
     """Remove kernels by name, or all that the zoo installed (None); return the removed folders."""
     present = {kernel.name: kernel.folder for kernel in installed()}
-    for name in names or []:
-        if name not in present:
-            raise unknown("kernel installed by zoo", name, sorted(present))
+    require_known("kernel installed by zoo", names or [], present)
     gone = [place for name, place in present.items() if names is None or name in names]
     for place in gone:
         remove_path(place)

@@ -98,9 +98,8 @@ def models_path() -> Path:
     folder = paths.cache_dir() / "import" / key
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / paths.PACKAGE.name).exists():
-            with suppress(FileExistsError):  # another process has created it
-                (folder / paths.PACKAGE.name).symlink_to(paths.PACKAGE)
+        with suppress(FileExistsError):
+            (folder / paths.PACKAGE.name).symlink_to(paths.PACKAGE)
     except OSError as error:
         raise ZooError(f"Cannot write to {folder}: {error}", "Set ZOO_CACHE to another folder.") from error
     return folder

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import FrameType
 
 from zoo.core import console, processes, uses
@@ -50,9 +50,19 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
 
 
 def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
-    """Start a process, forward signals to it, and wait for its end."""
+    """Start a process, forward signals to it, and wait for its end; ignored signals stay ignored in both."""
     started: list[subprocess.Popen[bytes]] = []
-    with _forwarding(started):
+    seen: set[int] = set()
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        shared = signal.Signals(number).name in OF_TERMINAL and _in_foreground() and number not in seen
+        seen.add(number)
+        if started and not shared:
+            with contextlib.suppress(ProcessLookupError):
+                started[0].send_signal(number)
+
+    numbers = [getattr(signal, name) for name in FORWARDED]
+    with processes.handling({each: pass_on for each in numbers if signal.getsignal(each) != signal.SIG_IGN}):
         try:
             for lock in uses.handles():
                 os.set_inheritable(lock, True)
@@ -65,23 +75,6 @@ def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None
             copy.start()
         with processes.ended_with_us(process.pid):
             return process.wait()
-
-
-@contextlib.contextmanager
-def _forwarding(started: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
-    """Forward signals to the process; signals that this process ignores stay ignored in both."""
-    seen: set[int] = set()
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        shared = signal.Signals(number).name in OF_TERMINAL and _in_foreground() and number not in seen
-        seen.add(number)
-        if started and not shared:
-            with contextlib.suppress(ProcessLookupError):
-                started[0].send_signal(number)
-
-    numbers = [getattr(signal, name) for name in FORWARDED]
-    with processes.handling({each: pass_on for each in numbers if signal.getsignal(each) != signal.SIG_IGN}):
-        yield
 
 
 def _in_foreground() -> bool:

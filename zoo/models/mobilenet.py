@@ -118,17 +118,13 @@ def _trunk(compat, x, alpha, depth_multiplier, classes, activation, momentum=MOM
     x = blocks.conv(compat, x, int(32 * alpha), "conv1", size=3, stride=2)
     x = blocks.batch_norm(compat, x, "conv1_bn", momentum, activation("conv1_relu"))
     for number, (filters, stride) in enumerate(BLOCKS, 1):
-        x = _separable(compat, x, number, int(filters * alpha), stride, depth_multiplier, activation, momentum)
+        if stride != 1:
+            x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
+        x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
+        x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number, momentum, activation("conv_dw_%d_relu" % number))
+        x = blocks.conv(compat, x, int(filters * alpha), "conv_pw_%d" % number)
+        x = blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number, momentum, activation("conv_pw_%d_relu" % number))
     return x
-
-
-def _separable(compat, x, number, filters, stride, depth_multiplier, activation, momentum):
-    if stride != 1:
-        x = compat.keras.layers.ZeroPadding2D(((0, 1), (0, 1)), name="conv_pad_%d" % number)(x)
-    x = blocks.depthwise_conv(compat, x, "conv_dw_%d" % number, stride, depth_multiplier)
-    x = blocks.batch_norm(compat, x, "conv_dw_%d_bn" % number, momentum, activation("conv_dw_%d_relu" % number))
-    x = blocks.conv(compat, x, filters, "conv_pw_%d" % number)
-    return blocks.batch_norm(compat, x, "conv_pw_%d_bn" % number, momentum, activation("conv_pw_%d_relu" % number))
 
 
 def _top(compat, x, alpha, classes, dropout, activation):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zoo.config.schemas.common import Output
 from zoo.core import console, files
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 from zoo.core.paths import user_path
 from zoo.execution.sweeps import record as sweep_record
 from zoo.reports import page as report_page
@@ -121,8 +121,7 @@ def _summary(folder: Path, name: str) -> RunSummary:
 
 def ordered(rows: list[RunSummary], key: str, backwards: bool) -> list[RunSummary]:
     """Sort rows by a key; rows without a value come last in both directions."""
-    if key not in KEYS:
-        raise unknown("key to sort by", key, KEYS)
+    require_known("key to sort by", [key], KEYS)
     known = [row for row in rows if getattr(row, key) not in (None, "")]
     rest = [row for row in rows if getattr(row, key) in (None, "")]
     return [*sorted(known, key=lambda row: getattr(row, key), reverse=backwards), *rest]

@@ -99,7 +99,7 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
     composed, choice = resolve(command, overrides.without(resume.KEY), here, reference)
     settings = composed.settings
     if settings.tracking.mlflow:
-        mlflow_tracking.check(settings.tracking.mlflow)
+        mlflow_tracking.open_store(settings.tracking.mlflow)
     if resumes is None:
         run_folder.check_root(user_path(settings.output.root))
     console.say(f"Backend {choice.backend.name}, stack {choice.stack.name}")

@@ -33,7 +33,8 @@ class EventFile:
         self._path = next(name for name in names if not name.exists())
         self._write(_text(3, "brain.Event:2"))
         text = "".join(f"    {line}\n" for line in settings.splitlines())  # Markdown shows it as code
-        self._summary(_text(1, "settings") + _message(9, _message(1, _text(1, "text"))) + _message(8, _strings(text)))
+        tensor = _number(1, 7) + _message(2, _message(2, _number(1, 1))) + _text(8, text)  # of one string, shape (1,)
+        self._summary(_text(1, "settings") + _message(9, _message(1, _text(1, "text"))) + _message(8, tensor))
 
     def watch(self, event: Event) -> None:
         """Write the figures of an epoch; later epochs replace those that are trained again after resuming."""
@@ -100,11 +101,6 @@ def _text(field: int, value: str) -> bytes:
     return _message(field, value.encode())
 
 
-def _strings(value: str) -> bytes:
-    """Return a TensorProto of one string: data type 7, of shape (1,)."""
-    return _number(1, 7) + _message(2, _message(2, _number(1, 1))) + _text(8, value)
-
-
 def _doubles(field: int, *values: float) -> bytes:
     return _message(field, struct.pack(f"<{len(values)}d", *values))
 
@@ -126,14 +122,9 @@ def _node(layer: Json) -> bytes:
     return _message(1, _text(1, names[0]) + _text(2, layer["class"]) + inputs + _message(5, shapes))
 
 
-def _table() -> list[int]:
-    table = list(range(256))
-    for _ in range(8):
-        table = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in table]
-    return table
-
-
-_TABLE = _table()
+_TABLE = list(range(256))
+for _ in range(8):
+    _TABLE = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in _TABLE]
 
 
 def _masked(content: bytes) -> bytes:

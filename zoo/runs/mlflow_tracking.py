@@ -1,5 +1,6 @@
 """Report a run to MLflow as it proceeds: settings, metrics by epoch, files, model. Only this module uses MLflow."""
 
+import importlib
 import os
 import tempfile
 import time
@@ -24,50 +25,35 @@ _LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES
 _MODEL, _RUN_ID = "model.keras", "zoo_run_id"
 
 
-def check(uri: str) -> None:
-    """Check before a run that it can be reported.
+def open_store(uri: str) -> Any:
+    """Return MLflow's client of a store, after checking that the store can be used.
 
     Args:
         uri: of a store, such as ``sqlite:///mlflow.db``, ``file:mlruns`` or the address of a server.
     """
-    client = _client(uri)
-    try:
-        client.search_experiments(max_results=1)
-    except Exception as error:  # a store may raise any exception
-        raise _unusable(uri, error) from error
-
-
-def _unusable(uri: str, error: Exception) -> ZooError:
-    return ZooError(
-        f"MLflow cannot use mlflow={uri}: {str(error).strip()[:400]}",
-        "Give another store, such as mlflow=sqlite:///mlflow.db, or leave mlflow= out.",
-    )
-
-
-def _client(uri: str) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # send data only where the user requests it
     if uri.startswith("file:") or ":" not in uri:  # discouraged since MLflow 3.7, but requested
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
     for name, value in _LIMITS.items():
         os.environ.setdefault(name, value)
+    tracking = paths.optional("mlflow.tracking", "mlflow", f"mlflow={uri} needs MLflow, which is not installed")
     try:
-        from mlflow.tracking import MlflowClient
-    except ImportError as error:
+        client = tracking.MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+    except Exception as error:  # a store may raise any exception
         raise ZooError(
-            f"mlflow={uri} needs MLflow, which is not installed: {error}", paths.install_command("mlflow")
+            f"MLflow cannot use mlflow={uri}: {str(error).strip()[:400]}",
+            "Give another store, such as mlflow=sqlite:///mlflow.db, or leave mlflow= out.",
         ) from error
-    try:
-        return MlflowClient(tracking_uri=uri)
-    except Exception as error:
-        raise _unusable(uri, error) from error
+    return client
 
 
 class MlflowRun:
     """A run in MLflow. A resumed run continues its own; what could not be sent during training is sent at the end."""
 
     def __init__(self, uri: str, folder: Path, record: RunRecord) -> None:
-        self._client, self._folder = _client(uri), folder
-        self._steps = set[int]()
+        self._client, self._folder = open_store(uri), folder
+        self._entities, self._steps = importlib.import_module("mlflow.entities"), set[int]()
         name, run_id = f"zoo {record.model}", record.get("run_id", folder.name)
         known = self._client.get_experiment_by_name(name)
         experiment = known.experiment_id if known else self._client.create_experiment(name)
@@ -80,7 +66,7 @@ class MlflowRun:
         begun = int(1000 * datetime.fromisoformat(record.started).timestamp())
         tags = {_RUN_ID: run_id, **tags_of(record)}
         self._number = str(self._client.create_run(experiment, begun, tags, folder.name).info.run_id)
-        params = self._entities("Param", parameters(record.config).items())
+        params = [self._entities.Param(*row) for row in parameters(record.config).items()]
         for begin in range(0, len(params), MOST_AT_ONCE):
             self._client.log_batch(self._number, params=params[begin : begin + MOST_AT_ONCE])
 
@@ -101,22 +87,17 @@ class MlflowRun:
         self._log(final_figures(record), max((int(row["epoch"]) for row in rows), default=0))
         for name, value in tags_of(record).items():
             self._client.set_tag(self._number, name, value)
-        for path in sorted(path for path in self._folder.iterdir() if path.is_file() and path.name[0] != "."):
-            if path.name != _MODEL:
-                self._client.log_artifact(self._number, str(path))
+        visible = (path for path in self._folder.iterdir() if path.is_file() and path.name[0] != ".")
+        for path in sorted(path for path in visible if path.name != _MODEL):
+            self._client.log_artifact(self._number, str(path))
         self._log_model(record)
         self._client.set_terminated(self._number, STATUS.get(record.exit, "FAILED"))
 
     def _log(self, figures: dict[str, float], step: int) -> None:
         now = int(1000 * time.time())
-        rows = ((name, value, now, step) for name, value in event_files.numbers(figures).items())
-        self._client.log_batch(self._number, metrics=self._entities("Metric", rows))
-
-    @staticmethod
-    def _entities(kind: str, rows: Any) -> list[Any]:
-        from mlflow import entities
-
-        return [getattr(entities, kind)(*row) for row in rows]
+        rows = event_files.numbers(figures).items()
+        metrics = [self._entities.Metric(name, value, now, step) for name, value in rows]
+        self._client.log_batch(self._number, metrics=metrics)
 
     def _log_model(self, record: RunRecord) -> None:
         """Log the model as ``mlflow.keras`` does, which loads it by ``mlflow.keras.load_model("runs:/ID/model")``."""

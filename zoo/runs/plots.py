@@ -11,13 +11,14 @@ from typing import Any
 
 from zoo.core import console
 from zoo.core.arrays import NDArray, np
+from zoo.runs import tables
 
 # Largest number of classes for which the numbers in a confusion matrix are legible.
 MOST_NUMBERS = 20
 MOST_NAMES = 60
 # Two threads that import matplotlib at the same time see partially loaded modules.
 _LOADING = threading.Lock()
-PANELS = (("loss", "loss", "loss (cross-entropy)"), ("accuracy", "accuracy", "accuracy"))
+PANELS = [("loss", "loss (cross-entropy)"), ("accuracy", "accuracy")]
 # The second panel of networks for several labels or a number, and the label of its first.
 FIGURES = {"val_map": ("map", "mean average precision"), "val_mae": ("mae", "mean absolute error")}
 
@@ -28,8 +29,8 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
     figure = _figure(10, 4, left=0.11, right=0.985, bottom=0.13, top=0.89, wspace=0.24)
     from matplotlib.ticker import MaxNLocator
 
-    panels, shown = figure.subplots(1, 2), [(name, label) for _, name, label in PANELS]
-    shown[1:] = [FIGURES[key] for key in FIGURES if key in history[0]] or shown[1:]
+    panels, second = figure.subplots(1, 2), [FIGURES[key] for key in FIGURES if key in history[0]]
+    shown = [PANELS[0], *(second or PANELS[1:])]
     for axes, (name, label) in zip(panels, shown, strict=True):
         # Training metrics are means over an epoch, so they lag half an epoch behind the validation metrics.
         values = [row.get(name, float("nan")) for row in history]
@@ -56,8 +57,7 @@ def curves(history: list[dict[str, float]], title: str, path: Path) -> None:
             axes.annotate(f"stage {row['stage']:.0f}", place, **words)
         if axes.lines:
             axes.legend()
-    figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    _save(figure, title, path)
 
 
 def scatter(true: "NDArray[np.float64]", predicted: "NDArray[np.float64]", name: str, title: str, path: Path) -> None:
@@ -70,10 +70,7 @@ def scatter(true: "NDArray[np.float64]", predicted: "NDArray[np.float64]", name:
     axes.set(xlabel=f"true {_shown(name)}", ylabel=f"predicted {_shown(name)}")
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.suptitle(_shown(title, 60))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")
-        figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 60), path)
 
 
 def stage_starts(history: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -113,11 +110,7 @@ def confusion(matrix: "NDArray[np.int64]", names: list[str], title: str, path: P
         for row, column in zip(*np.nonzero(matrix), strict=True):
             colour = "white" if share[row, column] > 0.5 else "black"
             axes.text(column, row, f"{matrix[row, column]}", ha="center", va="center", color=colour, fontsize=8)
-    figure.suptitle(_shown(title, 200))
-    with warnings.catch_warnings():
-        # Characters of class names that are missing from the font are drawn as boxes.
-        warnings.filterwarnings("ignore", "Glyph")
-        figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 200), path)
 
 
 def losses(history: Path, title: str, path: Path) -> None:
@@ -125,10 +118,7 @@ def losses(history: Path, title: str, path: Path) -> None:
 
     ``history`` is ``losses.csv`` with the columns step, height, width, loss, style, content and roughness.
     """
-    import csv
-
-    with history.open(newline="", encoding="utf-8") as source:
-        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(source)]
+    rows = tables.read_history(history.parent, history.name)
     steps = [row["step"] for row in rows]
     figure = _figure(8, 4)
     axes = figure.subplots()
@@ -166,14 +156,11 @@ def trials(
         best = [(number, best_of(other for at, other in reached if at <= number)) for number, _ in sorted(reached)]
         axes.step(*zip(*best, strict=True), where="post", color="tab:orange", label="best so far")
     edge = axes.get_ylim()[0] if reached else 0.0
-    for state, marker, words in (
-        ("pruned", "|", "ended early"),
-        ("failed", "x", "failed"),
-        ("running", "1", "running"),
-    ):
+    marks = {"pruned": ("|", "ended early"), "failed": ("x", "failed"), "running": ("1", "running")}
+    for state, (marker, meaning) in marks.items():
         numbers = [number for number, _, each in points if each == state]
         if numbers:
-            axes.plot(numbers, [edge] * len(numbers), marker, ms=9, color="grey", clip_on=False, label=words)
+            axes.plot(numbers, [edge] * len(numbers), marker, ms=9, color="grey", clip_on=False, label=meaning)
     axes.set(xlabel="trial", ylabel="best metric in time" if maximize else "seconds to the target")
     axes.grid(alpha=0.3)
     if points:
@@ -182,8 +169,15 @@ def trials(
         names = sorted(shares, key=lambda name: shares[name])
         panels[1].barh([_shown(name) for name in names], [shares[name] for name in names], color="tab:blue")
         panels[1].set(xlabel="importance after epoch 2 (fANOVA)")
-    figure.suptitle(_shown(title, 100))
-    figure.savefig(path, dpi=120)
+    _save(figure, _shown(title, 100), path)
+
+
+def _save(figure: Any, title: str, path: Path) -> None:
+    """Write a figure; characters of its texts that are missing from the font are drawn as boxes."""
+    figure.suptitle(title)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(path, dpi=120)
 
 
 def _shown(text: str, most: int = 24) -> str:

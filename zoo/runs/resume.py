@@ -90,14 +90,11 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
     if not (given.is_given("stack") or given.is_given("backend")):
         first = first.with_(KEY, {"stack": record.stack["name"]})
     kept = {key: value for key, value in _of_recipe(record).items() if first.get(key) is None}
-    return first.with_(KEY, kept | _adjusted(record))
-
-
-def _adjusted(record: RunRecord) -> Json:
-    """Return the changes from earlier resumptions of the run: numbers, and the location of the data."""
-    given, places = record.get("adjusted", {}), declared.literal_keys()
+    # Changes from earlier resumptions: numbers, and the location of the data.
+    adjusted, places = record.get("adjusted", {}), declared.literal_keys()
     kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
-    return {key: given[key] for key, kind in kinds.items() if isinstance(given.get(key), kind)}
+    changes = {key: adjusted[key] for key, kind in kinds.items() if isinstance(adjusted.get(key), kind)}
+    return first.with_(KEY, kept | changes)
 
 
 def _of_recipe(record: RunRecord) -> Json:
@@ -131,8 +128,8 @@ def reaches_out(entry: Override) -> bool:
 
 def _more_epochs(record: RunRecord, overrides: Overrides) -> bool:
     asked, before = overrides.get("trainer.epochs"), _epochs(record)
-    is_number = bool(asked) and re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
-    return bool(is_number) and before is not None and int(str(asked)) > before
+    number = re.fullmatch(r"\d{1,9}", str(asked), re.ASCII)
+    return number is not None and before is not None and int(number[0]) > before
 
 
 def _epochs(record: RunRecord) -> int | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zoo.core import paths, uses
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 from zoo.core.files import folder_size, remove
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
@@ -27,10 +27,6 @@ class StoredItem:
     folder: Path
 
 
-def runs(chosen: list[Path]) -> list[StoredItem]:
-    return [_run(folder) for folder in chosen]
-
-
 def folders(root: Path) -> list[Path]:
     root = user_path(root).resolve()
     files = sorted(path for name in (records.RECORD, run_folder.SWEEP) for path in root.glob(f"*/{name}"))
@@ -38,7 +34,7 @@ def folders(root: Path) -> list[Path]:
     return run_folder.newest_first(own)[::-1]
 
 
-def _run(folder: Path) -> StoredItem:
+def run(folder: Path) -> StoredItem:
     size = folder_size(folder)
     if (folder / run_folder.SWEEP).is_file():
         count = len(list(folder.glob(f"*/{records.RECORD}")))
@@ -53,9 +49,8 @@ def _run(folder: Path) -> StoredItem:
 
 def remove_runs(root: Path, names: list[str]) -> list[Path]:
     present = {folder.name: folder for folder in folders(root)}
+    require_known("run", names, present)
     for name in names:
-        if name not in present:
-            raise unknown("run", name, sorted(present))
         if lock.is_held(present[name]):
             raise ZooError(f"{present[name]} is being written", "Stop that run first, or let it end.")
     for name in names:
@@ -82,9 +77,7 @@ def _inside(folder: Path) -> list[Path]:
 def remove_cached(names: list[str] | None) -> list[Path]:
     """Delete parts of the cache by name, or (None) all except environments; they are recreated when needed."""
     present = {row.name: row.folder for row in cache()}
-    for name in names or []:
-        if name not in present:
-            raise unknown("part of the cache", name, sorted(present))
+    require_known("part of the cache", names or [], present)
     gone = [folder for name, folder in present.items() if names is None or name in names]
     with uses.unused(paths.cache_in_use(), "The cache"):
         for path in gone:

@@ -95,7 +95,7 @@ class Study:
     def __init__(
         self, folder: Path, question: dict[str, Any], seed: int, jobs: int, direction: str = "minimize"
     ) -> None:
-        self._optuna = optuna = load_optuna()
+        self._optuna = optuna = paths.optional("optuna", "tune", "Tuning needs Optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
         with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
@@ -138,11 +138,9 @@ class Study:
 
     def tell(self, trial: Open, result: float | None, failed: bool = False) -> None:
         """Record the result of a trial, or None if it was pruned or failed."""
-        state = self._optuna.trial.TrialState
-        if result is not None:
-            self._study.tell(trial.number, result)
-        else:
-            self._study.tell(trial.number, state=state.FAIL if failed else state.PRUNED)
+        ends = self._optuna.trial.TrialState
+        state = None if result is not None else ends.FAIL if failed else ends.PRUNED
+        self._study.tell(trial.number, result, state)
 
     def importances(self) -> dict[str, float]:
         """Return the importance of each setting for the metric at the first rung.
@@ -163,10 +161,3 @@ class Study:
             shares = self._optuna.importance.get_param_importances(apart, evaluator=evaluator)
             return {str(name): round(float(share), 4) for name, share in shares.items()}
         return {}
-
-
-def load_optuna() -> Any:
-    try:
-        return importlib.import_module("optuna")
-    except ImportError as error:
-        raise ZooError(f"Tuning needs Optuna: {error}", paths.install_command("tune")) from error

@@ -26,9 +26,9 @@ def write_history(path: Path, epochs: list[EpochEvent], figures: Sequence[str]) 
         writer.writerows(rows)
 
 
-def read_history(folder: Path) -> list[dict[str, float]]:
-    """Read ``history.csv`` as numbers; return an empty list if it is missing."""
-    path = folder / "history.csv"
+def read_history(folder: Path, name: str = "history.csv") -> list[dict[str, float]]:
+    """Read a table of numbers; return an empty list if it is missing."""
+    path = folder / name
     if not path.is_file():
         return []
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zoo.core import console, paths
 from zoo.core.errors import ZooError, listed, nearest
-from zoo.core.files import storage_error
+from zoo.core.files import storage_errors
 from zoo.core.paths import existing_input
 
 CLASS_INDEX = paths.CONFIGS / "weights" / "imagenet_class_index.json"
@@ -60,11 +60,10 @@ def _checked(path: Path, count: int) -> list[str]:
 
 def read(path: Path) -> list[str]:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ZooError(f"{path} is too long for class names", KINDS)
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise storage_error("read", path, error) from error
+        with storage_errors("read", path):
+            if path.stat().st_size > MOST_BYTES:
+                raise ZooError(f"{path} is too long for class names", KINDS)
+            text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ZooError(f"{path} is not text in UTF-8", KINDS) from error
     if path.suffix.lower() != ".json":
@@ -119,7 +118,17 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
     if _is_unnamed(classes) and len(words) == len(classes):
         console.say(f"{what} name the classes of the network in their order: {listed(words)}")
         return list(range(len(words)))
-    raise _no_classes(words, classes, what)
+    table, keys = max(_readings(words, classes), key=lambda pair: sum(key in pair[0] for key in pair[1]))
+    named = dict(zip(words, keys, strict=True))
+    unknown = [word for word in words if named[word] not in table]
+    several = [word for word in words if len(table.get(named[word], ())) > 1]
+    problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
+    problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
+    remedy = "Give the class names of the network in order: classes=FILE. Or rename or remove these."
+    if several and len(classes) == 1000:
+        remedy = "Name the folders by synset, such as n02012849."
+    near = nearest(unknown[0], classes) if unknown else ""
+    raise ZooError(f"{what} are not those of the network: {'; '.join(problems)}{near}", remedy)
 
 
 def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
@@ -149,17 +158,3 @@ def _simple(name: str) -> str:
 
 def _is_unnamed(classes: list[str]) -> bool:
     return classes == [f"class {number}" for number in range(len(classes))]
-
-
-def _no_classes(words: list[str], classes: list[str], what: str) -> ZooError:
-    table, keys = max(_readings(words, classes), key=lambda pair: sum(key in pair[0] for key in pair[1]))
-    named = dict(zip(words, keys, strict=True))
-    unknown = [word for word in words if named[word] not in table]
-    several = [word for word in words if len(table.get(named[word], ())) > 1]
-    problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
-    problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
-    remedy = "Give the class names of the network in order: classes=FILE. Or rename or remove these."
-    if several and len(classes) == 1000:
-        remedy = "Name the folders by synset, such as n02012849."
-    near = nearest(unknown[0], classes) if unknown else ""
-    return ZooError(f"{what} are not those of the network: {'; '.join(problems)}{near}", remedy)

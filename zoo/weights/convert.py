@@ -22,21 +22,18 @@ def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = Fa
     if os.path.lexists(target) and not overwrite:
         raise ZooError(f"{target} already exists", "Name another file to write, or add overwrite=true.")
     check_writable(target)
-    weights, notes = _flat(torch_names.to_zoo(io.read(source)), target)
+    weights, notes = torch_names.to_zoo(io.read(source)), []
+    network = recognition.recognize(weights) if weights.order_problems and target.suffix == ".h5" else None
+    if network:
+        note = f"Written as {pretrained.describe(network)}, with the names of keras.applications"
+        notes = ["; ".join([note, *_scaling(network), *network.notes])]
+        weights = Weights(network.arrays, weights.kind)
     io.write(target, torch_names.to_torch(weights) if names == "torch" else weights)
     lines = [f"{source}: {_described(weights)}", *notes, f"{target}: written, {target.stat().st_size:,} bytes"]
     if target.name.endswith(".weights.h5"):
         counted = ", ".join(f"{count} {kind}" for kind, count in keras3_layout.classes_of(weights).items())
         lines.append(f"Layers by class: {counted}")
     return lines
-
-
-def _flat(weights: Weights, target: Path) -> tuple[Weights, list[str]]:
-    network = recognition.recognize(weights) if weights.order_problems and target.suffix == ".h5" else None
-    if network is None:
-        return weights, []
-    note = f"Written as {pretrained.describe(network)}, with the names of keras.applications"
-    return Weights(network.arrays, weights.kind), ["; ".join([note, *_scaling(network), *network.notes])]
 
 
 def show(path: Path) -> list[str]:

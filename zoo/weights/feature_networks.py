@@ -126,24 +126,10 @@ def download(network: str) -> Path:
     try:
         path = fetch(row.file, [row.address + row.file], checksum, _folder(), row.bytes)
     except ZooError as error:
-        raise ZooError(
-            error.message,
-            f"{error.remedy}\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
-            "or use features=distilled, which is bundled.",
-        ) from error
-    _check_unchanged(path, row)
-    return path
-
-
-def _folder() -> Path:
-    return paths.cache_dir() / "downloads" / "features"
-
-
-def _check_unchanged(path: Path, row: PublishedFile) -> None:
-    """Raise an error for a file that has changed since its download.
-
-    If only an MD5 is published, which can be forged, the SHA-256 of the first download is stored next to the file.
-    """
+        error.remedy += f"\nOr download {row.address}{row.file} yourself and give feature_weights=FILE; "
+        error.remedy += "or use features=distilled, which is bundled."
+        raise
+    # An MD5 can be forged: if only that is published, the SHA-256 of the first download is stored next to the file.
     note, sha256 = path.with_name(path.name + ".sha256"), file_sha256(path)
     expected = row.checksum.get("sha256") or noted(note)
     if expected is None:
@@ -154,3 +140,8 @@ def _check_unchanged(path: Path, row: PublishedFile) -> None:
             f"{path} is no longer the file that was downloaded: its sha256 was {expected} and is {sha256}",
             f"Remove it and {note.name} to download it again.",
         )
+    return path
+
+
+def _folder() -> Path:
+    return paths.cache_dir() / "downloads" / "features"

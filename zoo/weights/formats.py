@@ -136,7 +136,10 @@ def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
         with archive.open(member) as stream:
             arrays[name] = as_float32(path, name, _read_npy(path, stream, member))
     check_names(path, arrays)
-    return Weights(arrays, "numpy archive", order_problems=_order_problems(arrays))
+    # Alphabetical order is not the order of the layers: a kernel comes before its bias.
+    is_sorted = len(arrays) > 1 and list(arrays) == sorted(arrays)
+    problems = ("its entries are in alphabetical order, not in the order of the layers",) if is_sorted else ()
+    return Weights(arrays, "numpy archive", order_problems=problems)
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
@@ -166,13 +169,6 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
         raise RejectedFileError(path, f"{member.filename!r} is truncated")
     array = np.frombuffer(content, dtype)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-
-
-def _order_problems(arrays: "Arrays") -> tuple[str, ...]:
-    """Detect alphabetical order, which is not the order of the layers: a kernel comes before its bias."""
-    names = list(arrays)
-    sorted_away = len(names) > 1 and names == sorted(names)
-    return ("its entries are in alphabetical order, not in the order of the layers",) if sorted_away else ()
 
 
 def write_npz(path: Path, weights: Weights) -> None:
@@ -214,15 +210,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 
 
-def _tensor(path: Path, name: str, entry: dict[str, object]) -> "NDArray[np.float32]":
+def _tensor(path: Path, name: str, entry: dict[str, Any]) -> "NDArray[np.float32]":
     kind, raw, sizes = entry["dtype"], entry["data"], entry["shape"]
-    assert isinstance(raw, bytes | bytearray)  # noqa: S101  (the return type of safetensors)
-    assert isinstance(sizes, list)  # noqa: S101
     if kind == "BF16":
         return from_bfloat16(bytes(raw), tuple(sizes))
     if kind not in _TYPES:
         raise RejectedFileError(path, f"{name!r} is of type {kind}; weights are floating-point numbers")
-    return as_float32(path, name, np.frombuffer(raw, _TYPES[str(kind)]).reshape(sizes))
+    return as_float32(path, name, np.frombuffer(raw, _TYPES[kind]).reshape(sizes))
 
 
 def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
@@ -233,7 +227,7 @@ def _noted_order(metadata: object, arrays: "Arrays") -> list[str] | None:
         return None
     if not isinstance(order, list) or not all(isinstance(name, str) for name in order):
         return None
-    return order if len(order) == len(arrays) and set(order) == set(arrays) else None
+    return order if sorted(order) == sorted(arrays) else None
 
 
 def write_safetensors(path: Path, weights: Weights) -> None:

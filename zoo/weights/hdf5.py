@@ -166,33 +166,29 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
             where = join(name, member)
             if where in _OPTIMIZERS:
                 continue
-            item = _member(path, group, member, where)
+            link = group.get(member, getclass=True, getlink=True)
+            if link is not h5py.HardLink:  # soft and external links lead to other places and files
+                raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which is not allowed")
+            item = group[member]
             if isinstance(item, h5py.Group):
                 pending.append((where, item))
-            else:
+            elif isinstance(item, h5py.Dataset):
                 datasets[where] = item
+            else:
+                raise RejectedFileError(path, f"{where!r} is neither a group nor an array")
     declared = sum(_declared(path, name, item, stored) for name, item in datasets.items())
     formats.check_size(path, declared, stored)
     tree.values = {name: _numbers(path, name, item) for name, item in datasets.items()}
     return tree
 
 
-def _member(path: Path, group: Any, name: str, where: str) -> Any:
-    """Open a member of a group; soft and external links are rejected."""
-    link = group.get(name, getclass=True, getlink=True)
-    if link is not h5py.HardLink:
-        raise RejectedFileError(path, f"{where!r} is a link ({link.__name__}), which is not allowed")
-    item = group[name]
-    if not isinstance(item, h5py.Group | h5py.Dataset):
-        raise RejectedFileError(path, f"{where!r} is neither a group nor an array")
-    return item
-
-
 def _declared(path: Path, name: str, item: Any, stored: int) -> int:
     """Return the size of an array in memory; reject arrays whose data are in other files, or missing."""
     if item.is_virtual or item.external:
         raise RejectedFileError(path, f"the numbers of {name!r} are in other files")
-    if item.shape is None or not (item.dtype.kind == "f" or _is_bfloat16(item) or _is_count(item)):
+    # Keras 3 stores bfloat16 as two untyped bytes with an attribute.
+    is_bfloat16 = item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
+    if item.shape is None or not (item.dtype.kind == "f" or is_bfloat16 or _is_count(item)):
         raise RejectedFileError(path, f"{name!r} is of type {item.dtype}; weights are floating-point numbers")
     declared: int = math.prod(item.shape) * item.dtype.itemsize
     plan = item.id.get_create_plist()
@@ -211,11 +207,6 @@ def _is_count(item: Any) -> bool:
     return item.shape == () and item.dtype.kind in "iu"
 
 
-def _is_bfloat16(item: Any) -> bool:
-    """Recognize bfloat16, which Keras 3 stores as two untyped bytes with an attribute."""
-    return item.dtype == np.dtype("V2") and "dtype" in item.attrs and item.attrs["dtype"] == "bfloat16"
-
-
 def _numbers(path: Path, name: str, item: Any) -> "NDArray[np.float32]":
     content = np.asarray(item[()])
     if item.dtype.kind == "V":
@@ -231,12 +222,9 @@ def _text(path: Path, group: Any, name: str) -> Text:
     text = kind.dtype.kind == "S" or h5py.check_string_dtype(kind.dtype) is not None
     if not text or math.prod(shape) * kind.dtype.itemsize > formats.MOST_JSON_BYTES:
         raise RejectedFileError(path, f"its attribute {name!r} is not text, or is too long")
-    value = group.attrs[name]
-    return [_decoded(each) for each in value.reshape(-1)] if isinstance(value, np.ndarray) else _decoded(value)
-
-
-def _decoded(value: Any) -> str:
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+    values = np.ravel(group.attrs[name])
+    texts = [each.decode("utf-8") if isinstance(each, bytes) else str(each) for each in values]
+    return texts if shape else texts[0]
 
 
 def write(path: Path, tree: Tree) -> None:

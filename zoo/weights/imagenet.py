@@ -41,18 +41,13 @@ class Architecture:
     answers: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def file_of(self, model: Mapping[str, Any]) -> str:
-        alpha, size = model.get("alpha"), model.get("input_size")
-        _check("alpha", alpha, list(self.alphas))
-        _check("input_size", size, self.sizes)
-        return self.file.format(alpha=self.alphas[float(str(alpha))], size=size)
-
-
-def _check(setting: str, value: object, valid: "list[float] | list[int]") -> None:
-    if value not in valid:
-        raise ZooError(
-            f"No weights were published for model.{setting}={value}",
-            f"Choose one of {listed(map(str, valid))}, or give weights=PATH.",
-        )
+        for setting, valid in (("alpha", list(self.alphas)), ("input_size", self.sizes)):
+            if model.get(setting) not in valid:
+                raise ZooError(
+                    f"No weights were published for model.{setting}={model.get(setting)}",
+                    f"Choose one of {listed(map(str, valid))}, or give weights=PATH.",
+                )
+        return self.file.format(alpha=self.alphas[float(str(model["alpha"]))], size=model["input_size"])
 
 
 def table() -> dict[str, Architecture]:
@@ -85,10 +80,10 @@ def published(model: Mapping[str, Any], checksum: str | None) -> Path:
     try:
         return fetch(file, [row.address + file], expected or known.get("md5"), _downloads())
     except ZooError as error:
-        why = (
-            f"\n{_note(file)} stores the sha256 of the first download." if expected == noted(file) != checksum else ""
-        )
-        raise ZooError(error.message + why, f"{error.remedy}\nOr give a file that you have: weights=PATH") from error
+        if expected == noted(file) != checksum:
+            error.message += f"\n{_note(file)} stores the sha256 of the first download."
+        error.remedy += "\nOr give a file that you have: weights=PATH"
+        raise
 
 
 def _downloads() -> Path:
@@ -145,8 +140,7 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    package = importlib.util.find_spec("sklearn")
-    assert package is not None  # noqa: S101  (required by the host)
-    assert package.origin is not None  # noqa: S101
-    with Image.open(Path(package.origin).parent / "datasets" / "images" / PICTURE) as image:
+    package = importlib.util.find_spec("sklearn")  # required by the host
+    folder = Path(str(package.origin if package else "")).parent / "datasets" / "images"
+    with Image.open(folder / PICTURE) as image:
         return np.asarray(image.convert("RGB").resize((edge, edge)))

@@ -15,8 +15,6 @@ from zoo.core.files import atomic_file
 from zoo.weights import formats, hdf5, keras2_layout, keras3_layout, manifest, sandbox, style_any
 from zoo.weights.formats import RejectedFileError, Weights
 
-__all__ = ["Weights", "read", "write", "writer_for"]
-
 BROKEN = ("empty", "page", "unknown")
 
 

@@ -59,7 +59,7 @@ def _plain(stored: str) -> str:
     return stored.partition(":")[0]
 
 
-_KERAS1 = re.compile(r".*?_(W|b|gamma|beta|running_mean|running_std|alphas)(_\d+)?")
+_KERAS1 = re.compile(r"^.*?_(W|b|gamma|beta|running_mean|running_std|alphas)(_\d+)?$")
 _KERAS1_NAMES = {"W": "kernel", "b": "bias", "running_mean": "moving_mean", "running_std": "moving_variance"}
 
 
@@ -67,11 +67,7 @@ def _short_names(stored: list[str], keras1: bool, layer_class: str) -> list[str]
     """Return the current names of a layer's weights from names such as ``conv1_3/kernel:0`` or ``conv1_W``."""
     short = [_plain(name).rpartition("/")[2] for name in stored]
     if keras1:
-        matches = [_KERAS1.fullmatch(name) for name in short]
-        short = [
-            _KERAS1_NAMES.get(match[1], match[1]) if match else name
-            for name, match in zip(short, matches, strict=True)
-        ]
+        short = [_KERAS1.sub(lambda match: _KERAS1_NAMES.get(match[1], match[1]), name) for name in short]
     depthwise = layer_class.startswith("depthwise_conv")  # Keras 3 writes kernel instead of depthwise_kernel
     return ["depthwise_kernel" if depthwise and name == "kernel" else name for name in short]
 

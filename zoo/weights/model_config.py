@@ -109,7 +109,7 @@ def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     if row.kind in _NEUTRAL or row.kind.startswith("random_"):
         return _UNCHANGED
     if row.kind == "normalization":
-        means, variances = (_channels(_flat(row.settings.get(key))) for key in ("mean", "variance"))
+        means, variances = (_channels(row.settings.get(key)) for key in ("mean", "variance"))
         if means is None or variances is None or min(variances) <= 0.0:
             return None  # an adapted layer stores the numbers in its weights
         return [value**-0.5 for value in variances], [-m * v**-0.5 for m, v in zip(means, variances, strict=True)]
@@ -125,13 +125,9 @@ def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     return [1.0] * 3, [-each if operation == "subtract" else each for each in value]
 
 
-def _flat(value: Any) -> Any:
+def _channels(value: Any) -> list[float] | None:
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return value
-
-
-def _channels(value: Any) -> list[float] | None:
     numbers = value if isinstance(value, list) else [value] * 3
     usable = len(numbers) == 3 and all(isinstance(each, int | float) for each in numbers)
     return [float(each) for each in numbers] if usable else None
@@ -151,15 +147,11 @@ def _constant(inbound: Any) -> Any:
 
 def activations(rows: list[Layer]) -> set[str]:
     """Return the activations between the first convolution and the pooling."""
-    return {name for row in _trunk(rows) if (name := _activation(row)) not in (None, "linear")}
-
-
-def _trunk(rows: list[Layer]) -> list[Layer]:
     convolutions = [index for index, row in enumerate(rows) if row.kind in (*_CONVOLUTIONS, "batch_normalization")]
     pools = [index for index, row in enumerate(rows) if "pooling" in row.kind]
     first = convolutions[0] if convolutions else len(rows)
     last = next((index for index in pools if index > first), convolutions[-1] + 1 if convolutions else 0)
-    return rows[first:last]
+    return {name for row in rows[first:last] if (name := _activation(row)) not in (None, "linear")}
 
 
 def _activation(row: Layer) -> str | None:

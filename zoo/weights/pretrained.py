@@ -82,9 +82,14 @@ def choose(
     except ZooError:
         imagenet.reject(path)
         raise
-    if chosen.network:
-        known = "input_size" in chosen.network.arguments or "input_size" in given
-        _say(chosen, source, None if known else model.get("input_size"))
+    if chosen.network and source != "imagenet":
+        remarks = [*chosen.network.notes]
+        if "input_size" not in {*chosen.network.arguments, *given} and model.get("input_size"):
+            remarks.append(f"it does not store the image size: model.input_size={model['input_size']} is assumed")
+        if chosen.arguments or remarks:
+            taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
+            notes = "".join(f"; {note}" for note in remarks)
+            console.say(f"{path.name} contains {describe(chosen.network)}{taken}{notes}")
     return chosen
 
 
@@ -95,7 +100,13 @@ def _of_file(
     if model["name"] not in imagenet.table():
         return cached
     network = _of_model(network, path, cached.npz, str(model["name"]))
-    _refuse_contradictions(network, path, model, {*given, "alpha"} if source == "imagenet" else given)
+    fixed = {*given, "alpha"} if source == "imagenet" else {*given}  # by the user, except the image size
+    wrong = [key for key in network.arguments if key in fixed - {"input_size"}]
+    wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
+    if wrong:
+        asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
+        remedy = f"Remove model.{' and model.'.join(wrong)}: the file sets it."
+        raise ZooError(f"{path} contains {describe(network)}, not {asked}", remedy)
     free = {key: value for key, value in network.arguments.items() if key not in given}
     arguments = {key: value for key, value in free.items() if value != model.get(key)}
     return dataclasses.replace(cached, network=network, arguments=arguments)
@@ -127,27 +138,6 @@ def _of_model(network: "Network | None", path: Path, npz: Path, name: str) -> "N
     if network.name != name:
         raise ZooError(f"{path} contains {describe(network)}, not {name}", f"Give model={network.name}.")
     return network
-
-
-def _refuse_contradictions(network: "Network", path: Path, model: Mapping[str, Any], given: Collection[str]) -> None:
-    """Raise an error if an argument of the user, except the image size, differs from the weights."""
-    wrong = [key for key in network.arguments if key in given and key != "input_size"]
-    wrong = [key for key in wrong if network.arguments[key] != model.get(key)]
-    if wrong:
-        asked = ", ".join(f"model.{key}={model.get(key)}" for key in wrong)
-        remedy = f"Remove model.{' and model.'.join(wrong)}: the file sets it."
-        raise ZooError(f"{path} contains {describe(network)}, not {asked}", remedy)
-
-
-def _say(chosen: PretrainedWeights, source: str, assumed_size: int | None) -> None:
-    assert chosen.network is not None  # noqa: S101  (only called with a network)
-    words = [*chosen.network.notes]
-    if assumed_size:
-        words.append(f"it does not store the image size: model.input_size={assumed_size} is assumed")
-    if source != "imagenet" and (chosen.arguments or words):
-        taken = f"; taken from it: {' '.join(Overrides.of(chosen.settings).words)}" if chosen.arguments else ""
-        notes = "".join(f"; {note}" for note in words)
-        console.say(f"{chosen.path.name} contains {describe(chosen.network)}{taken}{notes}")
 
 
 def describe(network: "Network") -> str:

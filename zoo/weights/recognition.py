@@ -122,13 +122,16 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
     if name == "mobilenet":
         arguments["depth_multiplier"] = min(multiplier)
     shape = model_config.input_shape(rows)
-    size = shape[0] if shape and shape[0] == shape[1] else _named_size(weights)
-    if size:
-        arguments["input_size"] = size
+    # A nested network of Keras has its image size in its name, such as ``mobilenet_0.25_96``.
+    named = re.match(r"mobilenet(?:v2)?_\d\.\d\d_(\d+)/", next(iter(weights.arrays)))
+    if shape and shape[0] == shape[1]:
+        arguments["input_size"] = shape[0]
+    elif named:
+        arguments["input_size"] = int(named[1])
     arrays = _carried(pairs, model_config.epsilons(rows))
     classes, problem, notes = _add_top(name, arrays, top, rows)
     scaling, words = _scaling(rows, pairs)
-    other = _differences(name, [step for step, _ in pairs], rows, min(multiplier) != max(multiplier), shape)
+    other = _differences([step for step, _ in pairs], rows, min(multiplier) != max(multiplier), shape)
     activations = model_config.activations(rows)
     if not rows and "bias" in pairs[0][1]:
         words.append("Keras's own network has no biases here, so its activation may differ: ReLU6 is assumed")
@@ -139,12 +142,6 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
     problem = "; ".join([*other, problem] if problem else other)
     channels = pairs[0][1]["kernel"].shape[2]
     return Network(name, arguments, classes, problem, scaling, [*notes, *words], channels, arrays)
-
-
-def _named_size(weights: Weights) -> int | None:
-    """Return the image size in Keras's name of a nested network, such as ``mobilenet_0.25_96``, or None."""
-    named = re.match(r"mobilenet(?:v2)?_\d\.\d\d_(\d+)/", next(iter(weights.arrays)))
-    return int(named[1]) if named else None
 
 
 def _carried(pairs: "list[tuple[Step, Arrays]]", epsilons: list[float]) -> "Arrays":
@@ -198,13 +195,13 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
 
 
 def _differences(
-    name: str, steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None
+    steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None
 ) -> list[str]:
     strides = model_config.strides(rows)[: len(steps) // 2]
     wanted = [step.stride for step in steps if step.kind != "norm"]
     checks = {
         "has other strides than the published network": bool(strides) and strides != wanted,
-        "takes images that are not square": bool(shape) and shape is not None and shape[0] != shape[1],
+        "takes images that are not square": shape is not None and shape[0] != shape[1],
         "has depthwise convolutions with different numbers of outputs per channel": uneven,
     }
     return [words for words, wrong in checks.items() if wrong]

@@ -46,8 +46,17 @@ def _answered(path: Path, what: str) -> tuple[KerasConfig, Arrays]:
     """Return the answer of :func:`child`, and the arrays of weights; raise the error that it reports."""
     seconds = SECONDS + path.stat().st_size / 5e6
     with tempfile.TemporaryDirectory(prefix="zoo-weights-") as folder:
+        arguments = [str(path.resolve()), folder, what, str(math.ceil(seconds))]
         try:
-            process = _run(path, folder, seconds, what)
+            process = subprocess.run(
+                [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), *arguments],
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE * seconds,
+                check=False,
+            )
         except subprocess.TimeoutExpired as error:
             raise RejectedFileError(path, _UNENDED.format(PATIENCE * seconds)) from error
         if process.returncode == -getattr(signal, "SIGXCPU", math.inf):
@@ -63,19 +72,6 @@ def _answered(path: Path, what: str) -> tuple[KerasConfig, Arrays]:
             return answer, {}
         with np.load(Path(folder, _ARRAYS), allow_pickle=False) as stored:
             return answer, dict(stored)
-
-
-def _run(path: Path, folder: str, seconds: float, what: str) -> "subprocess.CompletedProcess[str]":
-    arguments = [str(path.resolve()), folder, what, str(math.ceil(seconds))]
-    return subprocess.run(
-        [sys.executable, "-P", "-B", "-c", _CODE, str(paths.PACKAGE.parent), *arguments],
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=PATIENCE * seconds,
-        check=False,
-    )
 
 
 def child(file: str, answer_folder: str, what: str, seconds: str) -> None:

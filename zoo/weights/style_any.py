@@ -62,14 +62,13 @@ def published() -> Path:
         try:
             fetch(row["file"], [table["address"] + row["file"]], row["sha256"], folder, row["bytes"])
         except ZooError as error:
-            remedy = f"{error.remedy}\nOr download the two files of {table['address']} yourself: weights=FOLDER"
-            raise ZooError(error.message, remedy) from error
+            error.remedy += f"\nOr download the two files of {table['address']} yourself: weights=FOLDER"
+            raise
     return folder
 
 
 def _names() -> dict[str, str]:
-    names = _transformer()
-    names |= _pair("predict_conv", "MobilenetV2/Conv")
+    names = _pair("predict_conv", "MobilenetV2/Conv")
     for number in range(_BLOCKS):
         ours = f"predict_block{number}_"
         theirs = "MobilenetV2/expanded_conv" + (f"_{number}/" if number else "/")
@@ -79,11 +78,7 @@ def _names() -> dict[str, str]:
             f"{ours}depthwise/bias": f"{theirs}depthwise/depthwise_bias",
         }
         names |= _pair(ours + "project", theirs + "project")
-    return names | _pair("predict_last", "MobilenetV2/Conv_1") | _pair("predict_style", "mobilenet_conv/Conv")
-
-
-def _transformer() -> dict[str, str]:
-    names: dict[str, str] = {}
+    names |= _pair("predict_last", "MobilenetV2/Conv_1") | _pair("predict_style", "mobilenet_conv/Conv")
     for number in (1, 2, 3):
         place = f"transformer/contract/conv{number}"
         names |= {f"conv{number}/kernel": f"{place}/weights", f"conv{number}_norm/shift": f"{place}/Conv2D_bias"}

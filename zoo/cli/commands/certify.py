@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from zoo.cli.parser import Verbs, add_verb
 from zoo.core import console
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 
 if TYPE_CHECKING:
     from zoo.certification.results import Certification
@@ -81,8 +81,7 @@ def _settings(words: list[str]) -> dict[str, str]:
         key, equals, value = word.partition("=")
         if not equals or not value:
             raise ZooError(f"A setting is KEY=VALUE, got {word!r}", "`python -m zoo certify --help` lists them.")
-        if key not in SETTINGS:
-            raise unknown("setting of certify", key, list(SETTINGS))
+        require_known("setting of certify", [key], SETTINGS)
         settings[key] = value
     return {key: value for key, value in settings.items() if (key, value) != ("backend", "auto")}
 

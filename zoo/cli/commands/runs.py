@@ -27,7 +27,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     folders = storage.folders(Path(parsed.root))
     shown = folders if parsed.all or parsed.json else folders[-storage_table.NEWEST :]
-    storage_table.show_stored("runs", storage.runs(shown), parsed.json)
+    storage_table.show_stored("runs", [storage.run(folder) for folder in shown], parsed.json)
     storage_table.say_not_shown(len(folders), len(shown))
     return 0
 

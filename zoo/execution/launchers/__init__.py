@@ -9,11 +9,10 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from zoo.config.schemas.launching import LauncherSettings, launcher_names
-from zoo.core import paths
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, require_known
 
 
 class Running(Protocol):
@@ -124,8 +123,7 @@ class Launcher(Protocol):
 
 
 def load(name: str) -> Launcher:
-    if name not in launcher_names():
-        raise unknown("launcher", name, launcher_names())
+    require_known("launcher", [name], launcher_names())
     launcher: Launcher = importlib.import_module(f"{__name__}.{name}")
     return launcher
 
@@ -140,11 +138,3 @@ def executor(settings: LauncherSettings, folder: Path) -> contextlib.AbstractCon
     if not hasattr(launcher, "opened"):
         raise ZooError(f"launcher={settings.name} starts workers only, no sweeps", "Remove launcher=.")
     return launcher.opened(settings, folder)
-
-
-def needed(library: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(library)
-    except ImportError as error:
-        words = f"launcher={extra} needs the library {library}: {error}"
-        raise ZooError(words, paths.install_command(extra)) from error

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.execution import launchers
 from zoo.execution.launchers import Command, Executor, Job, commands
 
 LOST = 255
@@ -92,8 +92,9 @@ def opened(settings: LauncherSettings, folder: Path) -> Iterator[RayExecutor]:
 
     Use the cluster at ``launcher.address``, or the cluster that runs on this machine, or start a local one.
     """
-    ray = launchers.needed("ray", "ray")
-    launchers.needed("ray.util.scheduling_strategies", "ray")  # not imported by ray itself
+    need = "launcher=ray needs the library ray"
+    ray = paths.optional("ray", "ray", need)
+    paths.optional("ray.util.scheduling_strategies", "ray", need)  # not imported by ray itself
     try:
         ray.init(address=settings.address, log_to_driver=False, configure_logging=False, include_dashboard=False)
     except Exception as error:  # Ray raises many types, also plain Exception

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.launching import LauncherSettings
+from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.execution import launchers
 from zoo.execution.launchers import Command, Job, commands
@@ -123,7 +124,7 @@ class SlurmExecutor:
     """Submits commands to Slurm; ``folder`` is for submitit's files."""
 
     def __init__(self, settings: LauncherSettings, folder: Path) -> None:
-        submitit: Any = launchers.needed("submitit", "slurm")
+        submitit: Any = paths.optional("submitit", "slurm", "launcher=slurm needs the library submitit")
         self.jobs, self.places = settings.jobs, [settings.partition or "slurm"]
         self._folder, self._queue, self._submitit = folder, Queue(), submitit
         try:

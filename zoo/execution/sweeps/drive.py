@@ -55,8 +55,7 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
     Raises:
         KeyboardInterrupt: the user stopped the sweep; all jobs have ended.
     """
-    missing = sweep.missing()
-    progress = Progress(waiting=collections.deque(missing))
+    progress = Progress(waiting=collections.deque(sweep.missing()))
     with stopped_in_order(progress.running):
         _adopt(sweep, executor, launcher, progress)
         if progress.waiting:

@@ -7,27 +7,22 @@ import sys
 from zoo.models.compat import random_state
 from zoo.models.compat.version import MAJOR, at_least, backend_name, keras
 
+if MAJOR < 3 and backend_name() == "plaidml":
+    K, _normalize_batch = keras.backend, keras.backend.normalize_batch_in_training
 
-def _fix_batch_normalization_of_plaidml():
-    """Correct the gradients of batch normalization on PlaidML 0.7, by not reshaping gamma and beta.
+    def _normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
+        """Correct the gradients of batch normalization on PlaidML 0.7, by not reshaping gamma and beta.
 
-    PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of averaged
-    values, and networks diverge within a step or two
-    (https://github.com/plaidml/plaidml/issues/1753, https://github.com/plaidml/plaidml/issues/1066).
-    """
-    K, original = keras.backend, keras.backend.normalize_batch_in_training
-
-    def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
+        PlaidML reshapes them to (1, 1, 1, channels) first. Their gradients are then too large by the number of
+        averaged values, and networks diverge within a step or two
+        (https://github.com/plaidml/plaidml/issues/1753, https://github.com/plaidml/plaidml/issues/1066).
+        """
         if list(reduction_axes) != list(range(K.ndim(x) - 1)):
-            return original(x, gamma, beta, reduction_axes, epsilon)
+            return _normalize_batch(x, gamma, beta, reduction_axes, epsilon)
         mean, variance = K.mean(x, axis=reduction_axes), K.var(x, axis=reduction_axes)
         return K.batch_normalization(x, mean, variance, beta, gamma, epsilon=epsilon), mean, variance
 
-    keras.backend.normalize_batch_in_training = normalize_batch_in_training
-
-
-if MAJOR < 3 and backend_name() == "plaidml":
-    _fix_batch_normalization_of_plaidml()
+    K.normalize_batch_in_training = _normalize_batch_in_training
 if MAJOR >= 3 and backend_name() in ("torch", "jax"):
     importlib.import_module("zoo.models.compat.%s_maps" % backend_name()).install()
 
@@ -41,7 +36,11 @@ def dropout(rate, name):
     """
     if MAJOR >= 3 or backend_name() == "plaidml":
         return keras.layers.Dropout(rate, name=name)
-    return random_state.dropout_of_tensorflow()(rate, name=name)
+
+    class Dropout(keras.layers.Dropout):  # models save it as plain Dropout
+        call = random_state.call_dropout
+
+    return Dropout(rate, name=name)
 
 
 def prepare_for_foreign_code():

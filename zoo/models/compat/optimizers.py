@@ -81,7 +81,15 @@ def _adam_of_tensorflow_1(learning_rate, clip, beta_2):
     rate = keras.backend.variable(learning_rate, name="learning_rate")
     instance = tensorflow.train.AdamOptimizer(rate, beta2=beta_2, epsilon=keras.backend.epsilon())
     instance.learning_rate = rate
-    return _clip_gradients_of_tensorflow_1(instance, clip) if clip else instance
+    original = instance.compute_gradients
+
+    def compute_gradients(*arguments, **named):
+        gradients, variables = zip(*original(*arguments, **named))
+        return list(zip(tensorflow.clip_by_global_norm(gradients, clip)[0], variables))
+
+    if clip:
+        instance.compute_gradients = compute_gradients
+    return instance
 
 
 def _clip_gradients(instance, clip):
@@ -94,19 +102,6 @@ def _clip_gradients(instance, clip):
         return [gradient * factor for gradient in gradients]
 
     instance.get_gradients = get_gradients
-    return instance
-
-
-def _clip_gradients_of_tensorflow_1(instance, clip):
-    import tensorflow
-
-    original = instance.compute_gradients
-
-    def compute_gradients(*arguments, **named):
-        gradients, variables = zip(*original(*arguments, **named))
-        return list(zip(tensorflow.clip_by_global_norm(gradients, clip)[0], variables))
-
-    instance.compute_gradients = compute_gradients
     return instance
 
 

@@ -43,22 +43,18 @@ def restore(arrays):
         keras.backend.set_value(variable, arrays["plaidml_%d" % number])
 
 
-def _track_plaidml():
-    """Record the states of PlaidML's random generators, to which no layer refers."""
+if MAJOR < 3 and backend_name() == "plaidml":
     from plaidml.keras import backend
 
-    original = backend._make_rng_state
+    _make_rng_state = backend._make_rng_state
 
-    def _make_rng_state(seed=None):
-        variable = original(seed)
+    def _recorded_state(seed=None):
+        """Record the states of PlaidML's random generators, to which no layer refers."""
+        variable = _make_rng_state(seed)
         _state["plaidml"].append(variable)
         return variable
 
-    backend._make_rng_state = _make_rng_state
-
-
-if MAJOR < 3 and backend_name() == "plaidml":
-    _track_plaidml()
+    backend._make_rng_state = _recorded_state
 
 
 def dropout(x, rate, name):
@@ -89,16 +85,8 @@ def _is_of_another_graph(variable):
     return default is not None and variable.graph is not default()
 
 
-def dropout_of_tensorflow():
-    """Return a Dropout class for TensorFlow's Keras 2 whose draws can be resumed; models save it as plain Dropout."""
-
-    class Dropout(keras.layers.Dropout):
-        call = _call_dropout
-
-    return Dropout
-
-
-def _call_dropout(self, inputs, training=None):
+def call_dropout(self, inputs, training=None):
+    """Call a Dropout layer of TensorFlow's Keras 2 with draws that can be resumed."""
     if training is None:
         training = keras.backend.learning_phase()
     result = keras.backend.in_train_phase(lambda: dropout(inputs, self.rate, self.name), inputs, training=training)
@@ -113,7 +101,7 @@ def continue_plain_dropout():
 
     def call(self, inputs, training=None):
         own = type(self) is plain and self.noise_shape is None
-        return (_call_dropout if own else original)(self, inputs, training)
+        return (call_dropout if own else original)(self, inputs, training)
 
     if MAJOR < 3 and backend_name() != "plaidml" and not hasattr(plain, "zoo"):
         plain.call, plain.zoo = call, True

@@ -56,11 +56,6 @@ def pool(x, keep, kind):
     return module.max(x * keep + (keep - 1.0) * -MASKED, axis=1) * any_kept
 
 
-def mean_over_places(x):
-    """Reduce (batch, height, width, channels) to (batch, 1, 1, channels)."""
-    return mean(x, axis=(1, 2), keepdims=True)
-
-
 def sum_rows(x):
     """Reduce (batch, n) to (batch, 1)."""
     return module.sum(x, axis=1, keepdims=True)

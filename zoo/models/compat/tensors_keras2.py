@@ -1,6 +1,7 @@
 """Operations of ``tensors`` on Keras 2, with its ``backend`` and TensorFlow."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -9,13 +10,12 @@ from zoo.models.compat.version import backend_name, keras
 
 K = keras.backend
 concatenate, power, softmax, transpose = K.concatenate, K.pow, K.softmax, K.permute_dimensions
+rank, modulo = K.ndim, operator.mod
 
 if backend_name() == "tensorflow":
     import tensorflow
 
-
-def rank(x):
-    return K.ndim(x)
+    matmul = tensorflow.matmul
 
 
 def shape(x):
@@ -60,14 +60,6 @@ def take(table, indices):
 
 
 take_values = take
-
-
-def modulo(x, divisor):
-    return x % divisor
-
-
-def matmul(x, y):
-    return tensorflow.matmul(x, y)
 
 
 def matmul_transposed(x, table):

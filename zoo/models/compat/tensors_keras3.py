@@ -1,9 +1,13 @@
 """Operations of ``tensors`` on Keras 3, with ``keras.ops``."""
 
+import operator
+
 from zoo.models.compat.version import keras
 
 ops = keras.ops
 concatenate, matmul, power, transpose = ops.concatenate, ops.matmul, ops.power, ops.transpose
+# Remainders of non-negative integers below 2**24.
+modulo = operator.mod
 
 
 def rank(x):
@@ -59,11 +63,6 @@ def take(table, indices):
 
 # Look up values of a table with one column: (batch, count, 1).
 take_values = take
-
-
-def modulo(x, divisor):
-    """Return the remainders of non-negative integers below 2**24."""
-    return x % divisor
 
 
 def matmul_transposed(x, table):

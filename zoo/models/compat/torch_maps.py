@@ -19,7 +19,12 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 def install():
     """Patch Keras in this process; call this only once."""
     nn = network_operations()
-    _leave_maps_in_place(nn)
+    original = nn._transpose_spatial_inputs
+
+    def transpose(inputs, *layout, **settings):  # Keras 3.16 may ask for a layout in memory
+        return inputs.permute(0, 3, 1, 2) if applies(inputs) else original(inputs, *layout, **settings)
+
+    nn._transpose_spatial_inputs = transpose
     _choose_convolutions(nn)
     _normalize_at_once(keras.layers.BatchNormalization)
 
@@ -28,15 +33,6 @@ def applies(x):
     """Return whether to use this module: only CPUs were measured, and exporters need Keras's operations."""
     exported = torch.compiler.is_compiling() or torch.jit.is_tracing()
     return x.device.type == "cpu" and x.dim() == 4 and x.dtype in DTYPES and not exported
-
-
-def _leave_maps_in_place(nn):
-    original = nn._transpose_spatial_inputs
-
-    def transpose(inputs, *layout, **settings):  # Keras 3.16 may ask for a layout in memory
-        return inputs.permute(0, 3, 1, 2) if applies(inputs) else original(inputs, *layout, **settings)
-
-    nn._transpose_spatial_inputs = transpose
 
 
 def _choose_convolutions(nn):

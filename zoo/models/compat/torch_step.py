@@ -200,7 +200,9 @@ class _Adam:
         """Update all weights with the gradients of a step; the gradient of an unused weight is None."""
         optimizer = self._optimizer
         done, rate = int(optimizer.iterations.value), float(optimizer._learning_rate.value)
-        scale = self._scale([each for each in gradients if each is not None], optimizer.global_clipnorm)
+        used, scale = [each for each in gradients if each is not None], None
+        if optimizer.global_clipnorm and used:  # the divisor that clips the global norm of the gradients
+            scale = (torch.nn.utils.get_total_norm(used) / optimizer.global_clipnorm).clamp_(min=1.0)
         for shrinking in (True, False):
             rows = [
                 (value, gradient, first, second)
@@ -218,13 +220,6 @@ class _Adam:
                 eps=optimizer.epsilon / (1.0 - optimizer.beta_2 ** (done + 1)) ** 0.5,
             )  # fmt: skip
         optimizer.iterations.assign_add(1)
-
-    @staticmethod
-    def _scale(gradients, most):
-        """Return the divisor that clips the global norm of the gradients, or None without clipping."""
-        if not most or not gradients:
-            return None
-        return (torch.nn.utils.get_total_norm(gradients) / most).clamp_(min=1.0)
 
 
 def can_take(model, names):

@@ -31,9 +31,12 @@ def restore(model, trained, arrays):
     _check_shapes("states of the optimizer", parts["optimizer"], _optimizer_state(trained))
     _check_shapes("seeds", parts["seeds"], [_array(variable) for variable in _seeds(model)])
     restore_weights(model, arrays)
-    _set_optimizer_state(trained, list(parts["optimizer"].values()))
-    for variable, value in zip(_seeds(model), parts["seeds"].values()):
-        variable.assign(value)
+    pairs = list(zip(_optimizer_variables(trained), parts["optimizer"].values()))
+    if MAJOR < 3:
+        keras.backend.batch_set_value(pairs)
+    else:
+        for variable, value in [*pairs, *zip(_seeds(model), parts["seeds"].values())]:
+            variable.assign(value)
     random_state.restore(parts["draws"])
     _set_generator_states(parts["random"])
 
@@ -55,9 +58,7 @@ def _check_shapes(what, stored, present):
 
 
 def _array(variable):
-    if MAJOR >= 3:
-        return np.array(keras.ops.convert_to_numpy(variable))
-    return np.array(keras.backend.get_value(variable))
+    return np.array(keras.ops.convert_to_numpy(variable) if MAJOR >= 3 else keras.backend.get_value(variable))
 
 
 def _seeds(model):
@@ -73,15 +74,6 @@ def _optimizer_state(model):
     if MAJOR >= 3:
         return [_array(variable) for variable in variables]
     return [np.array(value) for value in keras.backend.batch_get_value(variables)]
-
-
-def _set_optimizer_state(model, values):
-    pairs = list(zip(_optimizer_variables(model), values))
-    if MAJOR < 3:
-        keras.backend.batch_set_value(pairs)
-        return
-    for variable, value in pairs:
-        variable.assign(value)
 
 
 def _optimizer_variables(model):

@@ -7,18 +7,12 @@ import contextlib
 import importlib
 import os
 
+if os.environ.get("ZOO_KERAS") == "tf.keras":
+    import tensorflow
 
-def _import_keras():
-    if os.environ.get("ZOO_KERAS") == "tf.keras":
-        import tensorflow
-
-        return tensorflow.keras
+    keras = tensorflow.keras
+else:
     import keras
-
-    return keras
-
-
-keras = _import_keras()
 
 
 def version():

@@ -15,7 +15,6 @@ CONTENT = ("level4",)
 
 
 def trunk(compat, x, layers, seed, fixed):
-    """Yield name and feature map of each layer."""
     from zoo.models.layers.spatial import Convolution, MaxPooling
 
     x = caffe_layer(compat, x, fixed)

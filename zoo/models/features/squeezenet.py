@@ -17,7 +17,6 @@ CONTENT = ("fire4",)
 
 
 def trunk(compat, x, layers, seed, fixed):
-    """Yield name and feature map of each layer."""
     from zoo.models.layers.spatial import Convolution, MaxPooling
 
     x = caffe_layer(compat, x, fixed)
@@ -25,16 +24,11 @@ def trunk(compat, x, layers, seed, fixed):
         if number and LAYERS[number - 1] in HALVED:
             x = MaxPooling((3, 3), strides=(2, 2), name="pool%d" % number)(x)
         if number:
-            x = _fire(compat, x, name, *FIRES[number - 1])
+            squeezed, expanded = FIRES[number - 1]
+            x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
+            narrow = Convolution(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)
+            wide = Convolution(expanded, (3, 3), padding="same", activation="relu", name=name + "_expand3x3")(x)
+            x = compat.keras.layers.Concatenate(name=name)([narrow, wide])
         else:
             x = Convolution(64, (3, 3), strides=(2, 2), activation="relu", name=name)(x)
         yield name, x
-
-
-def _fire(compat, x, name, squeezed, expanded):
-    from zoo.models.layers.spatial import Convolution
-
-    x = Convolution(squeezed, (1, 1), activation="relu", name=name + "_squeeze1x1")(x)
-    narrow = Convolution(expanded, (1, 1), activation="relu", name=name + "_expand1x1")(x)
-    wide = Convolution(expanded, (3, 3), padding="same", activation="relu", name=name + "_expand3x3")(x)
-    return compat.keras.layers.Concatenate(name=name)([narrow, wide])

@@ -23,7 +23,6 @@ class Network:
         self.LAYERS = tuple("block%d_conv%d" % (block, n) for block, depth in depths for n in range(1, depth + 1))
 
     def trunk(self, compat, x, layers, seed, fixed):
-        """Yield name and feature map of each layer."""
         from zoo.models.layers.spatial import Convolution, MaxPooling
 
         x = caffe_layer(compat, x, fixed)

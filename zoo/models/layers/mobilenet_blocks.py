@@ -64,7 +64,12 @@ def application(
         inputs = compat.source_inputs(input_tensor)
     x = network.trunk(x)
     if include_top:
-        _check_activation(compat, classifier_activation, weights)
+        get = compat.keras.activations.get
+        if weights is not None and get(classifier_activation) not in (get("softmax"), get(None)):
+            raise ValueError(
+                "With trained weights and include_top=True `classifier_activation` should be None or 'softmax'. "
+                "Received classifier_activation=%s" % (classifier_activation,)
+            )
         x = network.top(x, classifier_activation)
     elif pooling in ("avg", "max"):
         x = (layers.GlobalAveragePooling2D if pooling == "avg" else layers.GlobalMaxPooling2D)()(x)
@@ -125,15 +130,6 @@ def check_weights(published, weights, include_top, classes, alpha):
         raise ValueError(
             "With weights='imagenet' `alpha` should be one of %s. Received alpha=%s"
             % (", ".join(map(str, published.alphas)), alpha)
-        )
-
-
-def _check_activation(compat, activation, weights):
-    get = compat.keras.activations.get
-    if weights is not None and get(activation) not in (get("softmax"), get(None)):
-        raise ValueError(
-            "With trained weights and include_top=True `classifier_activation` should be None or 'softmax'. "
-            "Received classifier_activation=%s" % (activation,)
         )
 
 

@@ -44,20 +44,16 @@ def build_predictor(compat):
     for expansion, filters, count, stride in STAGES:
         for index in range(count):
             step = stride if index == 0 else 1
-            out = _block(compat, x, "block%d_" % number, channels, expansion, filters, step)
+            name = "block%d_" % number
+            out = x if expansion == 1 else _convolve(compat, x, expansion * channels, name + "expand")
+            out = _convolve(compat, out, None, name + "depthwise", step, size=3)
+            out = _convolve(compat, out, filters, name + "project", clipped=False)
             x = layers.add([x, out], name=PREDICTOR + "block%d" % number) if step == 1 and index else out
             channels, number = filters, number + 1
     x = _convolve(compat, x, 1280, "last")
     x = layers.GlobalAveragePooling2D(name=PREDICTOR + "mean")(x)
     x = layers.Dense(NUMBERS, name=PREDICTOR + "style", kernel_initializer="zeros")(x)
     return compat.keras.models.Model(inputs=inputs, outputs=x, name="style_predictor")
-
-
-def _block(compat, x, name, channels, expansion, filters, stride):
-    if expansion != 1:
-        x = _convolve(compat, x, expansion * channels, name + "expand")
-    x = _convolve(compat, x, None, name + "depthwise", stride, size=3)
-    return _convolve(compat, x, filters, name + "project", clipped=False)
 
 
 def _convolve(compat, x, filters, name, stride=1, size=1, clipped=True):

@@ -97,6 +97,7 @@ def build(
 def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPSILON):
     """Build a network of the stages in ``chain``; ``epsilon`` is added to the variances. See :func:`build`."""
     from zoo.models.compat.tensors import tanh
+    from zoo.models.layers.images import InstanceNormalization, Shift
 
     inputs = compat.keras.layers.Input(shape=tuple(input_shape))
     x = inputs
@@ -104,7 +105,9 @@ def assemble(compat, chain, input_shape, initializer, colors=COLORS, epsilon=EPS
         if stage.name.endswith("_a"):
             start = x
         x = _convolve(compat, x, stage, _convolution(compat, stage, initializer))
-        x = _norm(stage, epsilon)(x)
+        name = stage.name + "_norm"
+        norm = InstanceNormalization(name=name, epsilon=epsilon) if stage.norm == "instance" else Shift(name=name)
+        x = norm(x)
         if stage.name.endswith("_b"):
             x = compat.keras.layers.add([start, x], name=stage.name[:-2])
         elif stage.name != "output":
@@ -149,7 +152,7 @@ def _convolve(compat, x, stage, layer):
 
     Keras on PyTorch shifts a padded transposed convolution by a pixel, so it is computed unpadded and cropped.
     """
-    from zoo.models.layers.mirror_padding import MirrorPadding
+    from zoo.models.layers.images import MirrorPadding
 
     layers = compat.keras.layers
     if stage.kind == "repeat":
@@ -160,13 +163,6 @@ def _convolve(compat, x, stage, layer):
         x = layers.ZeroPadding2D(((0, 1), (0, 1)))(x)
     x = layer(x)
     return layers.Cropping2D(((0, 1), (0, 1)))(x) if stage.kind == "double" else x
-
-
-def _norm(stage, epsilon):
-    from zoo.models.layers.instance_norm import InstanceNormalization, Shift
-
-    name = stage.name + "_norm"
-    return InstanceNormalization(name=name, epsilon=epsilon) if stage.norm == "instance" else Shift(name=name)
 
 
 def part(compat, model, chain, raw=False):

@@ -77,13 +77,7 @@ def TransformerEncoder(  # noqa: N802  (named like the class of PyTorch that it 
     Raises:
         ValueError: an argument is invalid, or given twice with different values.
     """
-    arguments = _in_our_names(dict(locals()))
-    from zoo.models import compat
-
-    return build(compat, **arguments)
-
-
-def _in_our_names(arguments):
+    arguments = dict(locals())
     for theirs, (ours, default) in TORCH_NAMES.items():
         value = arguments.pop(theirs)
         if value is None:
@@ -93,7 +87,9 @@ def _in_our_names(arguments):
                 "`%s` and `%s` are the same argument. Received %r and %r" % (theirs, ours, value, arguments[ours])
             )
         arguments[ours] = value
-    return arguments
+    from zoo.models import compat
+
+    return build(compat, **arguments)
 
 
 def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
@@ -113,15 +109,8 @@ def encode(compat, x, keep=None, layers=6, final_norm=False, **settings):
     settings = dict(DEFAULTS, **settings)
     if settings["attention_dropout"] is None:
         settings["attention_dropout"] = settings["dropout"]
-    check(compat.static_shape(x)[-1], layers, settings)
-    for number in range(1, layers + 1):
-        x = EncoderLayer(name="layer%d" % number, **settings)(x if keep is None else [x, keep])
-    return LayerNorm(settings["epsilon"], name="norm")(x) if final_norm else x
-
-
-def check(width, layers, settings):
-    """Check the settings of an encoder, or raise ValueError."""
     check_sizes(layers=layers, heads=settings["heads"], d_ff=settings["d_ff"])
+    width = compat.static_shape(x)[-1]
     if width % settings["heads"]:
         raise ValueError("`heads` should divide d_model, %d. Received heads=%r" % (width, settings["heads"]))
     for name in ("dropout", "attention_dropout"):
@@ -129,6 +118,9 @@ def check(width, layers, settings):
             raise ValueError("`%s` should be from 0 to below 1. Received %s=%r" % (name, name, settings[name]))
     if settings["activation"] not in ("relu", "gelu"):
         raise ValueError("`activation` should be relu or gelu. Received activation=%r" % (settings["activation"],))
+    for number in range(1, layers + 1):
+        x = EncoderLayer(name="layer%d" % number, **settings)(x if keep is None else [x, keep])
+    return LayerNorm(settings["epsilon"], name="norm")(x) if final_norm else x
 
 
 def check_sizes(**sizes):

@@ -85,7 +85,9 @@ class EncoderLayer(ZooLayer):
 
     def call(self, inputs, training=None):
         x, keep = inputs if isinstance(inputs, (list, tuple)) else (inputs, None)
-        drop = self._attention_dropout(training)
+        rate = self.settings["attention_dropout"]
+        drops = rate and not tensors.is_inference(training)  # attention without dropout may be fused
+        drop = (lambda weights: self._drop(weights, rate, training, "weights")) if drops else None
 
         def attend(q, k, v):
             return attention(q, k, v, self.settings["heads"], keep, self.settings["causal"], drop)
@@ -104,13 +106,6 @@ class EncoderLayer(ZooLayer):
         qkv = tensors.split(tensors.linear(x, self.attention_kernel, self.attention_bias), 3)
         projected = tensors.linear(attend(*qkv), self.output_kernel, self.output_bias)
         return self._drop(projected, self.settings["dropout"], training, "projected")
-
-    def _attention_dropout(self, training):
-        """Return the function that drops attention weights, or None without dropout, to allow fused attention."""
-        rate = self.settings["attention_dropout"]
-        if not rate or tensors.is_inference(training):
-            return None
-        return lambda weights: self._drop(weights, rate, training, "weights")
 
     def _feed_forward(self, x, training):
         inner = tensors.linear(x, self.inner_kernel, self.inner_bias)

@@ -44,14 +44,14 @@ def _table(results: list[Row]) -> Html:
     various = [name for name in names if name not in constant]
     shown = list(dict.fromkeys([*various[:MOST_COLUMNS], *({"error"} & set(various))]))
     same = [[", " if at else "", label(name), " ", _cell(results[0], name)] for at, name in enumerate(constant)]
-    figures = [at for at, name in enumerate(shown) if at and all(_is_figure(row.get(name, "")) for row in results)]
+    figures = [
+        at
+        for at, name in enumerate(shown)
+        if at and all(number_in(row.get(name) or "0") is not None for row in results)
+    ]
     cells = [[_cell(row, name) for name in shown] for row in results]
     drawn = table("All results", [heading(name) for name in shown], cells, figures)
     return join([drawn, tag("p", "The same in every row: ", same, ".") if same else None])
-
-
-def _is_figure(text: str) -> bool:
-    return not text or number_in(text) is not None
 
 
 def _cell(row: Row, name: str) -> Child:
@@ -73,17 +73,12 @@ def _charts(results: list[Row]) -> Html | None:
     steps = [row for row in results if row.get("what")]
     passes = ("stack", "implementation", "way", "mode", "precision", "device_kind")
     drawn = [
-        _operations(results),
+        *(_operation(results, name) for name in dict.fromkeys(row.get("operation", "") for row in results) if name),
         _networks(results),
         _bars(steps, "median_s", ("what",), "Seconds (lower is better)"),
         _bars(results, "pass_ms", passes, "Milliseconds per pass (lower is better)"),
     ]
     return tag("div", [chart for chart in drawn if chart], class_="pair") if any(drawn) else None
-
-
-def _operations(results: list[Row]) -> Html | None:
-    drawn = [_operation(results, name) for name in dict.fromkeys(row.get("operation", "") for row in results) if name]
-    return join(drawn) if any(drawn) else None
 
 
 def _operation(results: list[Row], operation: str) -> Html:

@@ -30,22 +30,20 @@ def grade(record: Untrusted) -> str:
 
 def machine(record: Untrusted) -> Html:
     here = record.part("machine")
-    gpus = [_gpu(gpu) for gpu in here.rows("gpus")]
     system = f"{here.text('os_version') or here.text('os')} ({here.text('os_build')})"
     return pairs([
         ("System", system if system.strip(" ()") else ""),
         ("Processor", here.text("chip")), ("Architecture", here.text("arch")), ("Cores", here.text("cores")),
         ("Memory", size(here.number("memory_bytes"))),
-        ("GPU", ", ".join(gpus) or "none"),
+        ("GPU", _gpus(here) or "none"),
         ("Undetermined", "; ".join(here.words("notes"))),
     ])  # fmt: skip
 
 
 def machine_line(record: Untrusted) -> str:
     here = record.part("machine")
-    gpus = ", ".join(_gpu(gpu) for gpu in here.rows("gpus")) or "no GPU"
     parts = [here.text("os_version"), here.text("arch"), here.text("chip"), f"{here.text('cores')} cores",
-             size(here.number("memory_bytes")), gpus]  # fmt: skip
+             size(here.number("memory_bytes")), _gpus(here) or "no GPU"]  # fmt: skip
     return ", ".join(part for part in parts if part.strip())
 
 
@@ -53,8 +51,8 @@ def device_name(record: Untrusted) -> str:
     return record.text("device", "description") or short_device(record.text("device", "name"))
 
 
-def _gpu(gpu: Untrusted) -> str:
-    return gpu.text("name") or gpu.text("vendor") or "unknown GPU"
+def _gpus(here: Untrusted) -> str:
+    return ", ".join(gpu.text("name") or gpu.text("vendor") or "unknown GPU" for gpu in here.rows("gpus"))
 
 
 def stack(record: Untrusted) -> Html:

@@ -229,10 +229,8 @@ def confusion(folder: Path) -> Html | None:
 
 def errors_title(folder: Path) -> str:
     kinds = {"labels.csv": "Labels", "scatter.png": "Largest errors"}
-    return next(
-        (title for name, title in kinds.items() if name in untrusted.names(folder, ".csv", ".png")),
-        "Confusion matrix",
-    )
+    names = untrusted.names(folder, ".csv", ".png")
+    return next((title for name, title in kinds.items() if name in names), "Confusion matrix")
 
 
 def _labels(folder: Path) -> Html | None:

@@ -12,7 +12,7 @@ from zoo.config.schemas.benchmarks import NetworksConfig
 from zoo.config.schemas.common import Arguments
 from zoo.config.tasks import Command, Task
 from zoo.core import paths
-from zoo.core.errors import unknown
+from zoo.core.errors import require_known
 from zoo.execution.execution import requested_model
 from zoo.protocol.request import ModelPart, NetworkPart, NetworksBench
 from zoo.runs.context import create_context
@@ -61,8 +61,7 @@ def known() -> list[str]:
 
 
 def refuse_unknown(name: str) -> None:
-    if name not in known():
-        raise unknown("network", name, known())
+    require_known("network", [name], known())
 
 
 def network(name: str, folder: Path) -> NetworkPart:

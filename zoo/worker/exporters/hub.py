@@ -33,8 +33,7 @@ def export(subject, path, quantize, calibration, facts):
 def plain(model):
     """Return a style network made of Keras's own layers only."""
     from zoo.models.compat import tensors
-    from zoo.models.layers.instance_norm import InstanceNormalization
-    from zoo.models.layers.mirror_padding import MirrorPadding
+    from zoo.models.layers.images import InstanceNormalization, MirrorPadding
     from zoo.models.style_transfer import fast
 
     keras = compat.keras

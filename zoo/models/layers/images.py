@@ -1,12 +1,31 @@
-"""Instance normalization, missing from Keras before 3.2: Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
+"""Layers of networks that render images: padding by reflection, and instance normalization.
 
-Uses only means, products and sums, which every Keras computes in the same way.
+Keras has no such padding, and the normalization (Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022) only since
+3.2. It uses only means, products and sums, which every Keras computes in the same way.
 """
 
 from zoo.models import compat
 from zoo.models.compat import tensors
 
 EPSILON = 1e-3
+
+
+class MirrorPadding(compat.keras.layers.Layer):
+    """Pad a map by reflection, with ``edge`` rows and columns on each side; the map must be larger than ``edge``."""
+
+    def __init__(self, edge, **kwargs):
+        super(MirrorPadding, self).__init__(**kwargs)
+        self.edge = edge
+
+    def call(self, inputs):
+        return tensors.reflected(inputs, self.edge)
+
+    def compute_output_shape(self, input_shape):
+        batch, *sides, channels = input_shape
+        return (batch, *(None if side is None else side + 2 * self.edge for side in sides), channels)
+
+    def get_config(self):
+        return dict(super(MirrorPadding, self).get_config(), edge=self.edge)
 
 
 class Shift(compat.keras.layers.Layer):
@@ -37,6 +56,6 @@ class InstanceNormalization(Shift):
         self.scale = self.add_weight(name="scale", shape=(int(input_shape[-1]),), initializer="ones", trainable=True)
 
     def call(self, inputs):
-        centered = inputs - tensors.mean_over_places(inputs)
-        variance = tensors.mean_over_places(tensors.square(centered))
+        centered = inputs - tensors.mean(inputs, axis=(1, 2), keepdims=True)
+        variance = tensors.mean(tensors.square(centered), axis=(1, 2), keepdims=True)
         return centered / tensors.sqrt(variance + self.epsilon) * self.scale + self.shift
