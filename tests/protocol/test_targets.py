@@ -38,6 +38,12 @@ def test_no_threshold_has_a_better_f1_than_the_chosen_one(ties: bool) -> None:
         assert f1_score(truth[:, label], predicted[:, label] >= threshold) >= max(scores) - 1e-12
 
 
+def test_a_label_is_not_given_to_nearly_all_items_because_of_one() -> None:
+    """Reuters: its only validation item was among the last."""
+    predicted, truth = np.linspace(0.4, 1e-5, 100), np.arange(100) == 95
+    assert targets.precision_recall(predicted, truth) == (pytest.approx(1 / 96), targets.USUAL)
+
+
 def test_a_label_without_items_counts_in_no_mean_and_keeps_the_usual_threshold() -> None:
     predicted, truth = drawn(3, False)
     alone = targets.figures("labels", predicted[:, :3], truth[:, :3], [0.5] * 3)

@@ -81,7 +81,7 @@ def f1(true: int, taken: int, both: int) -> float:
 def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
     """Return a label's average precision, and the threshold with the best F1: 0 and the usual one without its items.
 
-    ``predicted`` and ``truth`` have the shape (n,). Equal probabilities count as one step.
+    ``predicted`` and ``truth``: (n,). Equal values are one step. Of answers at the threshold, a tenth is right.
     """
     order = (-predicted).argsort(kind="mergesort")
     shares, true = predicted[order], truth[order] > 0
@@ -95,7 +95,7 @@ def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
         average += (both - before) / total * both / (end + 1)
         before = both
         figure = f1(total, end + 1, both)
-        if figure > best:
+        if figure > best and 10 * both >= end + 1:
             best, below = figure, float(shares[end + 1]) if end + 1 < len(shares) else 0.0
             threshold = (float(shares[end]) + below) / 2
     return average, threshold
