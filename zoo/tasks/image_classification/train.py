@@ -42,14 +42,16 @@ def train(overrides: Overrides) -> Run:
     _refuse_needless(context, material)
     _choose_recipe(context, len(material.splits["train"]))
     few_items.adapt(context, overrides, {part: len(rows) for part, rows in material.splits.items()})
+    known = material.targets
+    if known and known.kind == NUMBER and context.settings.augment.flip and not overrides.is_given("augment.flip"):
+        context.overlay("machine", {"augment.flip": False})
+        console.say("Images are not mirrored, which may change their number. If it does not: augment.flip=true")
     calibration.settle(context, lambda trial: _train_request(trial, material, weights))
     settings, images = context.settings, counted(len(material.splits["train"]), "image")
     pretrained_first = weights or application.loads_imagenet(settings.model, settings.weights)
     epochs = settings.trainer.epochs + (settings.fine_tune.head_epochs if pretrained_first else 0)
-    if known := material.targets:
+    if known:
         console.say(known.words(known.part(material.splits["train"], settings.trainer.loss)))
-    if known and known.kind == NUMBER and settings.augment.flip:
-        console.say("Training images are mirrored, too; if a mirrored image has another number: augment.flip=false")
     console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
     start_run(context, [str(settings.model["name"]), context.choice.backend.name])
     with record_outcome(context):
