@@ -666,6 +666,13 @@ def test_several_images_of_a_row_are_named(tmp_path: Path) -> None:
     assert "column Target holds several labels for an image, such as '16 0'" in refused(named).message
 
 
+def test_paths_of_a_server_are_found_by_name(tmp_path: Path) -> None:
+    """Label Studio's export: /data/upload/1/IMG_1.jpg, stored as media/upload/1/IMG_1.jpg."""
+    lay(tmp_path / "media" / "upload" / "1", *(f"IMG_{number}.jpg" for number in range(8)))
+    lines = [f"/data/upload/1/IMG_{number}.jpg,{('ripe', 'green')[number % 2]}" for number in range(8)]
+    assert scan(write(tmp_path / "t.csv", "image,choice", *lines)).class_names == ["green", "ripe"]
+
+
 def test_a_fold_is_proposed_last_and_folders_as_classes(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{name}/{number}.png" for number in range(6) for name in ("sick", "well")))
     lines = [

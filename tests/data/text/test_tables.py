@@ -505,6 +505,8 @@ def test_a_second_column_of_texts_is_named(tmp_path: Path) -> None:
     assert pair in refusal(tmp_path / "a.csv", content)
     texts = read(tmp_path / "b.csv", content, text_column="question1", label_column="is_duplicate")
     assert texts.notes[0].endswith(pair)
+    spam = "".join(f"{'ham' if n % 3 else 'spam'},free entry {n}\n" for n in range(12))
+    assert "belong together" not in refusal(tmp_path / "spam.csv", f"v1,v2\n{spam}")
 
 
 def test_a_title_above_the_header_is_no_row_of_the_table(tmp_path: Path) -> None:

@@ -84,6 +84,8 @@ class _Reader:
                 )
         wanted = "/".join(["", *parts[:-1]])
         fitting = [number for number in candidates if _are_same(f"/{self.names[number]}".rpartition("/")[0], wanted)]
+        if not fitting and path.startswith("/") and len(candidates) == 1:  # as a server names its files
+            fitting = candidates
         exact = [number for number in fitting if f"/{self.names[number]}".startswith(f"{wanted}/{parts[-1]}")]
         near = [number for number in fitting if (self.root / self.names[number]).is_relative_to(self.table.parent)]
         folder = (self.table.parent / path).parent

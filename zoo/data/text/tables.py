@@ -112,7 +112,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     whole = len(some[0]) if header and len(some[0]) > width else 0
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)
     words += "; columns without a title are not used" * bool(whole) + _other_texts(columns, places, some, header)
-    words += _second_text(some[0], places[0]) if header else ""
+    words += _second_text(some[0], places) if header else ""
     columns_of = itertools.zip_longest(*some, fillvalue="")
     unused = [column for place, column in enumerate(columns_of) if header and place not in places]
     if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
@@ -255,16 +255,19 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         return (
             f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
         )
-    second = _second_text(some[0], text) if header else ""
+    second = _second_text(some[0], [text, few[0]]) if header else ""
     other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 
 
-def _second_text(titles: list[str], place: int) -> str:
-    """Return a remark on a column such as question2, next to question1; an empty string without one."""
+def _second_text(titles: list[str], places: list[int]) -> str:
+    """Return a remark on a column such as question2, next to the text, question1; ``places`` of text and label."""
     stems = [re.sub(r"[ _]?([12]|[ab])$", "", title.strip(), flags=re.IGNORECASE) for title in titles]
-    pair = [title for title, stem in zip(titles, stems, strict=True) if stem == stems[place] != title]
-    return f"; {listed(pair, ' and ')} belong together: join them into one column to use both" if pair[1:] else ""
+    pair = [place for place, stem in enumerate(stems) if stem == stems[places[0]] != titles[place]]
+    if len(pair) < 2 or not {*pair}.isdisjoint(places[1:]):
+        return ""
+    both = listed((titles[place] for place in pair), " and ")
+    return f"; {both} belong together: join them into one column to use both"
 
 
 def _is_of_parts(title: str, *cells: str) -> bool:
