@@ -244,6 +244,22 @@ def test_boxes_in_class_folders_of_parts_are_no_obstacle(tmp_path: Path) -> None
     assert any(note.startswith("Not used: the boxes around objects in") for note in listing.notes)
 
 
+def test_the_command_moves_masks_out_of_each_class(tmp_path: Path) -> None:
+    """As in COVID-19 Radiography: images and masks in each class."""
+    root = tmp_path / "set"
+    patterns = [
+        f"{kind}/{{}}.png"
+        for name in ("COVID", "Viral Pneumonia")
+        for kind in (f"{name}/images", f"mask:{name}/masks")
+    ]
+    with pytest.raises(ZooError, match="masks contains masks of the images in images") as caught:
+        folder_scan.scan(lay(root, *patterns))
+    assert "data.layout" not in caught.value.remedy
+    command = caught.value.remedy.split("To move them out of each class: ")[1]
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
+    assert folder_scan.scan(str(root)).class_names == ["COVID", "Viral Pneumonia"]
+
+
 def test_numbered_drawings_in_three_classes_of_a_part_are_no_masks_and_no_boxes(tmp_path: Path) -> None:
     """The German traffic signs: tracks are numbered alike, and only the test images have a table without classes."""
     root = tmp_path / "GTSRB"

@@ -76,7 +76,10 @@ def check(path: Path) -> list[str]:
 def _way(path: Path, labels: Path, images: str) -> str:
     """Return what may help: folders that can be classes, or a command that sorts images by label files of YOLO."""
     if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
-        return " If every folder is a class, add data.layout=classes."
+        if labels.parent == path:
+            return " If every folder is a class, add data.layout=classes."
+        move = f'mv "${{d}}{labels.name}" "../masks of ${{d%/}}"; done'
+        return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
     plain = re.fullmatch(r"[\w-]+/[\w-]+", f"{labels.name}/{images}")  # safe in the command
     if not plain or not any(_BOXES.search(file.open("rb").read(_READ)) for file in texts):
