@@ -49,10 +49,8 @@ def alpha(name: str, outputs: list[int]) -> float | None:
     """Return the width multiplier of a network from the outputs of its steps, or None if they do not agree."""
     steps, wanted = STEPS[name]
     pairs = [(step.outputs, filters) for step, filters in zip(steps, outputs, strict=True) if step.outputs]
-    for share in (*_PUBLISHED_ALPHAS, *(number / 100 for number in range(5, 401))):
-        if all(wanted(full, share) == filters for full, filters in pairs):
-            return share
-    return None
+    shares = (*_PUBLISHED_ALPHAS, *(number / 100 for number in range(5, 401)))
+    return next((share for share in shares if all(wanted(full, share) == filters for full, filters in pairs)), None)
 
 
 def _v2_filters(outputs: int, alpha: float) -> int:

@@ -189,10 +189,6 @@ def head(rows: list[Layer]) -> list[str]:
     ]
 
 
-def epsilons(rows: list[Layer]) -> list[float]:
-    return [float(row.settings.get("epsilon", 1e-3)) for row in rows if row.kind == "batch_normalization"]
-
-
 def strides(rows: list[Layer]) -> list[int]:
     """Return the stride of each convolution in order, or 0 if it differs between directions."""
     pairs = [row.settings.get("strides", [1, 1]) for row in rows if row.kind in _CONVOLUTIONS]

@@ -128,7 +128,8 @@ def _network(name: str, alpha: float, pairs: "list[tuple[Step, Arrays]]", top: A
         arguments["input_size"] = shape[0]
     elif named:
         arguments["input_size"] = int(named[1])
-    arrays = _carried(pairs, model_config.epsilons(rows))
+    epsilons = [float(row.settings.get("epsilon", EPSILON)) for row in rows if row.kind == "batch_normalization"]
+    arrays = _carried(pairs, epsilons)
     classes, problem, notes = _add_top(name, arrays, top, rows)
     scaling, words = _scaling(rows, pairs)
     other = _differences([step for step, _ in pairs], rows, min(multiplier) != max(multiplier), shape)

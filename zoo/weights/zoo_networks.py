@@ -8,7 +8,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from zoo.config import config_files
 from zoo.config.overrides import Overrides
@@ -102,7 +102,7 @@ class ZooNetwork:
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
-def is_named(source: str | None) -> bool:
+def is_named(source: str | None) -> TypeGuard[str]:
     return source == WORD or bool(source and source.startswith(f"{WORD}/"))
 
 
@@ -154,7 +154,6 @@ def as_run(overrides: Overrides) -> Overrides:
             remedy = f"Give {known}, or run=RUN_FOLDER instead of model=."
             raise ZooError(f"weights is missing for model={model}", remedy)
         return overrides
-    assert source is not None  # noqa: S101  (is_named requires a name)
     if not model:
         models = dict.fromkeys(row.card.model for row in load_all())
         raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(models)}.")

@@ -15,8 +15,6 @@ rank, modulo = K.ndim, operator.mod
 if backend_name() == "tensorflow":
     import tensorflow
 
-    matmul = tensorflow.matmul
-
 
 def shape(x):
     known = list(K.int_shape(x))
@@ -60,6 +58,10 @@ def take(table, indices):
 
 
 take_values = take
+
+
+def matmul(x, y):
+    return tensorflow.matmul(x, y)
 
 
 def matmul_transposed(x, table):
