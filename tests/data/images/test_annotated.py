@@ -70,7 +70,7 @@ def lay(root: Path, *patterns: str) -> str:
         (
             ("ill/images/{}.png", "mask:ill/masks/{}.png", "well/images/{}.png", "mask:well/masks/{}.png"),
             r"/ill/masks contains masks of the images in images",
-            True,
+            False,
         ),
     ],
 )
