@@ -100,6 +100,13 @@ def test_folds_cover_every_text_once_and_every_class_alike(tmp_path: Path) -> No
     assert sorted(tested) == list(range(80))
 
 
+def test_rare_labels_are_spread_over_the_folds() -> None:
+    alone = dataset.folds(np.arange(40), 10, [])
+    assert np.bincount(alone).tolist() == [4] * 10
+    assert dataset.folds(np.array([0] * 20 + [1]), 10, [])[20] != 0  # the first fold is the usual test part
+    assert sorted(dataset.folds(np.zeros(6, np.int64), 10, []).tolist()) == list(range(6))
+
+
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
     texts = dataset.prepare(row, 1)

@@ -255,6 +255,10 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
     for label in present:
         chosen = order[labels[order] == label]
         assigned[chosen] = np.arange(len(chosen)) % count
+    # One after the other, or the first fold would have all rare ones.
+    rare = np.flatnonzero(np.isin(labels, present[sizes < count]))
+    rare = rare[np.argsort(labels[rare], kind="stable")]
+    assigned[rare] = (np.arange(len(rare)) + (len(rare) < len(labels))) % count
     return assigned
 
 
