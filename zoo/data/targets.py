@@ -14,6 +14,8 @@ from zoo.protocol.request import TargetPart
 
 # Cells of a column that says whether an item has a label.
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": False, "false": False, "true": True}
+# Instead of the sign between labels: a column of 0 and 1.
+FLAG = "01"
 # Separates the labels of an item, which no cell contains.
 AND = "\x1f"
 # Items without any label are split as a class of this name.
@@ -22,6 +24,8 @@ WITHOUT = "(no label)"
 STRATUM = {targets.CLASSES: "class", targets.LABELS: "label", targets.NUMBER: "range of the number"}
 # Most ranges of a number that are split like classes, and the items of each.
 _RANGES, _IN_RANGE = 10, 20
+# The largest number, and the largest ratio of numbers to the width of their range: the networks compute in float32.
+_MOST, _MOST_RATIO = 1e30, 1e5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,62 +57,66 @@ class Targets:
     def check_training(self, rows: "NDArray[np.int64]") -> None:
         """Warn of labels that no training row has; raise an error if all have the same number."""
         values = self.values[rows]
-        if self.kind == targets.NUMBER and len(rows) and (values == values[0]).all():
-            raise ZooError(f"Every training item has the number {values[0, 0]:g}", "There is nothing to learn.")
-        lacking = [] if self.kind == targets.NUMBER else np.array(self.names)[~values.any(axis=0)].tolist()
-        if lacking:
+        if self.kind == targets.NUMBER:
+            least, most = self.values.min(), self.values.max()
+            if len(rows) and (values == values[0]).all():
+                raise ZooError(f"Every training item has the number {values[0, 0]:g}", "There is nothing to learn.")
+            if max(abs(least), abs(most), 1 / _MOST) > _MOST_RATIO * (most - least):
+                raise ZooError(
+                    f"{self.names[0]} is from {least:.10g} to {most:.10g}, and networks predict 6 digits of a number",
+                    f"Subtract {least:.10g} from each, or use a different unit.",
+                )
+        elif lacking := np.array(self.names)[~values.any(axis=0)].tolist():
             console.warn(f"No training item has {listed(map(repr, lacking))}: this cannot be learned")
 
     def words(self, part: TargetPart) -> str:
         """Describe what a network learns, with the weights of labels or the unit of the number."""
         if self.kind == targets.NUMBER:
-            return (
-                f"Learns the number {self.names[0]}, with mean {part.mean:g} and deviation {part.scale:g} in training"
-            )
+            unit = f"mean {part.mean:g} and deviation {part.scale:g} in training"
+            return f"Learns the number {self.names[0]}, with {unit}"
         pairs = zip(self.names, part.weights or [], strict=True)
         weights = listed((f"{name} {weight:.3g}" for name, weight in pairs), most=10)
         count = counted(len(self.names), "label")
         return f"Learns {count}, each with its own probability. Weights in the loss: {weights}"
 
 
-def sign_of_lists(cells: Iterable[str]) -> str | None:
-    """Return the sign between the labels in the cells of a column, empty for blanks; None for a column of 0 and 1."""
-    given = {cell.strip().lower() for cell in cells} - {""}
-    return None if given <= FLAGS.keys() else next((sign for sign in "|;," if sign in "".join(given)), "")
-
-
-def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str | None) -> str:
+def of_row(where: str, cells: Mapping[str, str], kind: str, sign: str) -> str:
     """Return the number of a row, or its labels joined by :data:`AND`; raise ZooError if its cells contain none.
 
     Args:
         cells: by the title of their column: one with the number or a list, or several with 0 and 1.
-        sign: separates the labels in a list; None for cells of 0 and 1.
+        sign: from :func:`sign_in`.
     """
     (title, cell), *more = cells.items()
     if kind == targets.NUMBER:
-        if not cell or not re.fullmatch(r"[-+.\d]+([eE][-+]?\d+)?", cell) or not tables.is_number(cell):
+        like = re.fullmatch(r"[-+.\d]+([eE][-+]?\d+)?", cell) and tables.is_number(cell)
+        if not like or abs(float(cell)) > _MOST:
             raise ZooError(
                 f"{where}: {cell!r} in column {title} is not a number",
-                "Write a number such as 3.5 into each row, or remove the row.",
+                f"Write a number such as 3.5, at most {_MOST:g}, into each row, or remove the row.",
             )
         return repr(float(cell))
-    if not more and (sign is not None or tables.is_missing(cell)):
-        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign or ""))
+    if kind == targets.LABELS and not more and (sign != FLAG or tables.is_missing(cell)):
+        return "" if tables.is_missing(cell) else AND.join(tables.labels_of(cell, sign))
     for title, cell in cells.items():
         if cell.lower() not in FLAGS:
             raise ZooError(f"{where}: {cell!r} in column {title} is not 0 or 1", "Write 0 or 1 into each row.")
     return AND.join(title for title, cell in cells.items() if FLAGS[cell.lower()])
 
 
-def labels_in(joined: str) -> list[str]:
-    return [each for each in joined.split(AND) if each]
+def sign_in(cells: Iterable[str]) -> str:
+    """Return :data:`FLAG` for a column of 0 and 1, else the sign between the labels in its cells."""
+    given = {cell.strip() for cell in cells} - {""}
+    if {cell.lower() for cell in given} <= FLAGS.keys():
+        return FLAG
+    return next((sign for sign in "|;," if sign in "".join(given)), "")
 
 
 def of_rows(kind: str, title: str, rows: Sequence[str]) -> Targets:
     """Return the targets of rows from :func:`of_row`; ``title`` is the name of a number."""
     if kind == targets.NUMBER:
         return Targets(kind, [title], np.array(rows, np.float64).reshape(-1, 1))
-    given = [labels_in(row) for row in rows]
+    given = [list(filter(None, row.split(AND))) for row in rows]
     names = sorted({name for row in given for name in row})
     place = {name: number for number, name in enumerate(names)}
     values = np.zeros((len(rows), len(names)), np.uint8)
@@ -132,14 +140,16 @@ def strata(known: Targets) -> list[str]:
     return ["{:g} to {:g}".format(*ends[each]) for each in ranges.tolist()]
 
 
-def counts_note(known: Targets) -> str:
+def counts_note(known: Targets, columns: Sequence[str]) -> str:
+    """Describe how many items have which target; ``columns`` are the columns of labels, or a single one."""
     if known.kind == targets.NUMBER:
         values = known.values
         return f"{known.names[0]}: {values.min():g} to {values.max():g}, mean {values.mean():g}"
     sums = zip(known.names, known.values.sum(axis=0).tolist(), strict=True)
     shown = listed(f"{name} ({count:,})" for name, count in sums)
     several = Counter(int(count) for count in known.values.sum(axis=1))
+    never = sorted({*columns} - {*known.names}) if len(columns) > 1 else []
     return (
         f"{counted(len(known.names), 'label')}: {shown}; {several.total() - several[0] - several[1]:,} have several, "
-        f"{several[0]:,} have none"
+        f"{several[0]:,} have none{'. Not learned, because no row has it: ' * bool(never)}{listed(never)}"
     )

@@ -801,3 +801,26 @@ def test_ages_are_numbers_to_predict_and_not_classes_of_one_image_each(tmp_path:
     table = write(tmp_path / "all.csv", "image,age", *(f"{n}.jpg,{20 + 3 * (n % 15)}" for n in range(20)))
     assert "data.target=number data.label_column=age" in refused(table, label_column="age").remedy
     assert scan(table, label_column="age", target="number").targets is not None
+
+
+def test_named_columns_of_labels_contain_0_and_1_alone(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"))
+    table = write(tmp_path / "t.csv", "image,a,b", *rows("{}.png,1,0", "{}.png,0,1", "{}.png,1,"))
+    for settings in ({}, {"target": "labels"}):
+        assert "column b contains ''" in refused(table, label_column="a,b", **settings).message
+    assert "the number: a, b" in refused(table, label_column="a,b", target="number").message
+
+
+def test_the_sign_between_labels_of_images_is_that_of_the_training_table(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"))
+    write(tmp_path / "train.csv", "image,tags", "0.png,New York|Rome", "1.png,Rome", "2.png,Rome")
+    write(tmp_path / "test.csv", "image,tags", "3.png,New York", "4.png,Rome", "5.png,")
+    assert labels(scan(tmp_path, label_column="tags", target="labels"))["3.png"] == ["New York"]
+
+
+def test_rows_of_an_image_with_different_labels_are_shown_with_commas(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("{}.png"))
+    table = write(tmp_path / "t.csv", "image,a,b", *rows("{}.png,1,1", "{}.png,0,1"), "0.png,0,1")
+    error = refused(table)
+    assert "'a, b' (t.csv, line 2) and 'b' (t.csv, line 8)" in error.message
+    assert error.remedy == "Keep the right row."

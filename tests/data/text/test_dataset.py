@@ -113,6 +113,13 @@ def _test_part(row: LabelledData) -> Path:
     return dataset.prepare(row, 1).folder / "test.npy"
 
 
+def test_rare_labels_are_spread_over_the_folds() -> None:
+    alone = dataset.folds(np.arange(40), 10, [])
+    assert np.bincount(alone).tolist() == [4] * 10
+    assert dataset.folds(np.array([0] * 20 + [1]), 10, [])[20] != 0  # the first fold is the usual test part
+    assert sorted(dataset.folds(np.zeros(6, np.int64), 10, []).tolist()) == list(range(6))
+
+
 def test_splits_are_the_seed_s(tmp_path: Path) -> None:
     row = lines(tmp_path / "texts")
     texts = dataset.prepare(row, 1)

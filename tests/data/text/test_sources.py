@@ -511,3 +511,10 @@ def test_a_number_for_each_text_skips_rows_without_one(tmp_path: Path) -> None:
     assert texts.targets is not None
     assert texts.targets.values[:, 0].tolist() == [n / 4 for n in range(20)]
     assert len(texts.skipped) == 1
+
+
+def test_the_sign_between_labels_is_that_of_the_training_table(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,tags\none text,New York|Rome\nother text,Rome\n")
+    (tmp_path / "test.csv").write_text("text,tags\na third text,New York\n")
+    texts = sources.source_of(row("text_table", tmp_path, label_column="tags", target="labels")).read()
+    assert texts.class_names == ["New York", "Rome"]

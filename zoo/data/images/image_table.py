@@ -30,7 +30,6 @@ from zoo.protocol.targets import CLASSES, LABELS
 _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
 # Approximate number of rows that decide what the columns are.
 _SAMPLE = 2000
-_KEEP = "Keep the right row. If an image has several labels, a row for each: data.target=labels"
 _IMAGES = "Give the folder of the images with data.images=DIR."
 # Folders of tables next to the folders of the files that they name.
 _BESIDE = ("metadata", "meta", "labels", "annotations", "csv")
@@ -58,7 +57,7 @@ class _Reader:
             what, remedy = (unknown_kinds.instead(place) if self.root.is_dir() else None) or ("", "")
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
-        self.kind, self.title = CLASSES, ""
+        self.kind, self.titles = CLASSES, list[str]()
         self.count = self.twice = self.unclear = 0
         self.folders = Counter[str]()
         self._by_name: dict[str, list[int]] = defaultdict(list)
@@ -118,7 +117,8 @@ class _Reader:
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names)
         how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
-        self.kind, self.title = layout.kind, ", ".join(map(layout.title, layout.labels))
+        layout = layout._replace(sign=known.sign or layout.sign) if known else layout
+        self.kind, self.titles = layout.kind, [*map(layout.title, layout.labels)]
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
         if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
             self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
@@ -152,8 +152,10 @@ class _Reader:
                 labels = sorted({*other.label.split(targets.AND), *row.label.split(targets.AND)} - {""})
                 self.rows[numbers[0]] = other._replace(label=targets.AND.join(labels))
                 return
-            both = (f"{' '.join(filter(None, (repr(one.label), one.part)))} ({one.where})" for one in (other, row))
-            raise ZooError(f"{name} has two rows that differ: {' and '.join(both)}", _KEEP)
+            shown = ((repr(one.label.replace(targets.AND, ", ")), one.part, f"({one.where})") for one in (other, row))
+            both = " and ".join(" ".join(filter(None, each)) for each in shown)
+            several = " If an image has several labels, a row for each: data.target=labels" * (self.kind == CLASSES)
+            raise ZooError(f"{name} has two rows that differ: {both}", f"Keep the right row.{several}")
         else:
             self.twice += other is not row
 
@@ -177,15 +179,12 @@ class _Reader:
                 )
         if not self.kind:
             self._decide()
-        trained = {each for row in self.rows.values() if row.part in ("", "train") for each in self._labels(row)}
-        lacking = sorted({each for row in self.rows.values() for each in self._labels(row)} - trained)
-        if trains and (lacking * (self.kind == CLASSES) or len(trained) < 1 + (self.kind == CLASSES)):
+        trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
+        lacking = sorted({row.label for row in self.rows.values()} - trained)
+        if trains and (not trained or (self.kind == CLASSES and (lacking or len(trained) < 2))):
             text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
             remedy = "Each class needs images for training, and a classifier two classes."
             raise ZooError(f"{self.table} has {text}", remedy)
-
-    def _labels(self, row: _Row) -> list[str]:
-        return targets.labels_in(row.label) if self.kind == LABELS else [row.label]
 
     def _decide(self) -> None:
         """Determine by all rows of several columns of 0 and 1 whether they are classes or labels."""
@@ -198,7 +197,7 @@ class _Reader:
         else:
             number, row = next(iter(given.items()))
             raise ZooError(
-                f"{row.where}: none of the columns {self.title} is 1 for {self.names[number]}, in "
+                f"{row.where}: none of the columns {listed(self.titles)} is 1 for {self.names[number]}, in "
                 f"{counted(len(given), 'row')} of {len(self.rows):,}. In each other row, exactly one is 1",
                 "If an image may have no label or several: data.target=labels\n"
                 "If each image has one class, correct these rows. One column as two classes: data.label_column=NAME",
@@ -208,25 +207,21 @@ class _Reader:
         unused = [name for number, name in enumerate(self.names) if number not in self.rows]
         if self.twice:
             self.notes.append(f"{counted(self.twice, 'row')} of {self.source.name} repeat another")
-        self.notes.append(
-            f"{counted(len(self.rows), 'image')} of {self.root} with a row, {len(unused):,} without"
-            + f", not used: {listed(unused, most=3)}" * bool(unused)
-        )
+        left = f"{len(unused):,} without{', not used: ' * bool(unused)}{listed(unused, most=3)}"
+        self.notes.append(f"{counted(len(self.rows), 'image')} of {self.root} with a row, {left}")
         known = None
         if self.kind != CLASSES:
-            known = targets.of_rows(self.kind, self.title, [row.label for row in self.rows.values()])
+            known = targets.of_rows(self.kind, ", ".join(self.titles), [row.label for row in self.rows.values()])
             named = zip(self.rows.items(), targets.strata(known), strict=True)
             self.rows = {number: row._replace(label=stratum) for (number, row), stratum in named}
-        names = self._class_names({row.label for row in self.rows.values()} if not known else set())
+        names = {} if known else self._class_names({row.label for row in self.rows.values()})
         self.notes += tables.unclear_labels(names.values(), "remove these rows from the table")
         if joined := tables.joined_labels(names.values()):
             self.notes.append(f"{joined[0]}; data.target=labels learns each label")
         names = names or {row.label: row.label for row in self.rows.values()}
         single = {row.part for row in self.rows.values()} == {"train"}
         files_by_class: folder_scan.Files = defaultdict(list)
-        for number, row in sorted(
-            self.rows.items(), key=lambda item: (item[1].part != "train", item[1].part, item[0])
-        ):
+        for number, row in sorted(self.rows.items(), key=lambda one: (one[1].part != "train", one[1].part, one[0])):
             files_by_class["" if single else row.part, "", names[row.label]].append(self.names[number])
         classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
         listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
@@ -234,7 +229,7 @@ class _Reader:
         if known:
             place = {self.names[number]: row for row, number in enumerate(self.rows)}
             known = dataclasses.replace(known, values=known.values[[place[name] for name in listing.names]])
-            listing.notes[-1] = targets.counts_note(known)
+            listing.notes[-1] = targets.counts_note(known, self.titles)
         return dataclasses.replace(listing, table=self.source, groups=groups, targets=known)
 
     def _class_names(self, labels: set[str]) -> dict[str, str]:
@@ -245,9 +240,7 @@ class _Reader:
             except (OSError, ValueError, RecursionError):  # another kind of file
                 continue
             names = {key: content[key] for key in labels & set(content)} if isinstance(content, dict) else {}
-            if len(labels) == len(set(map(str, names.values()))) and all(
-                isinstance(each, str) for each in names.values()
-            ):
+            if len({each for each in names.values() if isinstance(each, str)}) == len(labels):
                 self.notes.append(f"Names of the classes: {path}")
                 return names
         return {name: name for name in labels}

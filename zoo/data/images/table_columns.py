@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import decode, set_parts
-from zoo.data.targets import FLAGS, sign_of_lists
+from zoo.data.targets import FLAG, FLAGS, sign_in
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
     part: int | None
     group: int | None
     kind: str = ""
-    sign: str | None = None
+    sign: str = ""
 
     def title(self, place: int) -> str:
         return self.titles[place] if self.titles else str(place)
@@ -99,17 +99,17 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     header = named or (number(first[image]) is None and not files) if data.header is None else data.header
     layout = Columns(first if header else [], image, [], None, grouped)
     layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
-    if data.target in (LABELS, NUMBER):
-        return _of_target(path, columns, layout, given, given or _free(columns, layout, number))
-    labels = given or _label_columns(path, columns, layout, number)
-    if len(labels) == 1 and not data.target:
-        _refuse_targets(path, columns, layout, labels[0], bool(given))
-    for place in labels if len(labels) > 1 else ():
+    for place in given if len(given) > 1 and data.target != NUMBER else ():
         if wrong := [cell for cell in columns[place] if cell.lower() not in FLAGS]:
             raise ZooError(
                 f"{path}: column {layout.title(place)} contains {wrong[0]!r}; several label columns contain 0 and 1",
                 "Name one column, or columns of 0 and 1: data.label_column=NAME",
             )
+    if data.target in (LABELS, NUMBER):
+        return _of_target(path, columns, layout, given, given or _free(columns, layout, number))
+    labels = given or _label_columns(path, columns, layout, number)
+    if len(labels) == 1 and not data.target:
+        _refuse_targets(path, columns, layout, labels[0], bool(given))
     return layout._replace(labels=labels, kind=layout.kind or CLASSES * (len(labels) == 1))
 
 
@@ -130,11 +130,11 @@ def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int
 def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: list[int], pool: list[int]) -> Columns:
     """Return the columns of several labels or of a number, among the ``given`` ones or those of ``pool``."""
     flags = [place for place in pool if _is_of_flags(columns[place])]
-    if layout.kind == NUMBER and len(given) != 1:
-        pool = [place for place in pool if all(map(tables.is_number, columns[place]))]
-        pool = [place for place in pool if place not in flags] or pool
+    if layout.kind == NUMBER:
+        numeric = [place for place in pool if all(map(tables.is_number, columns[place]))]
+        pool = given or [place for place in numeric if place not in flags] or numeric
     elif flags and (len(pool) == 1 or len(flags) > 1):
-        return layout._replace(labels=flags if len(pool) > len(flags) else pool)
+        return layout._replace(labels=flags, sign=FLAG)
     elif len(pool) > 1:
         pool = [place for place in pool if tables.several_labels(set(columns[place]))]
     if len(pool) > 1:
@@ -145,7 +145,7 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
             f"{path} has no column of {what}; its columns are {_titles_and_row(layout.titles, columns)}",
             "Name the column with data.label_column=NAME, or remove data.target=.",
         )
-    return layout._replace(labels=pool, sign=sign_of_lists(columns[pool[0]]))
+    return layout._replace(labels=pool, sign=sign_in(columns[pool[0]]))
 
 
 def _is_of_flags(column: list[str]) -> bool:

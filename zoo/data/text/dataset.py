@@ -270,7 +270,14 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         )
     for label in present:
         chosen = order[labels[order] == label]
-        assigned[chosen] = np.arange(len(chosen)) % count if len(chosen) > 1 else -1  # it is needed for training
+        assigned[chosen] = np.arange(len(chosen)) % count
+    # One after the other, or the first fold would have all rare ones. The only text of a label is for training.
+    alone, few = np.isin(labels, present[sizes == 1]), np.isin(labels, present[sizes < count])
+    rare = np.flatnonzero(few if alone.all() else few & ~alone)
+    rare = rare[np.argsort(labels[rare], kind="stable")]
+    assigned[rare] = (np.arange(len(rare)) + (len(rare) < len(labels))) % count
+    if not alone.all():
+        assigned[alone] = -1
     return assigned
 
 

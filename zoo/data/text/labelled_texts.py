@@ -100,7 +100,7 @@ def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> Label
     if not texts or not known.names:
         raise ZooError(f"{row.root} holds no text with a label", "Set data.label_column, or data.target.")
     _check_parts(row, parts)
-    remarks.notes.append(targets.counts_note(known))
+    remarks.notes.append(targets.counts_note(known, [each.strip() for each in row.label_column.split(",")]))
     numbers = np.unique(targets.strata(known), return_inverse=True)[1].tolist()
     return LabelledTexts(texts, numbers, parts if any(parts) else None, known.names, known, **vars(remarks))
 

@@ -42,11 +42,9 @@ File = tuple[str, str, Path]
 def source_of(row: LabelledData) -> TextSource:
     """Return the source for the settings of ``data=text_folder``, ``text_table`` or ``text_lines``."""
     if row.name == "text_table":
-        tables_of_parts, notes = _tables(row)
-        return _files(row, tables_of_parts, _rows_of_tables, notes)
+        return _files(row, _rows_of_tables, *_tables(row))
     if row.name == "text_lines":
-        files, notes = _class_files(row)
-        return _files(row, files, _rows_of_lines, notes)
+        return _files(row, _rows_of_lines, *_class_files(row))
     return _folder(row)
 
 
@@ -56,9 +54,8 @@ def _folder(row: LabelledData) -> TextSource:
 
     def read() -> LabelledTexts:
         remarks = Remarks()
-        return labelled_texts.collect(
-            row, _in_class_folders(list(_folder_rows(row, root, remarks)), remarks), remarks
-        )
+        rows = _in_class_folders(list(_folder_rows(row, root, remarks)), remarks)
+        return labelled_texts.collect(row, rows, remarks)
 
     if root.is_file():
         return TextSource(file_sha256(root), str(root), read)
@@ -71,8 +68,7 @@ def _folder(row: LabelledData) -> TextSource:
 def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
     """Yield the texts of a folder or an archive: files ending in .txt or, without any, all files."""
     below = text_files.iter_archive if root.is_file() else text_files.iter_folder
-    one = next(iter(below(root, SUFFIX)), None)
-    return below(root, SUFFIX if one else "")
+    return below(root, SUFFIX if next(iter(below(root, SUFFIX)), None) else "")
 
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
@@ -175,7 +171,7 @@ def _unread_files(root: Path) -> list[str]:
     return [f"Not used: {counted(len(other), 'file')} that do not end in {SUFFIX}, such as {other[0]}{read}"]
 
 
-def _files(row: LabelledData, files: list[File], rows: Callable[..., Iterable[Row]], notes: list[str]) -> TextSource:
+def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[File], notes: list[str]) -> TextSource:
     sums = "".join(f"{part} {name} {file_sha256(path)}\n" for part, name, path in files)
 
     def read() -> LabelledTexts:
@@ -192,11 +188,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         return [("", "", root)], []
     files = sorted(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
     inner = [path for path in sorted(root.glob("*/*.*")) if tables.suffix(path) in (*datasets.TABLES, ".parquet")]
-    if (
-        inner
-        and len({path.parent for path in inner}) == 1
-        and all(set_parts.PROSE.match(each.name) for each in files)
-    ):
+    if len({path.parent for path in inner}) == 1 and all(set_parts.PROSE.match(each.name) for each in files):
         raise ZooError(
             f"{root} has no table, but {inner[0].parent} has {listed(path.name for path in inner)}",
             f"Give this folder: {set_parts.as_root(inner[0].parent)}",
@@ -234,11 +226,13 @@ def _part_of_table(stem: str) -> str:
 
 
 def _rows_of_tables(row: LabelledData, remarks: Remarks, files: list[File]) -> Iterable[Row]:
+    signs: list[str] = []
     for part, _, path in files:
-        yield from _table_rows(row, remarks, part, path)
+        yield from _table_rows(row, remarks, part, path, signs)
 
 
-def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> Iterable[Row]:
+def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, signs: list[str]) -> Iterable[Row]:
+    """Yield the rows of a table; ``signs`` are those between labels in all tables, and the first sign is used."""
     titles = [row.label_column] if row.kind != LABELS else re.split(r"\s*,\s*", row.label_column.strip())
     columns = [("data.text_column", row.text_column), *(("data.label_column", title) for title in titles)]
     try:
@@ -249,27 +243,26 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path) -> I
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
-    remarks.dialect, count, sign = table.dialect, 0, None
-    rows: Iterable[tuple[int, list[str], str]] = table.rows
+    remarks.dialect, count = table.dialect, 0
+    rows = list(table.rows)
     if row.kind == LABELS and len(titles) == 1:
-        rows = list(rows)
-        sign = targets.sign_of_lists(cells[1] for _, cells, problem in rows if not problem)
+        signs.append(targets.sign_in(cells[1] for _, cells, problem in rows if not problem))
     for line, cells, problem in rows:
+        where = f"{path}, line {line}"
         if problem:
-            remarks.skipped.append((f"{path}, line {line}", problem))
+            remarks.skipped.append((where, problem))
         else:
             if not count and foreign_formats.markup(cells[0]).startswith("JSON"):
                 raise ZooError(
-                    f"{path}, line {line}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
+                    f"{where}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
                     "its keys and punctuation",
                     "Extract the text into its own column and set data.text_column=NAME.",
                 )
-            count += 1
-            where, label = f"{path}, line {line}", cells[1]
+            count, label = count + 1, cells[1]
             if row.kind != CLASSES:
                 given = dict(zip(titles, map(str.strip, cells[1:]), strict=True))
                 try:
-                    label = targets.of_row(where, given, row.kind, sign)
+                    label = targets.of_row(where, given, row.kind, next(filter(None, signs), ""))
                 except ZooError as error:
                     remarks.skipped.append((where, error.message.removeprefix(f"{where}: ")))
                     continue

@@ -357,7 +357,7 @@ def several_labels(cells: set[str]) -> str:
 
 def labels_of(cell: str, sign: str) -> list[str]:
     """Return the labels in a cell such as ``cat|dog``, ``cat, dog`` or ``['cat', 'dog']``; none in an empty one."""
-    inner = re.sub(r"^\s*[\[{(](.*)[\]})]\s*$", r"\1", cell)
+    inner = re.sub(r"^\s*(?:set)?[\[{(](.*)[\]})]\s*$", r"\1", cell)
     quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"", inner) if inner != cell else []
     pieces = [one or other for one, other in quoted] or inner.split(sign or None)
     return sorted({piece.strip() for piece in pieces if piece.strip()})
@@ -400,7 +400,7 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
 
 def is_number(cell: str) -> bool:
     try:
-        return not cell or float(cell) < float("inf")
+        return not cell or abs(float(cell)) < float("inf")
     except ValueError:
         return False
 
