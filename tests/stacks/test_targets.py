@@ -50,6 +50,7 @@ def test_a_network_learns_a_target(stack: str, kind: str, tmp_path: Path, capsys
     assert main(["train", *data, *words, *trainer, "trainer.epochs=30", "output.name=whole"]) == 0
     metrics = record(tmp_path / "whole")["metrics"]
     assert metrics["test_f1"] > 0.9 if kind == "labels" else metrics["test_r2"] > 0.8
+    assert "structure of `inputs`" not in (tmp_path / "whole" / "worker.log").read_text()
     assert main(["train", *data, *words, *trainer, "trainer.epochs=29", "output.name=parts"]) == 0
     assert main(["train", f"resume={tmp_path / 'parts'}", "trainer.epochs=30"]) == 0
     whole, parts = (dict(np.load(tmp_path / name / "weights.npz")) for name in ("whole", "parts"))

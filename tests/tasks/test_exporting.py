@@ -176,6 +176,16 @@ def test_models_that_plain_keras_cannot_load_are_refused_for_hubs(change: dict[s
     assert not (network / "runs").exists()
 
 
+@pytest.mark.parametrize("target", ["labels", "number"])
+def test_core_ml_is_refused_for_other_targets_before_anything_is_exported(target: str, network: Path) -> None:
+    context = create_context(COMMAND, Overrides.parse(["run=r", "format=onnx,coreml", "backend=cpu", "stack=export"]))
+    given: Any = {"kind": "images", "model": {"name": "net"}, "weights": None, "classes": ["a"], "items": None,
+                  "examples": None, "reading": {}, "code": (), "target": target}  # fmt: skip
+    with pytest.raises(ZooError, match=f"format=coreml is for classes, and net predicts {target}"):
+        exporting.export(context, exporting.Subject(**given))
+    assert not (network / "runs").exists()
+
+
 def test_a_stopped_export_says_so_and_keeps_nothing(
     pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -205,6 +205,8 @@ def test_the_best_accuracy_in_a_given_time_wins(tmp_path: Path, monkeypatch: pyt
     assert len(engine.asked) == 16
     assert any(line.startswith("From new seeds, best val_accuracy in 5 seconds: ")
                for line in search_settings.summary(wanted, result))  # fmt: skip
+    lines = search_settings.summary(dataclasses.replace(wanted, confirm=0), result)
+    assert not any("new seeds" in line for line in lines)
     assert main(["report", str(tmp_path)]) == 0
     assert "gain over the recipe" in (tmp_path / "report.html").read_text()
 

@@ -4,9 +4,11 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support import parts
+from zoo.worker.exporting import programs
 
 PLANTED = """
 KIND, NAME, NEEDS = "extra", "model.txt", {needs}
@@ -60,3 +62,9 @@ def test_a_training_refuses_a_format_before_it_begins(exporters: Any, tmp_path: 
     request = parts.request(train=parts.training(export=["lacking"]), run_dir=str(tmp_path))
     with pytest.raises(Exception, match="the format lacking needs nowhere_to_be_imported"):
         run.Run(request, None, None, {})
+
+
+def test_the_lines_of_a_card_for_hubs_print_each_likely_label(capsys: pytest.CaptureFixture[str]) -> None:
+    _, loop, lines = programs.ending("hub_images").partition("for number in ")
+    exec(loop + lines, {"labels": {"0": "cat", "1": "dog"}, "answer": np.array([0.9, 0.8])})  # noqa: S102
+    assert capsys.readouterr().out.split() == ["dog", "0.8", "cat", "0.9"]

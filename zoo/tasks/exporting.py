@@ -125,6 +125,8 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
     if "hub" in settings.format and (subject.kind not in hub.TASKS or subject.own_stack):
         which = "image classifiers and style networks that plain Keras 3 can load"
         raise ZooError(f"format=hub is for {which}, not for {name}", "Use format=onnx, which exports every model.")
+    if "coreml" in settings.format and subject.target:
+        raise ZooError(f"format=coreml is for classes, and {name} predicts {subject.target}", "Use format=onnx.")
     start_run(context, ["export", name])
     target = target or context.folder / "export"
     with record_outcome(context):

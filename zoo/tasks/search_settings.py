@@ -136,10 +136,9 @@ def summary(search: Search, result: dict[str, Any]) -> list[str]:
             lines.append(f"No trial has a result ({search.aim})")
     else:
         lines.append(f"Winner, trial {winner['trial']}: {search_space.words(winner['values'])}")
-        if search.limit_s:
-            lines.append(f"From new seeds, {search.aim}: {confirmed_words(winner['confirmed'])}")
-        else:
-            lines.append(f"Seconds to the target from new seeds: {confirmed_words(winner['confirmed_s'])}")
+        times = confirmed_words(winner["confirmed" if search.limit_s else "confirmed_s"])
+        title = f"From new seeds, {search.aim}" if search.limit_s else "Seconds to the target from new seeds"
+        lines += [f"{title}: {times}"] * bool(search.confirm)
         if winner.get("times_as_fast"):
             lines.append(f"Times as fast as the recipe, median over seeds: {winner['times_as_fast']}")
     return [*lines, f"To see it: python -m zoo report {search.folder}"]

@@ -228,7 +228,8 @@ def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any
                 settings = search.fixed.with_("tune", {**changed, "seed": search.seed + number})
                 label = f"{name}-{trial.number:04}-seed-{search.seed + number}"
                 times[name].append(_timed(search, executor, settings, label))
-        console.say(f"trial {trial.number}, from new seeds: {times}")
+        if search.confirm:
+            console.say(f"trial {trial.number}, from new seeds: {times}")
         if None not in times["winner"] and (search.limit_s is None or _gain(times) > 0):
             return _evidence(search, journal, trial, times)
     return None

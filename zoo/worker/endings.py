@@ -16,7 +16,7 @@ def for_target(model, kind):
     last = model.outputs[0]._keras_history[0]
     config = dict(last.get_config(), activation=KINDS[kind].activation)
     outputs = type(last).from_config(config)(last.input)
-    return compat.keras.models.Model(inputs=model.inputs, outputs=outputs, name=model.name)
+    return compat.keras.models.Model(inputs=model.inputs[0], outputs=outputs, name=model.name)
 
 
 def in_unit(model, target):
@@ -24,8 +24,7 @@ def in_unit(model, target):
     if target is None or target.kind != NUMBER:
         return model
     unit = compat.keras.layers.Dense(1, name="unit", **compat.full_precision())
-    inputs = model.inputs if len(model.inputs) > 1 else model.inputs[0]
-    whole = compat.keras.models.Model(inputs=inputs, outputs=unit(model.outputs[0]), name=model.name)
+    whole = compat.keras.models.Model(inputs=model.inputs[0], outputs=unit(model.outputs[0]), name=model.name)
     unit.set_weights([np.array([[target.scale]], np.float32), np.array([target.mean], np.float32)])
     return whole
 

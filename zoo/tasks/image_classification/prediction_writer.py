@@ -64,7 +64,7 @@ class NumberWriter(TableWriter):
         super().__init__(folder, "predictions.csv", ["input", *names])
 
     def take(self, picture: Picture, numbers: "NDArray[np.float32]") -> None:
-        self.write([picture.name, *(f"{number:.7g}" for number in numbers.tolist())])
+        self.write([picture.name, *(f"{number:.9g}" for number in numbers.tolist())])
 
 
 class PredictionWriter(TableWriter):

@@ -109,8 +109,6 @@ class _Job:
 
     def _export(self, row, exporter, folder):
         quantize = row["quantize"]
-        if self._wanted.target and row["format"] == "coreml":
-            raise UserError("Core ML files classify; labels and numbers are not supported. Use another format")
         about = card.facts(self._subject, exporter, row["format"], quantize)
         calibration = self._calibration if quantize == "int8" else []
         path = os.path.join(folder, exporter.NAME)
