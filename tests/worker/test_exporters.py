@@ -68,3 +68,11 @@ def test_the_lines_of_a_card_for_hubs_print_each_likely_label(capsys: pytest.Cap
     _, loop, lines = programs.ending("hub_images").partition("for number in ")
     exec(loop + lines, {"labels": {"0": "cat", "1": "dog"}, "answer": np.array([0.9, 0.8])})  # noqa: S102
     assert capsys.readouterr().out.split() == ["dog", "0.8", "cat", "0.9"]
+
+
+def test_the_program_for_texts_names_a_text_without_words() -> None:
+    code = programs.ending("texts").partition("def predict")
+    names = {"np": np, "numbers_of": lambda *_: [], "VOCABULARY": {}, "HOW": None}
+    exec("def predict" + code[2].partition("if __name__")[0], names)  # noqa: S102
+    with pytest.raises(ValueError, match="The text '' has no words"):
+        names["predict"]("")  # type: ignore[operator]
