@@ -666,6 +666,16 @@ def test_several_images_of_a_row_are_named(tmp_path: Path) -> None:
     assert "column Target holds several labels for an image, such as '16 0'" in refused(named).message
 
 
+def test_images_are_next_to_the_folder_of_annotations(tmp_path: Path) -> None:
+    """Oxford-IIIT Pet: annotations/trainval.txt and annotations/trimaps have the names of images/*.jpg."""
+    lay(tmp_path / "images", *(f"{number}.jpg" for number in range(8)))
+    lay(tmp_path / "annotations" / "trimaps", *(f"{number}.png" for number in range(8)))
+    lines = [f"{number},{('cat', 'dog')[number % 2]}" for number in range(8)]
+    listing = scan(write(tmp_path / "annotations" / "t.csv", "image,class", *lines))
+    assert listing.class_names == ["cat", "dog"]
+    assert any(f"8 images of {tmp_path}/images with a row" in note for note in listing.notes)
+
+
 def test_paths_of_a_server_are_found_by_name(tmp_path: Path) -> None:
     """Label Studio's export: /data/upload/1/IMG_1.jpg, stored as media/upload/1/IMG_1.jpg."""
     lay(tmp_path / "media" / "upload" / "1", *(f"IMG_{number}.jpg" for number in range(8)))

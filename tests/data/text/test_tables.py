@@ -524,3 +524,13 @@ def test_a_score_is_proposed_before_a_name(tmp_path: Path) -> None:
     lines = [f"{names[number % 5]},{number % 3},it is number {number}" for number in range(40)]
     content = "\n".join(["ProfileName,Score,Text", *lines])
     assert "you mean data.text_column=Text data.label_column=Score" in refusal(tmp_path / "a.csv", content)
+
+
+def test_a_date_is_not_proposed_as_label(tmp_path: Path) -> None:
+    lines = [
+        f"it is number {number},2017-12-0{1 + number % 3},{('world', 'sport')[number % 2]}" for number in range(40)
+    ]
+    content = "\n".join(["text,date,subject", *lines])
+    assert "By its content you mean data.text_column=text data.label_column=subject" in refusal(
+        tmp_path / "a.csv", content
+    )

@@ -245,8 +245,11 @@ def _without_classes(
         and (not all(map(set_parts.part_of, full)) or any(set_parts.wrapped(inner / name) for name in full))
     ):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
+        if full and all(any(map(str.isalpha, name)) for name in full):  # not folders of persons, such as 7890
+            labels = ""
         return ZooError(
-            f"{path} {message}{reasons}", f"{labels}The class folders are further down: {set_parts.as_root(inner)}"
+            f"{path} {message}{reasons}",
+            f"{labels}The class folders are further down: {set_parts.as_root(inner)}",
         )
     remedy = labels + set_parts.names_note(path) + LAYOUT
     if loose and "\\" in loose:

@@ -49,6 +49,9 @@ class _Reader:
         self.data, self.table, self.source, self.notes = data, table, table, notes
         root = existing_input(data.root or "", "")
         self.root = existing_input(data.images or (root if root.is_dir() else table.parent), _IMAGES)
+        if not data.images and self.root == table.parent and self.root.name.lower() in _BESIDE:
+            near = [name for name in set_parts.folders_of_images(self.root.parent) if name != self.root.name]
+            self.root = self.root.parent / near[0] if len(near) == 1 else self.root
         self.skipped: list[tuple[str, str]] = []
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:

@@ -120,7 +120,8 @@ def _one_of(folder: Path) -> str:
     if not texts or kind:
         return f"{texts[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no file."
     best = next((name for name in texts if "train" in name.lower()), texts[0])
-    join = f"cat {shlex.quote(str(folder))}/*{Path(best).suffix} > all.txt"
+    texts = [name for name in texts if Path(name).suffix == Path(best).suffix]
+    join = f"find {shlex.quote(str(folder))} -name '*{Path(best).suffix}' -exec cat {{}} + > all.txt"
     several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
     note = f". Join parts of one text with the same encoding: {join}" if texts[1:] else ""
     return f"{several} {set_parts.as_root(folder / best)}{note}"

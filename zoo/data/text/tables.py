@@ -34,6 +34,7 @@ LABELS = re.compile(
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
+_DATE = re.compile(r"(.*[ _])?(date|time|timestamp|(created|updated)_?at)", re.IGNORECASE)
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
 # More whole numbers than this, with gaps between them, may be numbers to predict.
@@ -239,7 +240,11 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     values = [Counter(column) for column in zip(*body, strict=True)]
     flags = [place for place, kinds in enumerate(values) if {*kinds} == {"0", "1"}]
     text = max(range(len(values)), key=lambda place: len(values[place]) * sum(len(cells[place]) for cells in body))
-    few = [place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2]
+    few = [
+        place
+        for place, kinds in enumerate(values)
+        if place != text and 2 <= len(kinds) <= len(body) / 2 and not _DATE.fullmatch(some[0][place].strip())
+    ]
     if not few:
         return ""
     counts = [len(kinds) > MOST_COLUMNS and all(map(is_number, kinds)) for kinds in values]
