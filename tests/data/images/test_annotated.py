@@ -244,6 +244,16 @@ def test_boxes_in_class_folders_of_parts_are_no_obstacle(tmp_path: Path) -> None
     assert any(note.startswith("Not used: the boxes around objects in") for note in listing.notes)
 
 
+def test_drawn_classes_with_equal_names_are_no_masks(tmp_path: Path) -> None:
+    """Fruits-360: every class has 3_100.jpg and r_3_100.jpg, of fruits on white."""
+    names = ("Apple", "Cherry Wax", "Kiwi")
+    lay(
+        tmp_path,
+        *(f"{'mask:' * (name != 'Apple')}{name}/{kind}{{}}_100.png" for name in names for kind in ("", "r_")),
+    )
+    assert folder_scan.scan(str(tmp_path)).class_names == list(names)
+
+
 def test_the_command_moves_masks_out_of_each_class(tmp_path: Path) -> None:
     """As in COVID-19 Radiography: images and masks in each class."""
     root = tmp_path / "set"

@@ -709,6 +709,20 @@ def test_a_text_for_each_image_is_no_class(tmp_path: Path) -> None:
     assert len(scan(table, label_column="1").class_names) == 11
 
 
+def test_many_combinations_of_labels_are_labels(tmp_path: Path) -> None:
+    """Planet: nearly every image has a list of tags of its own."""
+    lay(tmp_path, *(f"train_{number}.jpg" for number in range(16)))
+    tags = ("haze", "clear", "road", "water", "primary", "cloudy")
+    lists = [
+        " ".join(tags[place] for place in range(6) if (number + 7) >> place % 4 & 1 or place == number % 6)
+        for number in range(16)
+    ]
+    table = write(
+        tmp_path / "t.csv", "image_name,tags", *(f"train_{number},{each}" for number, each in enumerate(lists))
+    )
+    assert "column tags holds several labels for an image" in refused(table).message
+
+
 def test_captions_are_no_labels(tmp_path: Path) -> None:
     lay(tmp_path / "Images", *(f"{number}.jpg" for number in range(9)))
     spoken = [

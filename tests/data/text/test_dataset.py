@@ -201,7 +201,7 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
     [
         (("wiki.test.tokens", "wiki.train.tokens"), "one, such as data.root={0}/wiki.train.tokens. Join parts"),
         (("b.txt", "readme.txt"), "Give data.root={0}/b.txt"), (("train.parquet",), "is a Parquet file"),
-        (("README.md",), "It contains no file."),
+        (("README.md",), "It contains no text."), (("logo.png", "a.py"), "Give data.root={0}/a.py"),
     ],
 )  # fmt: skip
 def test_for_a_folder_one_of_its_files_is_named(tmp_path: Path, names: tuple[str, ...], remedy: str) -> None:

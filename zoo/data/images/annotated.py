@@ -117,10 +117,8 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
             # Images of several classes may be numbered alike.
-            numbered = not named and len(full) > 2 and all(re.fullmatch(r"[\W\d_]*", stem) for stem in stems)
-            paired = images != name and (
-                (named and by_name) or ((by_name or not numbered) and _same(stems, folder / images))
-            )
+            alike = (by_name or named or len(full) < 3) and _same(stems, folder / images)
+            paired = images != name and ((named and by_name) or alike)
             if paired and (by_name or _are_masks(folder, name, images, named)):
                 yield name, images, "masks"
 

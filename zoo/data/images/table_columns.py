@@ -296,18 +296,19 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
             f"{path}: column {name} holds sentences, such as {spoken[0]!r}, not classes",
             "Captions of images cannot be trained. If another column holds classes: data.label_column=NAME",
         )
-    if not asked and 4 * len(set(cells)) > 3 * len(cells) > 3 * _FEW and not all(map(tables.is_number, cells)):
-        raise ZooError(
-            f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are not classes",
-            "Reading texts in images cannot be trained. If another column holds classes: data.label_column=NAME. For "
-            f"classes of one image each: {column_given}",
-        )
     several = "" if asked else tables.several_labels(set(cells))
     if several:
         raise ZooError(
             f"{path}: column {name} holds several labels for an image, such as {several!r}; a row: {row}",
             f"To learn each label: data.target=labels {column_given}\n"
             f"Each combination as a class: data.target=classes {column_given}",
+        )
+    if not asked and 4 * len(set(cells)) > 3 * len(cells) > 3 * _FEW and not all(map(tables.is_number, cells)):
+        raise ZooError(
+            f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are not classes",
+            "Reading texts in images cannot be trained. For lists of labels: data.target=labels. If another column holds "
+            "classes: data.label_column=NAME. For "
+            f"classes of one image each: {column_given}",
         )
 
 

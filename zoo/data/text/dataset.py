@@ -18,7 +18,7 @@ from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, files_below, fill_once
 from zoo.data import npy_images
-from zoo.data.images import set_parts
+from zoo.data.images import decode, set_parts
 from zoo.data.targets import Targets
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 from zoo.protocol.targets import CLASSES
@@ -115,13 +115,14 @@ def _one_of(folder: Path) -> str:
     names = [
         name for name in sorted(files_below(folder, lambda *_: None)) if not set_parts.PROSE.match(Path(name).name)
     ]
-    texts = [name for name in names if name.lower().endswith(".txt")] or names
-    kind = next((kind for name in texts[:1] if (kind := formats.find(name, use="texts"))), None)
-    if not texts or kind:
-        return f"{texts[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no file."
+    plain = [name for name in names if not formats.find(name) and Path(name).suffix.lower() not in decode.SUFFIXES]
+    texts = [name for name in names if name.lower().endswith(".txt")] or plain
+    if not texts:
+        kind = next((kind for name in names if (kind := formats.find(name, use="texts"))), None)
+        return f"{names[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no text."
     best = next((name for name in texts if "train" in name.lower()), texts[0])
     texts = [name for name in texts if Path(name).suffix == Path(best).suffix]
-    join = f"find {shlex.quote(str(folder))} -name '*{Path(best).suffix}' -exec cat {{}} + > all.txt"
+    join = f"find {shlex.quote(str(folder))} -type f -name '*{Path(best).suffix}' -exec cat {{}} + > all.txt"
     several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
     note = f". Join parts of one text with the same encoding: {join}" if texts[1:] else ""
     return f"{several} {set_parts.as_root(folder / best)}{note}"
