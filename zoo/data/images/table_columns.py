@@ -306,9 +306,8 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
     if not asked and 4 * len(set(cells)) > 3 * len(cells) > 3 * _FEW and not all(map(tables.is_number, cells)):
         raise ZooError(
             f"{path}: column {name} differs for nearly every image, such as {cells[0]!r}; these are not classes",
-            "Reading texts in images cannot be trained. For lists of labels: data.target=labels. If another column holds "
-            "classes: data.label_column=NAME. For "
-            f"classes of one image each: {column_given}",
+            "Reading texts in images cannot be trained. For lists of labels: data.target=labels. If another column "
+            f"holds classes: data.label_column=NAME. For classes of one image each: {column_given}",
         )
 
 
