@@ -38,10 +38,10 @@ def check(path: Path) -> list[str]:
     """
     notes: list[str] = []
     levels = list(_levels(path, 2))
-    below = [name for folder in levels for name in set_parts.folders_of_images(folder)]
     for folder in levels:
         if file := _file_of_boxes(folder):
-            full = [*below, *[folder.name] * (folder != path)]
+            full = [name for level in levels for name in set_parts.folders_of_images(level)]
+            full += [folder.name] * (folder != path)
             if all(set_parts.says_nothing(name, folder.parent.name) for name in full):
                 raise ZooError(
                     f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
