@@ -220,7 +220,7 @@ def test_a_folder_of_transformers_is_named_by_its_weights(tmp_path: Path) -> Non
     (tmp_path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     refusal = file_kinds.of(tmp_path).refusal("model")
     assert "model.safetensors is a weights file (safetensors)" in refusal.message
-    assert f"optimum-cli export onnx --model {tmp_path} FOLDER" in refusal.remedy
+    assert f"optimum-cli export onnx --task image-classification --model {tmp_path} FOLDER" in refusal.remedy
 
 
 def test_a_file_of_tensorflow_js_gets_the_command_of_its_folder(tmp_path: Path) -> None:

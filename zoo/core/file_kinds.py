@@ -84,7 +84,8 @@ class FileKind:
     def _whole(self) -> str:
         """Return how to get a whole model from weights."""
         if self.word == "safetensors":
-            convert = f"optimum-cli export onnx --model {shlex.quote(str(self.path.parent))} FOLDER"
+            folder = shlex.quote(str(self.path.parent))
+            convert = f"optimum-cli export onnx --task image-classification --model {folder} FOLDER"
             return (
                 'Export a model of PyTorch where it was made: torch.onnx.export(model, images, "model.onnx"). For '
                 f'one of Hugging Face: pip install "optimum-onnx[onnxruntime]" && {convert}'

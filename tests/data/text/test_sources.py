@@ -387,7 +387,7 @@ def test_tables_in_class_folders_are_not_texts_and_other_files_are_named(tmp_pat
     texts = {f"{name}/{number}.txt": f"{name} {number}" for name in "ab" for number in range(2)}
     root = folder(tmp_path / "b", texts | {"labels.csv": "id,label\n", "a/page.html": "<p>"})
     note, _ = sources.source_of(row("text_folder", root)).read().notes
-    assert note == "Not used: 2 files that do not end in .txt, such as a/page.html"
+    assert note == "Not used: 2 files without the ending .txt, such as a/page.html"
 
 
 def test_a_license_in_a_class_folder_is_no_text(tmp_path: Path) -> None:
@@ -459,11 +459,14 @@ def test_combinations_of_labels_that_one_part_lacks_suggest_labels(tmp_path: Pat
     assert texts.notes[-1] == "3 labels: 0 (47), 3 (56), 7 (10); 33 have several, 0 have none"
 
 
-def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", ["/", "_"])
+def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign: str) -> None:
+    """Parts in folders; as in TweetEval, parts in the names of files."""
     for part, count in (("train", 40), ("dev", 12), ("test", 12)):
         texts = "".join(f"text {part} {number}\n" for number in range(count))
-        folder(tmp_path / "set", {f"{part}/sents.txt": texts, f"{part}/moods.txt": "0\n1\n" * (count // 2)})
-    with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of sents\.txt") as caught:
+        labels = "0\n1\n" * (count // 2)
+        folder(tmp_path / "set", {f"{part}{sign}sents.txt": texts, f"{part}{sign}moods.txt": labels})
+    with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of .*sents\.txt") as caught:
         sources.source_of(row("text_lines", tmp_path / "set")).read()
     command = caught.value.remedy.partition("`")[2].partition("`")[0]
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)

@@ -168,7 +168,7 @@ def _unread_files(root: Path) -> list[str]:
     if not other or len(other) == len(names):
         return []
     read = "; data=text_table reads tables" * other[0].lower().endswith(tables.SUFFIXES)
-    return [f"Not used: {counted(len(other), 'file')} that do not end in {SUFFIX}, such as {other[0]}{read}"]
+    return [f"Not used: {counted(len(other), 'file')} without the ending {SUFFIX}, such as {other[0]}{read}"]
 
 
 def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[File], notes: list[str]) -> TextSource:
@@ -315,14 +315,15 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
     few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines})]
     whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
     if few and whole and len({len(read[path]) for path in rows}) == 1:
-        parts = {part: shlex.quote(str(path.parent.absolute())) for part, _, path in files}
-        names = [shlex.quote(path.name) for path in (whole[0], few[0])]
+        label = {path: label for _, label, path in files}
+        of_part = {(part, label): shlex.quote(str(path.absolute())) for part, label, path in files}
         joined = [
-            f"paste {place}/{names[0]} {place}/{names[1]} > {part or 'all'}.tsv" for part, place in parts.items()
+            f"paste {of_part[part, label[whole[0]]]} {of_part[part, label[few[0]]]} > {part or 'all'}.tsv"
+            for part in dict.fromkeys(part for part, *_ in files)
+            if {(part, label[whole[0]]), (part, label[few[0]])} <= of_part.keys()
         ]
         raise ZooError(
-            f"Each file of {few[0].parent} has {len(read[few[0]]):,} lines: {few[0].name} may hold the labels of "
-            f"{whole[0].name}",
+            f"{few[0]} may hold the labels of {whole[0].name}: both have {len(read[few[0]]):,} lines",
             f"Join them in a new folder: `mkdir joined && (cd joined && {' && '.join(joined)})`. Then give "
             "data=text_table data.root=joined data.text_column=0 data.label_column=1.",
         )
