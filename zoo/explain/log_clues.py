@@ -12,7 +12,7 @@ MATTERS = re.compile(
     rb"^[^\w\n]{0,4}(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
     rb"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
     rb"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic"
-    rb"|_ASSERT\b|: F \w{1,40}/|handling error",
+    rb"|_ASSERT\b|: F \w{1,40}/|handling error|\bcannot process\b|specified [^\n]{1,60} must be|Killed\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 ANOTHER = "The log ends with another error, for which there is no known issue. It can be a consequence of the above."
