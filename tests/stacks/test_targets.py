@@ -66,10 +66,25 @@ def test_a_network_learns_a_target(stack: str, kind: str, tmp_path: Path, capsys
     assert lines[0] == ("input,labels,p_blue,p_green,p_red" if kind == "labels" else "input,light")
     if stack == "tf-1.8":  # exported from the same weights.npz as the other stacks
         return
-    assert main(["export", run, "format=onnx", f"output={tmp_path / 'out'}", f"output.root={tmp_path}"]) == 0
-    (row,) = json.loads((tmp_path / "out" / "export.json").read_text())["formats"]
-    assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
-    assert max(row["difference"], row["files"]["difference"]) < 1e-5
+    assert main(["export", run, "format=onnx,hub", f"output={tmp_path / 'out'}", f"output.root={tmp_path}"]) == 0
+    for row in json.loads((tmp_path / "out" / "export.json").read_text())["formats"]:
+        assert (row["kept"], row["ran"], row["changed"]) == (True, True, 0)
+        assert max(row["difference"], row["files"]["difference"]) < 1e-5
+    # The files are used as what they were trained for, with the scaling, names and thresholds next to them.
+    for file in ("onnx/model.onnx", "hub/model.keras"):
+        model, name = f"model={tmp_path / 'out' / file}", file[:3]
+        words = ["infer", model, f"input={tmp_path / 'few'}", f"output.root={tmp_path}", f"output.name={name}"]
+        assert main(words) == 0
+        rows = (tmp_path / name / "predictions.csv").read_text().splitlines()
+        assert rows[0] == lines[0]
+        for one, other in zip(rows[1:], lines[1:], strict=True):
+            first, second = one.split(","), other.split(",")
+            assert first[0] == second[0]
+            numbers = slice(2, None) if kind == "labels" else slice(1, None)
+            assert first[1 : numbers.start] == second[1 : numbers.start]
+            np.testing.assert_allclose(
+                [*map(float, first[numbers])], [*map(float, second[numbers])], rtol=1e-4, atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("stack", ["tf-2.21", "torch", "tf-1.8"])

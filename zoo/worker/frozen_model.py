@@ -95,6 +95,11 @@ class FrozenModel:
         limits = np.iinfo(self.dtype)
         return np.clip(np.rint(pixels / np.float32(scale)) + zero, limits.min, limits.max).astype(self.dtype)
 
+    def end_unchanged(self):
+        """Take the chosen output, (n, labels) or (n, 1), as it is; return no notes."""
+        self._finish = lambda rows: np.asarray(rows, np.float32).reshape(len(rows), -1)
+        return []
+
     def end_in_probabilities(self, classes, path):
         """Convert the chosen output to (n, classes) probabilities, by its range on random images; return notes."""
         width = _width(self.outputs[self.name])
@@ -154,7 +159,10 @@ def build(model):
     classes, name = model.args["classes"], model.args.get("output")
     if classes is None:
         return opened
-    model.notes = opened.choose(name, model.saved, rank=1).end_in_probabilities(classes, model.saved)
+    opened.choose(name, model.saved, rank=1)
+    model.notes = (
+        opened.end_unchanged() if model.args.get("unchanged") else opened.end_in_probabilities(classes, model.saved)
+    )
     return opened
 
 

@@ -1,6 +1,5 @@
 """A classifier from a SavedModel, TensorFlow Lite or ONNX file, executed by the runtime of that format."""
 
-import json
 import re
 import zipfile
 from pathlib import Path
@@ -16,6 +15,7 @@ from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import store
 from zoo.environments.machine import Machine
 from zoo.protocol.request import ModelPart
+from zoo.protocol.targets import CLASSES, LABELS
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
@@ -25,8 +25,7 @@ from zoo.weights import class_names
 # The stack with the runtimes of all formats.
 STACK = "export"
 # Description that `export` writes next to a model, and the one of models from the Hugging Face hub.
-FACTS, HUB_FACTS = "model.json", "preprocessor_config.json"
-MOST_BYTES = 16 << 20
+HUB_FACTS = "preprocessor_config.json"
 _HEAD = 1 << 16
 # Operations of ONNX that scale pixels, and those that may precede them.
 _ARITHMETIC = ("Sub", "Div", "Mul", "Add")
@@ -50,19 +49,20 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     environment = store.ensure(context.choice.stack, context.machine.platform)
     console.say(f"Asking stack {context.choice.stack.name} for the inputs and outputs of {path.name}")
     row = application.asked(context.choice.stack, environment.python, "describe_model", f"open {path.name}", part)
-    facts, of_hub = _facts(path, FACTS), _facts(path, HUB_FACTS)
+    facts, of_hub = saved.exported(path), saved.facts(path, HUB_FACTS)
     height, width, channels = row["shape"]
     edges = of_hub["size"] if isinstance(of_hub.get("size"), dict) and not of_hub.get("do_center_crop") else {}
     if settings.size == "auto" and None in (height, width) and all(type(each) is int for each in edges.values()):
         height, width = edges.get("height"), edges.get("width")
     size = saved.size_of(settings, path, (height, width))
-    names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts)
+    target = CLASSES if settings.wants_features else saved.target_of(facts)
+    names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts, target)
     mean, scale = _scaling(settings, path, row, facts, of_hub)
     if channels == 1:
         mean, scale = [sum(mean) / len(mean)], [sum(scale) / len(scale)]
     arguments: Json = {
         "classes": len(names) or None, "channels": channels, "normalise": (mean, scale), "frozen": True,
-        "output": settings.model["output"],
+        "output": settings.model["output"], "unchanged": target != CLASSES,
     }  # fmt: skip
     record = {
         "source": str(path),
@@ -70,10 +70,11 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         "sha256": file_sha256(path / "saved_model.pb" if path.is_dir() else path),
         "kind": kind.word,
     }
-    what = "features" if settings.wants_features else f"{len(names)} classes"
+    what = "features" if settings.wants_features else f"{len(names)} {target}"
     console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
     request = {"name": path.name, "args": arguments, "saved": str(path)}
-    return Classifier(request, size, None, names, {"weights": record})
+    limits = saved.thresholds_of(facts, len(names)) if target == LABELS else None
+    return Classifier(request, size, None, names, {"weights": record}, target, limits)
 
 
 def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
@@ -81,20 +82,7 @@ def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classi
     return classifier(context)
 
 
-def _facts(path: Path, name: str) -> Json:
-    """Return the description next to a model, or an empty dict."""
-    place = path.parent / name
-    if not place.is_file() or place.stat().st_size > MOST_BYTES:
-        return {}
-    try:
-        facts = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        console.warn(f"{place} cannot be read and is not used: {error}")
-        return {}
-    return facts if isinstance(facts, dict) and (name != FACTS or "format" in facts) else {}
-
-
-def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -> list[str]:
+def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json, target: str) -> list[str]:
     """Return the class names from ``classes=``, the file itself or a file next to it, or numbers."""
     wanted = settings.model["output"]
     shapes = [shape for name, shape in outputs.items() if wanted in (None, name)]
@@ -110,8 +98,8 @@ def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json) -
             if not outputs
             else "None has one number for each class: it may detect objects or make images. Only classifiers work.",
         )
-    count = max(2, counts.pop() or 0)
-    by_number = _facts(path, "config.json").get("id2label")
+    count = max(2 if target == CLASSES else 1, counts.pop() or 0)
+    by_number = saved.facts(path, saved.CONFIG).get("id2label")
     of_hub = [by_number.get(str(number)) for number in range(count)] if isinstance(by_number, dict) else None
     own = settings.classes is None and (facts.get("classes") or _packed(path) or of_hub)
     if own and len(own) == count and all(isinstance(name, str) for name in own):
@@ -132,7 +120,7 @@ def _packed(path: Path) -> list[str] | None:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [each for each in archive.infolist() if each.filename.endswith(".txt")]
-            if len(members) != 1 or members[0].file_size > MOST_BYTES:
+            if len(members) != 1 or members[0].file_size > saved.MOST_BYTES:
                 return None
             text = archive.read(members[0]).decode("utf-8-sig")
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -172,7 +160,7 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_
 def _scaled_inside(path: Path) -> str:
     """Return what scales pixels in a file: a layer Rescaling by name, or the first operations of ONNX."""
     for file in [path / "keras_metadata.pb", path / "saved_model.pb"] if path.is_dir() else [path]:
-        content = file.read_bytes() if file.is_file() and file.stat().st_size < MOST_BYTES else b""
+        content = file.read_bytes() if file.is_file() and file.stat().st_size < saved.MOST_BYTES else b""
         if b"escaling" in content:
             return "layer Rescaling"
     if path.suffix != ".onnx":

@@ -1,5 +1,6 @@
 """A classifier from a saved model: the stack of its Keras generation, and its classes."""
 
+import json
 from pathlib import Path
 
 from zoo.config.overrides import Overrides
@@ -19,6 +20,10 @@ from zoo.weights.saved_models import SavedModel
 
 # The latest Keras 2 in the zoo reads the files of all earlier versions.
 KERAS_2 = "tf-2.12"
+
+# Descriptions next to a model: of an export, and of an export for hubs.
+FACTS, CONFIG = "model.json", "config.json"
+MOST_BYTES = 16 << 20
 
 
 def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
@@ -53,8 +58,12 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     model = saved_models.read(str(settings.model["saved"]))
     if context.verb != "export":  # export uses a stack of the model's generation
         _refuse_other_generation(model, context.choice.stack.name, context.machine.platform)
-    kind = LABELS if model.labels else CLASSES
-    if model.measures and not settings.wants_features:
+    about = {} if settings.wants_features else exported(model.path)
+    kind = LABELS if model.labels else target_of(about)
+    own = about.get("classes") if settings.classes is None else None
+    if own and len(own) == (model.outputs or 0) and all(isinstance(name, str) for name in own):
+        names = list(own)
+    elif model.measures and not settings.wants_features:
         kind = NUMBER
         count = model.outputs or 1
         names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
@@ -62,19 +71,23 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         names = [] if settings.wants_features else _class_names(settings, model)
     size = size_of(settings, model.path, model.input_shape[:2])
     channels = model.input_shape[2]
-    mean, deviation = SCALES[_scale(settings, model)]
+    known = about.get("preprocessing") if settings.scale is None else None
+    if isinstance(known, dict) and known.get("color") in ("RGB", "gray"):
+        mean, deviation = known["subtract"], known["divide"]
+    else:
+        mean, deviation = SCALES[_scale(settings, model)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
     classes = None if kind == NUMBER else len(names) or None
     arguments: Json = {"classes": classes, "channels": channels, "normalise": (mean, deviation)}
-    if model.labels:
+    if kind == LABELS:
         arguments["labels"] = True
     request = {"name": model.path.name, "args": arguments, "saved": str(model.path)}
     record = {"source": str(model.path), "file": str(model.path), "sha256": model.sha256, "keras": model.version}
     what = counted(len(names), "number") if kind == NUMBER else f"{len(names)} {kind}"
     what = "features" if settings.wants_features else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
-    limits = [USUAL] * len(names) if model.labels else None
+    limits = thresholds_of(about, len(names)) if kind == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, kind, limits)
 
 
@@ -99,6 +112,38 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
     if layer and settings.scale != "none":
         console.warn(f"The layer {layer!r} of {name} changes pixels: scale=none is likely right")
     return settings.scale
+
+
+def facts(path: Path, name: str = FACTS) -> Json:
+    """Return the description next to a model, or an empty dict; an export for hubs has it in ``config.json``."""
+    place = path.parent / name
+    if not place.is_file() or place.stat().st_size > MOST_BYTES:
+        return facts(path, CONFIG) if name == FACTS else {}
+    try:
+        content = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        console.warn(f"{place} cannot be read and is not used: {error}")
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def exported(path: Path) -> Json:
+    """Return the description that an export of the zoo wrote next to a model, or an empty dict."""
+    content = facts(path)
+    return content if "format" in content else {}
+
+
+def target_of(about: Json) -> str:
+    """Return the kind of target in the description of an export."""
+    return str(about["target"]) if about.get("target") in (LABELS, NUMBER) else CLASSES
+
+
+def thresholds_of(about: Json, count: int) -> list[float]:
+    """Return the thresholds of labels in the description of an export, or usual ones."""
+    given = about.get("thresholds")
+    if isinstance(given, list) and len(given) == count and all(isinstance(each, float) for each in given):
+        return given
+    return [USUAL] * count
 
 
 def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int | None]) -> tuple[int, int]:
