@@ -21,7 +21,7 @@ from zoo import api
 from zoo.cli import parser
 from zoo.cli.main import main
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.environments import machine
+from zoo.environments import interpreters, machine
 from zoo.execution import event_display
 
 
@@ -367,6 +367,19 @@ def test_a_python_without_the_libraries_is_named(tmp_path: Path) -> None:
     answer = subprocess.run([*python[:2], "-c", program], **how)
     assert "ZooError" in answer.stderr.splitlines()[-2]
     assert "which this program needs" in answer.stderr
+
+
+@pytest.mark.old
+@pytest.mark.parametrize("version", ["3.6", "3.9"])
+def test_an_old_python_is_named(tmp_path: Path, version: str) -> None:
+    python = interpreters.find(version)
+    if python is None:
+        pytest.skip(f"Python {version} is not installed here")
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT)}
+    how = {"capture_output": True, "text": True, "env": variables, "cwd": tmp_path}
+    answer = subprocess.run([str(python.path), "-B", "-m", "zoo", "list"], **how)
+    assert answer.stderr.startswith(f"error: zoo needs Python 3.11 or newer, this is {version}.")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_a_python_that_lacks_a_library_of_later_use_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import machines
+from zoo.core.errors import ZooError
 from zoo.environments import gpus, machine
 
 GIB = 2**30
@@ -299,3 +300,8 @@ def test_old_macos_without_json_is_asked_again_in_plain_text(tmp_path: Path, mon
     monkeypatch.setattr("platform.system", lambda: "Darwin")
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     assert machine.probe() == machines.load("gtx_750_ti")
+
+
+def test_a_device_is_not_read_as_a_machine() -> None:
+    with pytest.raises(ZooError, match="/dev/zero: it is not a text of at most 16 MB"):
+        machine.capture_texts(Path("/dev/zero"))

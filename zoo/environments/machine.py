@@ -19,6 +19,8 @@ from zoo.environments.gpus import DEVICE_TREE, DISPLAYS_JSON, DISPLAYS_TEXT, LSP
 from zoo.environments.platforms import SYSTEMS, architecture
 
 SECONDS = 10.0
+# Largest file of captured outputs.
+MOST_BYTES = 16 << 20
 SYSTEM_FOLDERS = "/usr/bin:/usr/sbin:/bin:/sbin"
 # "-i" skips names that do not exist on older or Intel Macs.
 SYSCTL = "sysctl -i hw.memsize hw.ncpu hw.optional.arm64 sysctl.proc_translated machdep.cpu.brand_string"
@@ -96,6 +98,8 @@ def capture_texts(path: Path) -> dict[str, str]:
     ``tests/machines``.
     """
     remedy = "Give a text such as tests/machines/m1.txt."
+    if path.exists() and not (path.is_file() and path.stat().st_size < MOST_BYTES):
+        raise ZooError(f"Cannot read the machine in {path}: it is not a text of at most 16 MB", remedy)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -569,3 +569,10 @@ def test_folders_of_clips_are_told_from_classes(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_numbered_varieties_are_no_clips(tmp_path: Path, names: tuple[str, ...]) -> None:
     assert len(folder_scan.scan(str(lay(tmp_path, *names))).class_names) == len(names)
+
+
+def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
+    lay(tmp_path, "cat/1.png", "dog/1.png")
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "cat" / "self.png").symlink_to("self.png")
+    assert folder_scan.scan(str(tmp_path)).class_names == ["cat", "dog"]

@@ -337,7 +337,7 @@ def folders_of_images(path: Path) -> list[str]:
 def subfolders(path: Path) -> list[str]:
     """List the folders in a folder that are not hidden or of the system."""
     with os.scandir(path) as entries:
-        names = sorted(entry.name for entry in entries if entry.is_dir())
+        names = sorted(entry.name for entry in entries if os.path.isdir(entry.path))  # no looped links
     for name in names:
         console.expect_path(name)
     return [name for name in names if not name.startswith(".") and name.lower() not in OF_SYSTEMS]
