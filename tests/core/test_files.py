@@ -104,6 +104,12 @@ def test_the_checksum_of_a_file(tmp_path: Path) -> None:
         file_sha256(tmp_path / "absent")
 
 
+def test_a_file_that_is_removed_meanwhile_has_no_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept").write_bytes(bytes(7))
+    monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), [], ["kept", "removed"])])
+    assert folder_size(tmp_path) == 7
+
+
 def test_the_size_of_a_folder_does_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "a").write_bytes(b"x" * 1000)

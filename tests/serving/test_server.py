@@ -429,6 +429,7 @@ def test_a_server_whose_output_nobody_reads_goes_on_and_can_be_stopped(tmp_path:
     ("settings", "words"),
     [
         ([], "No model is named"),
+        (["model=net.py", "weights=w.npz"], "There is no file or folder net.py"),
         (["prt=1"], "did you mean 'port'"),
         (["run=nowhere"], "nowhere"),
         (["run=a", "port=x"], "port must be a whole number"),

@@ -238,7 +238,11 @@ def _is_reached(folder: str, top: str) -> bool:
 
 def folder_size(folder: Path) -> int:
     """Return the total size in bytes of all files below a folder; links are not followed."""
-    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
+    total = 0
+    for path in (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names):
+        with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+            total += os.lstat(path).st_size
+    return total
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
             except ValueError:
                 number = "a whole number" if kinds[key] is int else "a number"
                 wrong.append(f"{key} must be {number}, got {value!r}")
-        elif key in BEGINS_MODEL and not model_files.is_named(value):
+        elif key in BEGINS_MODEL and not (models and model_files.is_named(value)):
             models.append([text])
         elif models:
             models[-1].append(text)
