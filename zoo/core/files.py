@@ -240,7 +240,7 @@ def folder_size(folder: Path) -> int:
     """Return the total size in bytes of all files below a folder; links are not followed."""
     total = 0
     for path in (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names):
-        with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+        with contextlib.suppress(FileNotFoundError):  # just removed
             total += os.lstat(path).st_size
     return total
 

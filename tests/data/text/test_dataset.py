@@ -217,6 +217,14 @@ def test_for_a_folder_one_of_its_files_is_named(tmp_path: Path, names: tuple[str
     [
         ('{"text": "to be"}\n', "JSON lines: names and quotation marks"),
         ("<!DOCTYPE html>\n<p>to be", "HTML: its tags"),
+        (
+            "artist,song,text\n" + 'ABBA,a,"one day\n\nat night, the"\n' * 12,
+            "a table of 3 columns: its delimiters and other columns",
+        ),
+        (
+            '[\n  {\n    "instruction": "Say it",\n    "output": "' + "it " * 400_000 + '"\n  }\n]',
+            "JSON: names and quotation marks",
+        ),
         ("1,Henry IV,KING,to be\n" * 12, "a table of 4 columns: its delimiters and other columns"),
     ],
 )

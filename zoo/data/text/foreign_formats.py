@@ -106,12 +106,14 @@ def markup(text: str) -> str:
     """Return what a model would learn from XML, HTML, JSON or a table, to precede "are"; empty for plain text."""
     if is_markup(text):
         return "XML or HTML: its tags"
-    is_json = re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None
+    begins = re.match(r'\s*\[?\s*\{\s*"[^"\n]{1,80}"\s*:', text)
+    is_json = begins or (re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None)
     kind = "JSON lines" if _object(text.partition("\n")[0]) is not None else "JSON" if is_json else ""
-    lines = [line for line in text.splitlines()[:40] if line.strip()]
-    for sign in ",\t;|" * (not kind and len(lines) > 9):
-        width = len(next(csv.reader(lines, delimiter=sign)))
-        if width > 2 and sum(len(row) == width for row in csv.reader(lines, delimiter=sign)) > 0.9 * len(lines):
+    for sign in ",\t;|" * (not kind):
+        reader = csv.reader(io.StringIO(text[: 1 << 16], newline=""), delimiter=sign)
+        *rows, _ = itertools.islice(filter(None, reader), 40) if text.strip() else [[]]  # the last may be cut off
+        width = len(rows[0]) if len(rows) > 8 else 0
+        if width > 2 and sum(len(row) == width for row in rows) > 0.9 * len(rows):
             return f"a table of {width} columns: its delimiters and other columns"
     return f"{kind}: names and quotation marks" if kind else ""
 
