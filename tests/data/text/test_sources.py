@@ -521,3 +521,13 @@ def test_the_sign_between_labels_is_that_of_the_training_table(tmp_path: Path) -
     (tmp_path / "test.csv").write_text("text,tags\na third text,New York\n")
     texts = sources.source_of(row("text_table", tmp_path, label_column="tags", target="labels")).read()
     assert texts.class_names == ["New York", "Rome"]
+
+
+def test_files_of_parts_are_no_classes(tmp_path: Path) -> None:
+    """fastText: train.ft.txt and test.ft.txt."""
+    root = folder(
+        tmp_path, {f"{part}.ft.txt": "__label__2 fine\n__label__1 poor\n" * 9 for part in ("train", "test")}
+    )
+    with pytest.raises(ZooError, match="which are named as parts and not as classes") as caught:
+        sources.source_of(row("text_lines", root)).read()
+    assert "data=text_table" in caught.value.remedy

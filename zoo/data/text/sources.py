@@ -290,6 +290,12 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
+    if not row.class_files and {label for _, label, _ in files} <= set_parts.WORDS.keys():
+        raise ZooError(
+            f"{root} holds {listed(names)}, which are named as parts and not as classes",
+            "If each line has its label, read them as tables: data=text_table. Classes: "
+            f"'data.class_files=[{','.join(names)}]'",
+        )
     notes = [f"{label}: one text a line of {path}" for _, label, path in files]
     left = [path.name for path in sorted(root.glob(f"*{SUFFIX}")) if path.name not in names and not row.class_files]
     return files, notes + ([f"Not read: {listed(left)}"] if left else [])
