@@ -196,6 +196,11 @@ def test_a_text_that_is_none_is_told(tmp_path: Path, text: str, words: str) -> N
         dataset.split_tokens(dataset.prepare(row, 1), row)
 
 
+def test_a_text_after_many_blank_lines_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n" * 70_000 + "to be or not to be")
+    assert dataset.prepare(LanguageData(name="text_file", root=str(tmp_path / "a.txt")), 1).info.notes == []
+
+
 @pytest.mark.parametrize(
     ("names", "remedy"),
     [

@@ -111,7 +111,7 @@ def markup(text: str) -> str:
     kind = "JSON lines" if _object(text.partition("\n")[0]) is not None else "JSON" if is_json else ""
     for sign in ",\t;|" * (not kind):
         reader = csv.reader(io.StringIO(text[: 1 << 16], newline=""), delimiter=sign)
-        *rows, _ = itertools.islice(filter(None, reader), 40) if text.strip() else [[]]  # the last may be cut off
+        rows = list(itertools.islice(filter(None, reader), 40))[:-1]  # the last may be cut off
         width = len(rows[0]) if len(rows) > 8 else 0
         if width > 2 and sum(len(row) == width for row in rows) > 0.9 * len(rows):
             return f"a table of {width} columns: its delimiters and other columns"
