@@ -4,8 +4,8 @@ import os
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036
-    words = "error: zoo needs Python 3.11 or newer, this is %d.%d. In its checkout: python3 scripts/run.py zoo"
-    sys.exit(words % sys.version_info[:2])
+    message = "error: zoo needs Python 3.11 or newer, this is %d.%d. In its checkout: python3 scripts/run.py zoo"
+    sys.exit(message % sys.version_info[:2])
 
 from zoo.cli.main import main
 

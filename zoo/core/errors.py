@@ -95,11 +95,11 @@ def not_installed(error: ImportError) -> ZooError | None:
     )
 
 
-def require_known(kind: str, words: Iterable[str], valid: Collection[str]) -> None:
-    """Raise the error of :func:`unknown` for the first word that is not valid."""
-    for word in words:
-        if word not in valid:
-            raise unknown(kind, word, list(valid))
+def require_known(kind: str, names: Iterable[str], valid: Collection[str]) -> None:
+    """Raise the error of :func:`unknown` for the first name that is not valid."""
+    for name in names:
+        if name not in valid:
+            raise unknown(kind, name, list(valid))
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:

@@ -81,7 +81,7 @@ def f1(true: int, taken: int, both: int) -> float:
 def precision_recall(predicted: Any, truth: Any) -> Tuple[float, float]:
     """Return a label's average precision, and the threshold with the best F1: 0 and the usual one without its items.
 
-    ``predicted`` and ``truth``: (n,). Equal values are one step. Of answers at the threshold, a tenth is right.
+    ``predicted`` and ``truth``: (n,). Equal values are one step. A tenth of answers at the threshold must be right.
     """
     order = (-predicted).argsort(kind="mergesort")
     shares, true = predicted[order], truth[order] > 0

@@ -98,30 +98,30 @@ def _of_json(content: Any) -> list[str] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def labels_of(words: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
-    """Return the number of the class that each word refers to, by its name, ImageNet synset or number.
+def labels_of(names: list[str], classes: list[str], what: str, by_number: bool = False) -> list[int]:
+    """Return the number of the class that each name refers to: a class name, an ImageNet synset or a number.
 
-    Classes without names are assigned in the order of the words.
+    Classes without names are assigned in the order of the names.
 
     Args:
-        words: names of folders, or of the classes of a data set, in order.
-        what: origin of the words, for messages.
-        by_number: whether numeric words may be numbers of classes that have names.
+        names: names of folders, or of the classes of a data set, in order.
+        what: origin of the names, for messages.
+        by_number: whether numeric names may be numbers of classes that have names.
     """
-    for table, keys in _readings(words, classes):
+    for table, keys in _readings(names, classes):
         if all(len(table.get(key, ())) == 1 for key in keys):
             return [table[key][0] for key in keys]
     numbers = by_number or _is_unnamed(classes)
-    if numbers and all(re.fullmatch(r"\d{1,6}", word) and int(word) < len(classes) for word in words):
-        console.say(f"{what}: {listed(words)} are used as class numbers, counted from 0")
-        return [int(word) for word in words]
-    if _is_unnamed(classes) and len(words) == len(classes):
-        console.say(f"{what} name the classes of the network in their order: {listed(words)}")
-        return list(range(len(words)))
-    table, keys = max(_readings(words, classes), key=lambda pair: sum(key in pair[0] for key in pair[1]))
-    named = dict(zip(words, keys, strict=True))
-    unknown = [word for word in words if named[word] not in table]
-    several = [word for word in words if len(table.get(named[word], ())) > 1]
+    if numbers and all(re.fullmatch(r"\d{1,6}", name) and int(name) < len(classes) for name in names):
+        console.say(f"{what}: {listed(names)} are used as class numbers, counted from 0")
+        return [int(name) for name in names]
+    if _is_unnamed(classes) and len(names) == len(classes):
+        console.say(f"{what} name the classes of the network in their order: {listed(names)}")
+        return list(range(len(names)))
+    table, keys = max(_readings(names, classes), key=lambda pair: sum(key in pair[0] for key in pair[1]))
+    named = dict(zip(names, keys, strict=True))
+    unknown = [name for name in names if named[name] not in table]
+    several = [name for name in names if len(table.get(named[name], ())) > 1]
     problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
     problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
     remedy = "Give the class names of the network in order: classes=FILE. Or rename or remove these."
@@ -131,18 +131,18 @@ def labels_of(words: list[str], classes: list[str], what: str, by_number: bool =
     raise ZooError(f"{what} are not those of the network: {'; '.join(problems)}{near}", remedy)
 
 
-def named_after(classes: list[str], words: list[str], labels: list[int]) -> list[str]:
-    """Return the class names; classes without names get the words that refer to them."""
+def named_after(classes: list[str], names: list[str], labels: list[int]) -> list[str]:
+    """Return the class names; classes without names get the names that refer to them."""
     if not _is_unnamed(classes):
         return classes
-    words_by_label = dict(zip(labels, words, strict=True))
-    return [words_by_label.get(number, name) for number, name in enumerate(classes)]
+    names_by_label = dict(zip(labels, names, strict=True))
+    return [names_by_label.get(number, name) for number, name in enumerate(classes)]
 
 
-def _readings(words: list[str], classes: list[str]) -> list[tuple[dict[str, list[int]], list[str]]]:
-    simple = [_simple(word) for word in words]
-    readings = [(_numbers_by(classes), words), (_numbers_by([_simple(name) for name in classes]), simple)]
-    return [*readings, (_numbers_by(of_imagenet(0)), words)] if classes == of_imagenet() else readings
+def _readings(names: list[str], classes: list[str]) -> list[tuple[dict[str, list[int]], list[str]]]:
+    simple = [_simple(name) for name in names]
+    readings = [(_numbers_by(classes), names), (_numbers_by([_simple(name) for name in classes]), simple)]
+    return [*readings, (_numbers_by(of_imagenet(0)), names)] if classes == of_imagenet() else readings
 
 
 def _numbers_by(names: list[str]) -> dict[str, list[int]]:

@@ -260,9 +260,9 @@ def _without_classes(
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
         message = f"has images such as {loose!r}, but no class folders"
-        other, instead = unknown_kinds.instead(path) or ("", "")
-        few = len(list(itertools.islice(decode.iter_images(path), 4))) < 4 and remedy == LAYOUT
-        if few and "of images" in other:
+        few = remedy == LAYOUT and len(list(itertools.islice(decode.iter_images(path), 4))) < 4
+        other, instead = (unknown_kinds.instead(path) if few else None) or ("", "")
+        if "of images" in other:
             message, remedy = f"has few images, such as {loose!r}{other}", instead
     else:
         folders = sorted({name for _, _, name in chosen})

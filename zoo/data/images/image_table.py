@@ -49,14 +49,15 @@ class _Reader:
         self.data, self.table, self.source, self.notes = data, table, table, notes
         root = existing_input(data.root or "", "")
         self.root = existing_input(data.images or (root if root.is_dir() else table.parent), _IMAGES)
-        if not data.images and self.root == table.parent and self.root.name.lower() in _BESIDE:
+        aside = self.root == table.parent and self.root.name.lower() in _BESIDE
+        if aside and not data.images:
             near = [name for name in set_parts.folders_of_images(self.root.parent) if name != self.root.name]
             self.root = self.root.parent / near[0] if len(near) == 1 else self.root
         self.skipped: list[tuple[str, str]] = []
         self.names = list(decode.iter_images(self.root, self.skipped))
         if not self.names:
             foreign_formats.refuse_content(unknown_kinds.head_of(table), str(table), "a table that names images")
-            place = self.root.parent if self.root == table.parent and self.root.name.lower() in _BESIDE else self.root
+            place = self.root.parent if aside else self.root
             what, remedy = (unknown_kinds.instead(place) if self.root.is_dir() else None) or ("", "")
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}

@@ -27,6 +27,7 @@ _FEW = 10
 _SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
 # Returns the number of the image that a cell names, or None.
+_IN_FOLDERS = "If the folders of the images are their classes: data=folder data.root=DIR"
 Number = Callable[[str], int | None]
 
 
@@ -216,7 +217,7 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: 
 
 
 def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
-    places = _free(columns, layout, number)
+    places, inside = _free(columns, layout, number), "/" in columns[layout.image][0].replace("\\", "/")
     numeric = [place for place in places if all(map(tables.is_number, columns[place]))]
     flags = [place for place in places if _is_of_flags(columns[place])]
     varied = [place for place in places if len(set(columns[place])) > 1]
@@ -244,15 +245,12 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         pool = list(dict.fromkeys([*pool, *marks]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
-        raise _ambiguous(path, "data.label_column", names, "classes", every, "/" in columns[layout.image][0])
+        raise _ambiguous(path, "data.label_column", names, "classes", every, inside)
     if pool:
         return pool
-    inside = "/" in columns[layout.image][0].replace("\\", "/")
     raise ZooError(
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
-        "If the folders of the images are their classes: data=folder data.root=DIR"
-        if inside
-        else "Add a column with the class of each image, or set data.label_column=NAME.",
+        _IN_FOLDERS if inside else "Add a column with the class of each image, or set data.label_column=NAME.",
     )
 
 
@@ -316,5 +314,5 @@ def _ambiguous(
 ) -> ZooError:
     message = f"{path}: several columns may hold the {what}: {_listed(names)}"
     labels = ". All columns of 0 and 1 as labels: data.target=labels" * every
-    labels += ". If the folders of the images are their classes: data=folder data.root=DIR" * folders
+    labels += f". {_IN_FOLDERS}" * folders
     return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}{labels}")

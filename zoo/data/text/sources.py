@@ -244,9 +244,11 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
         raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect, count = table.dialect, 0
-    rows = list(table.rows)
+    rows: Iterable[tuple[int, list[str], str]] = table.rows
     if row.kind == LABELS and len(titles) == 1:
+        rows = list(rows)
         signs.append(targets.sign_in(cells[1] for _, cells, problem in rows if not problem))
+    sign = next(filter(None, signs), "")
     for line, cells, problem in rows:
         where = f"{path}, line {line}"
         if problem:
@@ -262,7 +264,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
             if row.kind != CLASSES:
                 given = dict(zip(titles, map(str.strip, cells[1:]), strict=True))
                 try:
-                    label = targets.of_row(where, given, row.kind, next(filter(None, signs), ""))
+                    label = targets.of_row(where, given, row.kind, sign)
                 except ZooError as error:
                     remarks.skipped.append((where, error.message.removeprefix(f"{where}: ")))
                     continue

@@ -34,6 +34,7 @@ LABELS = re.compile(
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
+# Titles of columns that are not proposed as labels.
 _DATE = re.compile(r"(.*[ _])?(date|time|timestamp|(created|updated)_?at)", re.IGNORECASE)
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
@@ -291,8 +292,8 @@ def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[in
 
 
 def _is_of_labels(title: str) -> bool:
-    words = map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", title))
-    return any(LABELS.fullmatch(word) or GRADES.fullmatch(word) or word == "score" for word in words)
+    parts = map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", title))
+    return any(LABELS.fullmatch(part) or GRADES.fullmatch(part) or part == "score" for part in parts)
 
 
 def _names_no_class(records: Iterable[Record], place: int) -> bool:

@@ -134,9 +134,8 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_
     """Return (mean, scale) of pixels: from the user, the description, or the quantized input."""
     if settings.scale:
         return SCALES[settings.scale]
-    known = facts.get("preprocessing")
-    if isinstance(known, dict) and known.get("color") in ("RGB", "gray"):
-        return known["subtract"], known["divide"]
+    if known := saved.scaling_of(facts):
+        return known
     if row["dtype"] in ("uint8", "int8"):
         scale, zero = row["quantization"] or (1.0, 0)
         lowest = -128 if row["dtype"] == "int8" else 0

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
@@ -71,11 +72,8 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         names = [] if settings.wants_features else _class_names(settings, model)
     size = size_of(settings, model.path, model.input_shape[:2])
     channels = model.input_shape[2]
-    known = about.get("preprocessing") if settings.scale is None else None
-    if isinstance(known, dict) and known.get("color") in ("RGB", "gray"):
-        mean, deviation = known["subtract"], known["divide"]
-    else:
-        mean, deviation = SCALES[_scale(settings, model)]
+    known = scaling_of(about) if settings.scale is None else None
+    mean, deviation = known or SCALES[_scale(settings, model)]
     if channels == 1:
         mean, deviation = [sum(mean) / 3], [sum(deviation) / 3]
     classes = None if kind == NUMBER else len(names) or None
@@ -114,11 +112,11 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
     return settings.scale
 
 
-def facts(path: Path, name: str = FACTS) -> Json:
-    """Return the description next to a model, or an empty dict; an export for hubs has it in ``config.json``."""
+def facts(path: Path, name: str) -> Json:
+    """Return the description in a file next to a model, or an empty dict."""
     place = path.parent / name
     if not place.is_file() or place.stat().st_size > MOST_BYTES:
-        return facts(path, CONFIG) if name == FACTS else {}
+        return {}
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -129,8 +127,16 @@ def facts(path: Path, name: str = FACTS) -> Json:
 
 def exported(path: Path) -> Json:
     """Return the description that an export of the zoo wrote next to a model, or an empty dict."""
-    content = facts(path)
+    content = facts(path, FACTS) or facts(path, CONFIG)
     return content if "format" in content else {}
+
+
+def scaling_of(about: Json) -> tuple[Any, Any] | None:
+    """Return (mean, scale) of pixels in the description of an export, or None."""
+    known = about.get("preprocessing")
+    if isinstance(known, dict) and known.get("color") in ("RGB", "gray"):
+        return known["subtract"], known["divide"]
+    return None
 
 
 def target_of(about: Json) -> str:
