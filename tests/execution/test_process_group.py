@@ -14,7 +14,7 @@ from zoo.config.schemas.launching import Distributed, Shareable
 from zoo.execution import diagnosis, execution, process_group
 from zoo.execution.launchers import local
 from zoo.execution.worker_process import Outcome
-from zoo.protocol.events import ErrorEvent
+from zoo.protocol.events import GROUP_BROKEN, ErrorEvent
 
 SCRIPT = """
 import os, sys, time
@@ -23,9 +23,12 @@ print("line", rank, os.environ["OMP_NUM_THREADS"], flush=True)
 if sys.argv[1] == str(rank):
     sys.exit(5)
 if sys.argv[1] == f"kill {rank}":
+    open("now", "w").close()
+    time.sleep(0.3)
     os.kill(os.getpid(), 9)
 if sys.argv[1] == "kill 2":
-    time.sleep(0.02)
+    while not os.path.exists("now"):
+        time.sleep(0.01)
     sys.exit(1)
 time.sleep(0 if sys.argv[1] == "none" else 60)
 """
@@ -80,6 +83,10 @@ def test_a_signal_is_the_error_of_the_run_unless_the_process_reported_one(tmp_pa
         diagnosis.failure(outcome, tmp_path, "cpu").message
         == "Process 1 of 2 ended with status 137 without an error message"
     )
+    outcome = Outcome(error=ErrorEvent(message="the connection was lost", type=GROUP_BROKEN))
+    outcome.lost("process 1 of 2", -9)
+    assert outcome.error is not None
+    assert outcome.error.message == "process 1 of 2 was killed by SIGKILL"
     outcome = Outcome(error=ErrorEvent(message="no such column", type="X"))
     outcome.lost("process 1 of 2", -9)
     assert outcome.error is not None

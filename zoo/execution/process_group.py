@@ -2,6 +2,7 @@
 
 import math
 import queue
+import signal
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ from zoo.protocol.request import DistributedPart
 from zoo.protocol.variables import RANK
 from zoo.runs import event_log
 
-# Time for the remaining processes to report an error after one has failed. After a signal, they are killed at once.
+# Time for the remaining processes to end or to report an error after one has failed.
 GRACE_S = 2.0
 POLL_S = 0.1
 # PyTorch and numpy read the first two, TensorFlow the next two, JAX the last.
@@ -58,19 +59,21 @@ class ProcessGroup:
     def _watch(self) -> None:
         """End all processes after one fails; its status becomes the group's.
 
-        If several ended since the last check, a killed process is reported, as the cause of the remaining failures.
+        A process that is killed may be seen to end after those that fail for want of it: the cause is a signal other
+        than SIGABRT, which libraries raise themselves, or else what ended in GRACE_S after the first failure.
         """
-        running, ends = dict(enumerate(self._processes)), math.inf
+        running, failed, ends = dict(enumerate(self._processes)), [], math.inf
         while running:
             ended = {rank: process.wait() for rank, process in running.items() if not process.is_running()}
             running = {rank: process for rank, process in running.items() if rank not in ended}
-            failed = [(status, rank) for rank, status in ended.items() if status]
+            failed += [(status, rank) for rank, status in ended.items() if status]
             if failed and not self._status:
                 status, rank = min(failed)
-                self._status, ends = status, time.monotonic() + (GRACE_S if status > 0 else 0.0)
-                self._lost(f"process {rank} of {len(self._processes)}", status)
-            if time.monotonic() >= ends:
-                self.kill()
+                ends = min(ends, time.monotonic() + GRACE_S)
+                if status < -signal.SIGABRT or not running or time.monotonic() >= ends:
+                    self._status = status
+                    self._lost(f"process {rank} of {len(self._processes)}", status)
+                    self.kill()
             time.sleep(POLL_S)
 
     def interrupt(self) -> None:

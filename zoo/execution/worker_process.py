@@ -42,9 +42,12 @@ class Outcome:
     process: str = "The worker"
 
     def lost(self, process: str, status: int) -> None:
-        """Record the process that failed; if it was killed without a reported error, record the signal as one."""
+        """Record the process that failed; if it was killed, record the signal as its error.
+
+        An error that it reported itself remains; that other processes lost it is no reason.
+        """
         self.process, self.returncode = process, status
-        if status < 0 and not self.error:
+        if status < 0 and (not self.error or self.failed_with(events.GROUP_BROKEN)):
             message = f"{process} was killed by {signal.Signals(-status).name}"
             self.error = events.ErrorEvent(type=events.GROUP_BROKEN, message=message)
 
