@@ -126,6 +126,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "duplicates_in": twice.part,
             "identical_duplicates": twice.identical,
             "duplicates_in_two_classes": len(twice.contradictions),
+            "similar_in_two_classes": len(twice.similar),
             **({"target": known.kind} if known else {}),
         },
         targets=known,
@@ -148,10 +149,11 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -
             f"{twice.part} images ({twice.identical:,} identical files), such as {test} and {train}. "
             f"The test {good} {'may' if twice.part == 'validation' else 'will'} be too {much}"
         )
-    if twice.contradictions:
-        shown = listed((f"{one} and {other}" for one, other in twice.contradictions), most=3)
-        where = "with different targets" if different else "in two classes"
-        console.warn(f"{counted(len(twice.contradictions), 'identical file')} {where}: {shown}")
+    for pairs, what in ((twice.contradictions, "identical file"), (twice.similar, "nearly identical image")):
+        if pairs:
+            shown = listed((f"{one} and {other}" for one, other in pairs), most=3)
+            where = "with different targets" if different else "in two classes"
+            console.warn(f"{counted(len(pairs), what)} {where}: {shown}")
 
 
 def _picture_size(settings: TrainConfig) -> int:

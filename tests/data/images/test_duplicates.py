@@ -54,6 +54,15 @@ def test_identical_files_in_two_parts_and_in_two_classes(tmp_path: Path) -> None
     assert twice.contradictions == [("train/cat/wrong.png", "train/dog/2.png")]
 
 
+def test_nearly_identical_images_in_two_classes_of_one_part(tmp_path: Path) -> None:
+    root = lay(tmp_path / "set")
+    scene(102).resize((140, 112), Image.Resampling.LANCZOS).save(root / "train" / "cat" / "again.jpg", quality=70)
+    scene(1).resize((140, 112), Image.Resampling.LANCZOS).save(root / "train" / "cat" / "same class.jpg", quality=70)
+    twice = find(root)
+    assert twice.similar == [("train/cat/again.jpg", "train/dog/2.png")]
+    assert (twice.contradictions, twice.examples) == ([], [])
+
+
 def test_the_part_with_the_same_images_is_named(tmp_path: Path) -> None:
     root = lay(tmp_path / "set")
     assert find(root).part == ""

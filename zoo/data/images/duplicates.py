@@ -7,6 +7,7 @@ horizontal differences of 8 x 9 mean gray levels). Their pixels are then compare
 import dataclasses
 import math
 from pathlib import Path
+from typing import Any
 
 from zoo.core.arrays import NDArray, np
 from zoo.core.files import atomic_file
@@ -37,6 +38,7 @@ class Duplicates:
         part: the part that has the images as well: ``training``, ``validation`` or both words; empty without any.
         identical: number of ``known`` images with identical files.
         contradictions: pairs of names of identical files in two classes.
+        similar: pairs of names of nearly identical images in two classes.
     """
 
     known: "NDArray[np.bool_]"
@@ -44,10 +46,11 @@ class Duplicates:
     part: str
     identical: int
     contradictions: list[tuple[str, str]]
+    similar: list[tuple[str, str]]
 
 
 def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplicates:
-    """Find ``test`` images that are also in ``train`` or ``validation``, and equal files in two classes."""
+    """Find ``test`` images that are also in ``train`` or ``validation``, and images that are in two classes."""
     names, sums = folder.listing.names, folder.sums
     learned = np.concatenate([parts["train"], parts["validation"]])
     owner = {sums[row]: int(row) for row in learned[::-1]}  # the training part goes first
@@ -62,6 +65,7 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
         " or ".join(sorted(used)).replace("train", "training"),
         identical,
         _contradictions(folder),
+        _similar(folder),
     )
 
 
@@ -74,8 +78,22 @@ def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:
     return pairs
 
 
-def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]") -> dict[int, int]:
-    """Map rows to a similar row among the other rows."""
+def _similar(folder: FolderDataset) -> list[tuple[str, str]]:
+    if folder.listing.targets:  # nearly identical images may have different numbers or labels
+        return []
+    rows, names, sums = np.flatnonzero(folder.usable), folder.listing.names, folder.sums
+    pairs = _near(folder.pictures, rows, rows, np.array(folder.listing.labels)).items()
+    return [
+        (names[row], names[other])
+        for row, other in sorted({(min(pair), max(pair)) for pair in pairs})
+        if sums[row] != sums[other]
+    ]
+
+
+def _near(
+    pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]", labels: "NDArray[Any] | None" = None
+) -> dict[int, int]:
+    """Map rows to a similar row among the other rows; with ``labels``, to one with another label."""
     mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
     if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
         return {}
@@ -85,10 +103,14 @@ def _near(pictures: Path, rows: "NDArray[np.int64]", others: "NDArray[np.int64]"
         own, theirs = hashes[rows, quarter], hashes[others, quarter]
         order = np.argsort(theirs, kind="stable")
         begin, end = (np.searchsorted(theirs[order], own, side) for side in ("left", "right"))
-        for row, low, high in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
-            if row in pairs or not 0 < high - low <= MOST_ALIKE:
+        itself = labels is not None
+        few = (end - begin > itself) & (end - begin <= MOST_ALIKE)
+        for row, low, high in zip(rows[few].tolist(), begin[few].tolist(), end[few].tolist(), strict=True):
+            if row in pairs:
                 continue
             alike = others[order[low:high]]
+            if labels is not None:
+                alike = alike[labels[alike] != labels[row]]
             differing = np.unpackbits((hashes[alike] ^ hashes[row]).view(np.uint8), axis=1).sum(axis=1)
             alike = alike[differing <= MOST_BITS]
             double = next((int(other) for other in alike if _same(mapped[row], mapped[other])), None)
