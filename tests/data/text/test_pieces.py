@@ -27,11 +27,22 @@ def test_no_token_of_a_long_text_is_cut(
         read, encoding = pieces.read_and_tell(tmp_path / "text.txt", "auto")
         assert encoding.startswith("utf-8")
         assert list(read()) == list(read()), "the second reading begins anew"
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         assert "".join(read()) == text
         tokenizer = tokenization.learn(kind, [text], 300, lowercase=True)
         assert tokenization.learn(kind, read(), 300, lowercase=True) == tokenizer
         numbers = [number for piece in read() for number in tokenizer.encode(piece)]
         assert numbers == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("most", [100, 1 << 22])
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_of_all_systems_are_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, most: int
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE", most)
+    (tmp_path / "text.txt").write_bytes(f"A line, and its end.{end}".encode() * 100)
+    assert "".join(pieces.read_and_tell(tmp_path / "text.txt", "auto")[0]()) == "A line, and its end.\n" * 100
 
 
 def test_a_long_text_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

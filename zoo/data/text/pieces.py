@@ -1,6 +1,10 @@
-"""Read a long text in pieces, for constant memory use; no token crosses the end of a piece."""
+"""Read a long text in pieces, for constant memory use; no token crosses the end of a piece.
+
+The line ends of all systems are read as one line feed.
+"""
 
 import codecs
+import io
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -32,12 +36,14 @@ def read_and_tell(path: Path, encoding: str) -> tuple[Callable[[], Iterator[str]
     except OSError as error:
         raise storage_error("read", path, error) from error
     text, chosen = files.read(path, encoding)
+    text = io.IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)
     return lambda: _cut([text]), chosen
 
 
 def _decoded(path: Path) -> Iterator[str]:
     """Decode a file; raise UnicodeError if it is not UTF-8 or contains a NUL byte."""
-    decoder, begins = codecs.getincrementaldecoder("utf-8-sig")("strict"), True
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")("strict"), translate=True)
+    begins = True
     with path.open("rb") as source:
         while content := source.read(PIECE):
             text = decoder.decode(content)
@@ -45,7 +51,7 @@ def _decoded(path: Path) -> Iterator[str]:
                 raise UnicodeError("a NUL byte")
             yield text.removeprefix("\ufeff") if begins else text
             begins = False
-    decoder.decode(b"", final=True)
+    yield decoder.decode(b"", final=True)
 
 
 def _cut(chunks: Iterable[str]) -> Iterator[str]:
