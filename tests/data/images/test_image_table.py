@@ -504,6 +504,18 @@ def test_boxes_of_a_table_are_said_to_be_unused(tmp_path: Path) -> None:
     assert "Not used: the boxes in xmin, ymin, xmax, ymax. Whole images are learned" in listing.notes
 
 
+@pytest.mark.parametrize("title", ["Genre", "Themes"])
+def test_lists_of_labels_are_proposed_before_a_number_that_recurs(tmp_path: Path, title: str) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(24)))
+    kinds = ("Action", "Comedy", "Drama", "Crime", "Horror")
+    chosen = [[kind for place, kind in enumerate(kinds) if (number + 5) >> place & 1] for number in range(24)]
+    lines = (f"{number},The {number}th film,{3 + number % 7 / 2},{'|'.join(chosen[number])}" for number in range(24))
+    table = write(tmp_path / "films.csv", f"id,Title,Score,{title}", *lines)
+    error = refused(table)
+    assert f"column {title} holds several labels for an image" in error.message
+    assert f"data.target=labels data.label_column={title}" in str(error.remedy)
+
+
 def test_a_constant_column_is_not_the_class_and_other_columns_are_named(tmp_path: Path) -> None:
     """The header of NIH's chest X-rays, whose unquoted comma makes a column called y]."""
     lay(tmp_path, *(f"{number}.jpg" for number in range(12)))

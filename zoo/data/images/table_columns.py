@@ -153,6 +153,12 @@ def _is_of_flags(column: list[str]) -> bool:
     return all(cell.lower() in FLAGS for cell in column)
 
 
+def _is_of_lists(column: list[str]) -> bool:
+    """Return True for lists of labels that recur, though few rows may have the same list."""
+    labels = [label for cell in column for label in tables.labels_of(cell, sign_in(column))]
+    return bool(tables.several_labels(set(column))) and 2 * len(set(labels)) <= len(labels)
+
+
 def _place(path: Path, key: str, name: str, first: list[str], columns: list[list[str]]) -> int:
     if name in first:
         return first.index(name)
@@ -222,7 +228,12 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     flags = [place for place in places if _is_of_flags(columns[place])]
     varied = [place for place in places if len(set(columns[place])) > 1]
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
-    words = [place for place in recurring if place not in numeric or tables.GRADES.fullmatch(layout.plain(place))]
+    words = [
+        place
+        for place in varied
+        if (place in recurring and (place not in numeric or tables.GRADES.fullmatch(layout.plain(place))))
+        or _is_of_lists(columns[place])
+    ]
     named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
     named = [place for place in named if not tables.OF_TEXTS.fullmatch(layout.plain(place))] or named
     # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.

@@ -29,7 +29,7 @@ _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
 _PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 LABELS = re.compile(
-    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|target|diagnosis|dx|breed|species|y|"
+    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnosis|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
