@@ -1,6 +1,7 @@
 """Read the rows of ``configs/data``: each data set's content, source, and the part to use."""
 
 import dataclasses
+import re
 import shlex
 from pathlib import Path
 
@@ -46,8 +47,11 @@ def names() -> list[str]:
 
 
 def table_remedy(path: Path) -> str:
-    """Return the command that reads labels from a table, or an empty string for other files."""
-    known = path.suffix.lower() in TABLES and path.is_file()
+    """Return the command that reads labels from a table or a JSON list, or an empty string for other files."""
+    known = path.suffix.lower() in (*TABLES, ".json") and path.is_file()
+    if known and path.suffix.lower() == ".json":
+        with path.open("rb") as file:
+            known = re.match(rb"\s*\[\s*\{", file.read(64)) is not None
     return f"Read its labels with `data=image_table data.root={shlex.quote(str(path))}`" if known else ""
 
 

@@ -504,6 +504,25 @@ def test_boxes_of_a_table_are_said_to_be_unused(tmp_path: Path) -> None:
     assert "Not used: the boxes in xmin, ymin, xmax, ymax. Whole images are learned" in listing.notes
 
 
+def test_tasks_of_an_annotation_tool(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number:08x}-photo.jpg" for number in range(12)))
+    times = {"created_at": "2024-05-01T10:00:00Z", "updated_at": "2024-05-02T10:00:00Z"}
+    flat, whole = [], []
+    for number in range(12):
+        image = f"/data/upload/3/{number:08x}-photo.jpg"
+        when = {name: time.replace("0:00:00", f"0:00:0{number % 3}") for name, time in times.items()}
+        flat.append({"image": image, "id": number, "choice": ("ripe", "unripe")[number % 2], **when})
+        result = [{"value": {"choices": ["ripe"]}, "id": f"x{number}"}]
+        whole.append({"id": number, "annotations": [{"result": result}], "data": {"image": image}, **when})
+        whole[-1]["file_upload"] = image.rpartition("/")[2]
+    listing = scan(write(tmp_path / "flat.json", json.dumps(flat)))
+    assert listing.class_names == ["ripe", "unripe"]
+    assert "class in choice" in listing.notes[0]
+    error = refused(write(tmp_path / "whole.json", json.dumps(whole)))
+    assert "has no column of classes" in error.message
+    assert "Objects are not read, as in annotations, data: export a flat table" in str(error.remedy)
+
+
 @pytest.mark.parametrize("title", ["Genre", "Themes"])
 def test_lists_of_labels_are_proposed_before_a_number_that_recurs(tmp_path: Path, title: str) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(24)))

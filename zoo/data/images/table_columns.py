@@ -23,6 +23,8 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
+# JSON objects in a cell.
+_NESTED = re.compile(r'\[?\{"')
 # Words of sentences, and not of labels.
 _SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
@@ -115,7 +117,7 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
 
 
 def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
-    """Return the columns that may be targets: not empty, and not of the image, its part, group or size."""
+    """Return the columns that may be targets: not empty, nested or dates, and not the image, its part or size."""
     images = [number(cell) for cell in columns[layout.image]]
     return [
         place
@@ -124,6 +126,8 @@ def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int
         and any(column)
         and not _is_counted(column)
         and not _OF_IMAGES.fullmatch(layout.plain(place))
+        and not tables.DATE.fullmatch(layout.title(place))
+        and not any(map(_NESTED.match, column))
         and [number(cell) for cell in column] != images
     ]
 
@@ -259,16 +263,19 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         raise _ambiguous(path, "data.label_column", names, "classes", every, inside)
     if pool:
         return pool
+    nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
+    unread = f"Objects are not read, as in {listed(nested)}: export a flat table (CSV or JSON-MIN). " * bool(nested)
+    add = "Add a column with the class of each image, or set data.label_column=NAME."
     raise ZooError(
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
-        _IN_FOLDERS if inside else "Add a column with the class of each image, or set data.label_column=NAME.",
+        unread + (_IN_FOLDERS if inside else add),
     )
 
 
 def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
     titles = titles or [*map(str, range(len(columns)))]
     order = tables.likely_first(titles, columns)
-    return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0] for each in order)}"
+    return f"{_listed(titles[each] for each in order)}, a row: {_listed(columns[each][0][:60] for each in order)}"
 
 
 def _different(columns: list[list[str]], places: list[int]) -> list[int]:
@@ -289,7 +296,7 @@ def _is_counted(column: list[str]) -> bool:
 def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place: int, asked: bool) -> None:
     """Raise an error for a column of numbers to predict, or of several labels for an image."""
     cells, name = [cell for cell in columns[place] if cell], layout.title(place)
-    row, column_given = " | ".join(column[0] for column in columns), f"data.label_column={shlex.quote(name)}"
+    row, column_given = " | ".join(column[0][:60] for column in columns), f"data.label_column={shlex.quote(name)}"
     numbers = tables.measurements(set(cells))
     if 2 * len(set(cells)) > len(cells) > _FEW and all(map(tables.is_number, cells)):
         numbers = sorted(map(float, cells))

@@ -35,7 +35,7 @@ LABELS = re.compile(
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
 GRADES = re.compile(r".*(grade|severity|stage|level|risk)|ratings?|stars")
 # Titles of columns that are not proposed as labels.
-_DATE = re.compile(r"(.*[ _])?(date|time|timestamp|(created|updated)_?at)", re.IGNORECASE)
+DATE = re.compile(r"(.*[ _])?(date|time|timestamp|(created|updated)_?at)", re.IGNORECASE)
 # Whole numbers with more values than this, and gaps between them, are measurements and not classes.
 _MOST_NUMBERS = 20
 # More whole numbers than this, with gaps between them, may be numbers to predict.
@@ -244,7 +244,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few = [
         place
         for place, kinds in enumerate(values)
-        if place != text and 2 <= len(kinds) <= len(body) / 2 and not _DATE.fullmatch(some[0][place].strip())
+        if place != text and 2 <= len(kinds) <= len(body) / 2 and not DATE.fullmatch(some[0][place].strip())
     ]
     if not few:
         return ""
