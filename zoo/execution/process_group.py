@@ -59,8 +59,8 @@ class ProcessGroup:
     def _watch(self) -> None:
         """End all processes after one fails; its status becomes the group's.
 
-        A process that is killed may be seen to end after those that fail for want of it: the cause is a signal other
-        than SIGABRT, which libraries raise themselves, or else what ended in GRACE_S after the first failure.
+        Processes that lose a killed one may be seen to end before it. Its signal is the cause, except SIGABRT, which
+        libraries raise. Without a signal, all that ended within GRACE_S of the first failure are compared.
         """
         running, failed, ends = dict(enumerate(self._processes)), [], math.inf
         while running:

@@ -44,7 +44,7 @@ class Outcome:
     def lost(self, process: str, status: int) -> None:
         """Record the process that failed; if it was killed, record the signal as its error.
 
-        An error that it reported itself remains; that other processes lost it is no reason.
+        A reported error remains, unless it only says that another process was lost.
         """
         self.process, self.returncode = process, status
         if status < 0 and (not self.error or self.failed_with(events.GROUP_BROKEN)):

@@ -117,7 +117,7 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
 
 
 def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
-    """Return the columns that may be targets: not empty, nested or dates, and not the image, its part or size."""
+    """Return the columns that may be targets: without those that are empty, nested, dates, or of the image."""
     images = [number(cell) for cell in columns[layout.image]]
     return [
         place
