@@ -58,6 +58,16 @@ def test_the_second_time_nothing_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert dataset.prepare(row, 1).folder != first.folder
 
 
+def test_notes_name_the_place_of_this_time(tmp_path: Path) -> None:
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+        path = tmp_path / place / "table.csv"
+        path.write_text("text,label\n" + "".join(f"film {number},{'ab'[number % 2]}\n" for number in range(20)))
+        texts = dataset.prepare(LabelledData(name="text_table", root=str(path)), 1)
+        assert texts.info.notes[0].startswith(f"Read {path}: ")
+        assert not any("first" in note for note in texts.info.notes) or place == "first"
+
+
 def test_one_text_is_prepared_once_for_all_seeds_and_places(tmp_path: Path) -> None:
     path = tmp_path / "play.txt"
     path.write_text("to be or not to be\n" * 10)

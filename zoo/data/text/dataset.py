@@ -30,6 +30,7 @@ VOCABULARY = "vocabulary.json"
 Vocabulary = tokenization.Tokenizer | int
 ABOUT = "about.json"
 TEXTS = "texts.bin"
+_ROOT = "{data.root}"
 TOKENS = "tokens.npy"
 # Folds are assigned with this seed, whatever the seed of a run.
 FOLD_SEED = 1
@@ -132,6 +133,7 @@ def _cached(
     row: TextData, sha256: str, source: str, build: Callable[[Path], _Content], vocabulary: Vocabulary
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
+    root = str(Path(row.root or ""))  # notes name it, and the same texts may be elsewhere later
 
     def fill(part: Path) -> None:
         with console.bar(f"Preparing {source}"):
@@ -139,11 +141,13 @@ def _cached(
             npy_images.save_arrays(part, content.arrays)
             content.tokenizer.save(part / VOCABULARY)
             (part / TEXTS).write_bytes(content.texts)
+            content.info.notes[:] = [note.replace(root, _ROOT) for note in content.info.notes]
             about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
             (part / ABOUT).write_text(about, encoding="utf-8")
 
     fill_once(folder, f"prepares {row.name}", "texts", fill)
     info = TextInfo(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
+    info.notes[:] = [note.replace(_ROOT, root) for note in info.notes]
     return TextDataset(folder, row.name, sha256, source, info, tokenization.load(folder / VOCABULARY))
 
 
