@@ -301,6 +301,8 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),
     ("train model=resnet50", "architectures of Keras are model=keras/NAME"),
+    ("train model=mnist --config-dir conf", "--config-dir conf has no effect without +GROUP=NAME"),
+    ("train -m --dry-run data=digits seed=1,x", "seed must be a whole number, got 'x'"),
     ("train model=mnist +experiment=mine", "Add --config-dir DIR, a folder with experiment/mine.yaml"),
     ("train model=mnist backend=gpu", "no GPU of this machine can be used"),
 ])  # fmt: skip

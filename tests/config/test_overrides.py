@@ -79,6 +79,14 @@ def test_a_sweep_has_a_combination_for_every_value() -> None:
     assert [each.get("seed") for each in given.combinations()] == ["1", "2"]
 
 
+def test_too_many_runs_are_refused_before_they_fill_the_memory() -> None:
+    with pytest.raises(ZooError, match="the sweep of seed has more than 10,000 values: range"):
+        Overrides.parse(["seed=range(0,1000000000)"])
+    given = Overrides.parse(["seed=range(0,200)", "trainer.epochs=range(0,200)"])
+    with pytest.raises(ZooError, match="40,000 runs, more than 10,000"):
+        given.combinations()
+
+
 def test_every_word_that_cannot_be_read_is_reported() -> None:
     with pytest.raises(ZooError, match="2 settings are wrong"):
         Overrides.parse(["model.dropout=[1", "seed=1", "nonsense"])

@@ -184,6 +184,9 @@ BROKEN = [
     ("photos", {"json": {"instances": [{"b64": "aGVsbG8="}, {"b64": "aGVsbG8="}]}}, 422),
     ("play", {"json": {"instances": ["XYZ"]}}, 422),
     ("play", {"json": {"instances": ["to"], "parameters": {"length": 10**9}}}, 400),
+    ("play", {"json": {"instances": ["to"], "parameters": {"lenght": 3}}}, 400),
+    ("play", {"json": {"instances": ["to"], "length": 3}}, 400),
+    ("play", {"json": {"instances": [{"prompt": "to", "len": 3}]}}, 400),
     ("play", {"json": {"instances": ["to"], "parameters": {"temperature": float("1e300")}}}, 400),
     ("nobody", {"json": {"instances": [1]}}, 404),
 ]  # fmt: skip

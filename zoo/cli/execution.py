@@ -88,9 +88,10 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
 
 def _print_plan(verb: str, overrides: "Overrides", machine: str | None, multirun: bool) -> None:
     from zoo.cli import dry_run
+    from zoo.tasks import sweeps
 
     if multirun:
-        runs = overrides.combinations()
+        runs = sweeps.checked(verb, overrides)
         console.output(f"{counted(len(runs), 'run')}, one after the other; the plan of the first:")
         overrides = runs[0]
     console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))

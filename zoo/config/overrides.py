@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import numbers
 import os
 import re
@@ -45,8 +46,8 @@ class Override:
     choices: tuple[str, ...] = ()
 
 
-# More would take minutes to parse.
-MOST_WORDS = 1000
+# More would take minutes to parse, or to compose.
+MOST_WORDS, MOST_RUNS = 1000, 10_000
 
 
 class Overrides:
@@ -132,7 +133,9 @@ class Overrides:
         return self | Overrides.of(settings, layer)
 
     def combinations(self) -> "list[Overrides]":
-        """Return every combination of the values of sweeps such as ``seed=1,2,3``."""
+        """Return every combination of the values of sweeps such as ``seed=1,2,3``; raise ZooError for too many."""
+        if (count := math.prod(len(entry.choices) or 1 for entry in self)) > MOST_RUNS:
+            raise ZooError(f"This sweep has {count:,} runs, more than {MOST_RUNS:,}", "Give fewer values.")
         each = [
             [one for text in entry.choices for one in Overrides.parse([text], entry.layer)] or [entry]
             for entry in self
@@ -167,7 +170,10 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
         parsed = _parser().parse_override(text)
         key = parsed.get_key_element()
         if parsed.is_sweep_override():
-            swept = tuple(f"{key}={each}" for each in parsed.sweep_string_iterator())
+            values = itertools.islice(parsed.sweep_string_iterator(), MOST_RUNS + 1)
+            swept = tuple(f"{key}={each}" for each in values)
+            if len(swept) > MOST_RUNS:
+                return f"the sweep of {key} has more than {MOST_RUNS:,} values: {value[:60]}"
             return Override(key, value, text, layer, swept)
         return Override(key, parsed.value(), text, layer)
     except (HydraException, ValueError) as error:  # ValueError: a number with thousands of digits

@@ -5,7 +5,7 @@ import binascii
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from starlette.datastructures import UploadFile
@@ -30,10 +30,12 @@ class Asked(NamedTuple):
     names: list[str] | None = None
 
 
-async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
+async def read(request: Request, pixels: Callable[[bytes], list[Any]], known: Iterable[str]) -> Asked:
     """Read the body of a request; raise RequestError for an unknown type or a malformed, empty or too large body.
 
-    ``pixels`` splits a body of raw pixels into instances.
+    Args:
+        pixels: splits a body of raw pixels into instances.
+        known: names of the parameters; others are refused.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == MULTIPART:
@@ -49,7 +51,14 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]]) -> Asked:
         raise RequestError(415, f"Unsupported content type {kind[:100]!r}; supported: {kinds}")
     if not 1 <= len(asked.instances) <= MOST_INSTANCES:
         raise RequestError(400, f"A request must have 1 to {MOST_INSTANCES} instances, got {len(asked.instances)}")
+    require_known(asked.parameters, known)
     return asked
+
+
+def require_known(content: Json, known: Iterable[str]) -> None:
+    """Raise RequestError for a key that would have no effect."""
+    if unknown := sorted({*content} - {*known}):
+        raise RequestError(400, f"Unknown key {unknown[0][:40]!r}; known: {', '.join(known) or 'none'}")
 
 
 def parsed(body: bytes) -> Json:
@@ -66,6 +75,7 @@ def parsed(body: bytes) -> Json:
 def of_json(body: bytes) -> Asked:
     """Parse a body like ``{"instances": [...]}`` (TensorFlow Serving, KServe); raise RequestError for any other."""
     content = parsed(body)
+    require_known(content, ("instances", "parameters", "signature_name"))  # the last by clients of TensorFlow Serving
     instances, parameters = content.get("instances"), content.get("parameters", {})
     if not isinstance(instances, list):
         raise RequestError(400, '`instances` is missing or not a list: {"instances": [...]}')

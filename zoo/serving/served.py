@@ -110,7 +110,7 @@ class Batched(Served):
         self.engine = Engine(self.model, environment, self.limits, metrics, self.slots())
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
-        asked = await inputs.read(request, self.pixels)
+        asked = await inputs.read(request, self.pixels, self.parameters)
         prepared = (self.prepare(instance, asked.parameters, decoders) for instance in asked.instances)
         items = [await next_one for next_one in prepared] if len(asked.instances) == 1 else await _all(prepared)
         return await self.answer(await self.engine.ask(items), asked, request.headers.get("accept", ""), decoders)

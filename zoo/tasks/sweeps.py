@@ -57,6 +57,12 @@ def begin(verb: str, overrides: Overrides) -> Planned:
     return Planned(record.create(verb, overrides, elements), settings, is_new=True)
 
 
+def checked(verb: str, overrides: Overrides) -> list[Overrides]:
+    """Return the settings of each run of a sweep; raise ZooError for a wrong one."""
+    own, rest = record.separate(overrides)
+    return [own | Overrides.parse(each.words) for each in _checked(verb, record.elements_of(rest), own)[0]]
+
+
 def named(overrides: Overrides) -> Path | None:
     given = overrides.get(resume.KEY)
     if given is None or given in ("last", resume.AUTO):

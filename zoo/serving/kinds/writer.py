@@ -54,7 +54,7 @@ class Kind(Served):
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
         """Return whole texts, generated one at a time."""
-        asked = await inputs.read(request, self.pixels)
+        asked = await inputs.read(request, self.pixels, self.parameters)
         writing = asyncio.ensure_future(self._texts(asked))
         leaving = asyncio.ensure_future(_left(request))
         try:
@@ -81,6 +81,7 @@ class Kind(Served):
         return self.engine.write(self._settings(inputs.parsed(await request.body())))
 
     def _settings(self, content: Json) -> Json:
+        inputs.require_known(content, PROMPT["properties"])
         chosen = {key: content.get(key, value) for key, value in DEFAULTS.items()}
         for key, schema in DRAWING.items():
             if chosen[key] is not None or "null" not in schema["type"]:
