@@ -299,6 +299,7 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("fit model=mnist", "Use `train`"),
     ("train --model mnist", "Settings have no dashes: model=mnist"),
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
+    ("train epochs=5 data=digits", "there is no key 'epochs'; did you mean 'trainer.epochs'?"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),
     ("train model=resnet50", "architectures of Keras are model=keras/NAME"),
     ("train model=mnist --config-dir conf", "--config-dir conf has no effect without +GROUP=NAME"),

@@ -210,6 +210,22 @@ def test_numbers_are_shown_as_numbers(ages: Path, tmp_path: Path, capsys: pytest
     assert "Largest error 1" in capsys.readouterr().out
 
 
+def test_the_scale_of_a_network_is_printed_and_a_contradiction_names_the_layer(
+    pretending: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive(
+        tmp_path / "a.keras", config(layer("Rescaling", scale=1 / 255, name="to_unit"), layer("Flatten", name="f"))
+    )
+    photo(tmp_path / "photos" / "a.png", 3)
+    words = ["infer", "model=a.keras", "input=photos", "backend=cpu"]
+    assert main([*words, "scale=0..1"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "scale=0..1 contradicts a.keras: its layer 'to_unit' scales pixels itself" in said
+    assert "use scale=none" in said
+    assert main(words) == 0
+    assert "scale=none: the layer 'to_unit' of a.keras scales pixels" in capsys.readouterr().err
+
+
 def test_numbers_have_no_classes(ages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     photo(tmp_path / "photos" / "old" / "a.png", 30)
     photo(tmp_path / "photos" / "new" / "a.png", 30)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -521,6 +522,17 @@ def test_texts_of_unknown_words_alone_are_counted(folder: Path, capsys: pytest.C
         assert f"{words} is in the vocabulary" in capsys.readouterr().err
     assert main(["infer", f"run={run}", "input=fine film"]) == 0
     assert "No word" not in capsys.readouterr().err
+
+
+def test_shares_of_unknown_tokens_are_printed_by_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER, "data.tokenizer=words")
+    said = capsys.readouterr()
+    shares = re.search(
+        r"words lacks: ([\d.]+)% of the validation texts, ([\d.]+)% of the test texts", said.out + said.err
+    )
+    assert shares
+    unknown = record(run)["data"]["unknown_by_part"]
+    assert [f"{unknown[part]:.1%}" for part in ("validation", "test")] == [f"{share}%" for share in shares.groups()]
 
 
 def test_texts_that_are_pictures_and_folders_without_texts_are_named(
