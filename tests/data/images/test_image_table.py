@@ -458,6 +458,27 @@ def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
 
 
+def test_a_table_called_classes_in_the_folder_of_each_part(tmp_path: Path) -> None:
+    """The kind of Roboflow with blanks after commas, several labels and the name of lists of classes."""
+    for part in ("train", "valid", "test"):
+        lay(tmp_path / part, *(f"{number}.jpg" for number in range(6)))
+        write(tmp_path / part / "_classes.csv", "filename, bus, car", *rows("{}.jpg, 0, 1", "{}.jpg, 1, 1"))
+    listing = scan(tmp_path)
+    assert labels(listing)["valid/1.jpg"] == ["bus", "car"]
+    assert parts(listing)["test/1.jpg"] == "test"
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
+
+
+def test_a_number_next_to_columns_of_0_and_1_can_be_predicted(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(40)))
+    lines = (f"{number},{number % 2},{number // 2 % 2},{3 * number + number % 5}" for number in range(40))
+    error = refused(write(tmp_path / "t.csv", "Id,Eyes,Face,Points", *lines))
+    assert "several columns may hold the classes" in error.message
+    assert "To predict a number: data.target=number data.label_column=Points" in str(error.remedy)
+
+
 def test_classes_of_several_words_after_a_blank(tmp_path: Path) -> None:
     """FGVC-Aircraft."""
     lay(tmp_path, *(f"00{number}.jpg" for number in range(6)))

@@ -534,3 +534,14 @@ def test_a_date_is_not_proposed_as_label(tmp_path: Path) -> None:
     assert "By its content you mean data.text_column=text data.label_column=subject" in refusal(
         tmp_path / "a.csv", content
     )
+
+
+def test_a_column_of_measurements_is_proposed_as_a_number(tmp_path: Path) -> None:
+    lines = [
+        f"{number},{'' if number % 6 else 'https://a.org/b'},the text of number {number},{number / 7 - 2:.4f}"
+        for number in range(40)
+    ]
+    content = "\n".join(["id,licence,excerpt,target", *lines])
+    assert "you mean data.text_column=excerpt data.label_column=target data.target=number" in refusal(
+        tmp_path / "a.csv", content
+    )

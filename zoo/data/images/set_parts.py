@@ -259,12 +259,16 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not PROSE.match(file.name) and not _NAMES.fullmatch(file.name)]
+    likely = [file for file in files if not PROSE.match(file.name)]
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
     stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
-    likely = [file for file in likely if not datasets.table_remedy(file) or _names_image(file, stems)]
+    likely = [
+        file
+        for file in likely
+        if _names_image(file, stems) or not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file))
+    ]
     if likely and (command := datasets.table_remedy(likely[0])):
         if likely[0].parent != path and part_of(likely[0].parent.name):  # each part has its table
             command = command.replace(shlex.quote(str(likely[0])), shlex.quote(str(path)))
@@ -277,9 +281,10 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
 
 def _names_image(table: Path, stems: set[str]) -> bool:
     """Return whether the first rows of a table contain the name of an image, or are too few to tell."""
+    is_of_names = _NAMES.fullmatch(table.name)
     with table.open("rb") as file:
         head = file.read(_HEAD).decode("latin-1")
-    few = head.count("\n") < 3 and re.search(r"[,;\t]", head)
+    few = head.count("\n") < 3 and not is_of_names and re.search(r"[,;\t]", head)
     return bool(few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
 
 

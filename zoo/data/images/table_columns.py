@@ -260,7 +260,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         pool = list(dict.fromkeys([*pool, *marks]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
-        raise _ambiguous(path, "data.label_column", names, "classes", every, inside)
+        measured = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
+        raise _ambiguous(path, "data.label_column", names, "classes", every, inside, measured)
     if pool:
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
@@ -328,9 +329,11 @@ def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place
 
 
 def _ambiguous(
-    path: Path, key: str, names: list[str], what: str, every: bool = False, folders: bool = False
-) -> ZooError:
+    path: Path, key: str, names: list[str], what: str, every: bool = False, folders: bool = False,
+    measured: Sequence[str] = (),
+) -> ZooError:  # fmt: skip
     message = f"{path}: several columns may hold the {what}: {_listed(names)}"
     labels = ". All columns of 0 and 1 as labels: data.target=labels" * every
+    labels += "".join(f". To predict a number: data.target=number {key}={shlex.quote(name)}" for name in measured[:1])
     labels += f". {_IN_FOLDERS}" * folders
     return ZooError(message, f"Choose one, such as {key}={shlex.quote(names[0])}{labels}")

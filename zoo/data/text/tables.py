@@ -244,8 +244,20 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few = [
         place
         for place, kinds in enumerate(values)
-        if place != text and 2 <= len(kinds) <= len(body) / 2 and not DATE.fullmatch(some[0][place].strip())
+        if place != text
+        and 2 <= len(kinds) <= len(body) / 2
+        and 2 * kinds[""] < len(body)
+        and not DATE.fullmatch(some[0][place].strip())
     ]
+    measured = [
+        place
+        for place, kinds in enumerate(values)
+        if _is_of_labels(some[0][place]) and 2 * len(kinds) > len(body) and all(map(is_number, kinds))
+    ]
+    if measured and not any(_is_of_labels(some[0][place]) for place in few):
+        names = [some[0][place] for place in (text, measured[0])]
+        given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
+        return f"\nBy its content you mean {given} data.target=number"
     if not few:
         return ""
     counts = [len(kinds) > MOST_COLUMNS and all(map(is_number, kinds)) for kinds in values]
