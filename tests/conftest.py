@@ -23,7 +23,9 @@ from zoo.execution import watchdog
 from zoo.runs import plots
 
 # The same examples every time, however slow the machine: scripts/maintenance/fuzz.py searches for others.
-hypothesis.settings.register_profile("zoo", derandomize=True, deadline=None)
+hypothesis.settings.register_profile(
+    "zoo", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("zoo")
 
 

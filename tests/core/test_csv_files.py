@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from zoo.core import csv_files
@@ -32,7 +32,6 @@ def test_numbers_and_other_texts_stay_as_they_are(cell: object) -> None:
     assert next(csv.reader(io.StringIO(written([cell]) or "\n", newline="")), [""]) == [str(cell)]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(st.lists(st.text(alphabet=STARTS + "'a1.e,\"\n"), min_size=1, max_size=4))
 def test_every_text_is_read_back_as_it_was(cells: list[str]) -> None:
     names = [f"={number}" for number in range(len(cells))]

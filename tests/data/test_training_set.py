@@ -151,10 +151,11 @@ def test_test_images_like_validation_images_are_not_called_training_images(
     assert "The test accuracy may be too high" in warning
 
 
-def test_the_size_of_images_is_that_of_the_model_or_named(fruit: Path) -> None:
+def test_the_size_of_images_is_that_of_the_model_or_64(fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = DataSettings(name="folder", root=str(fruit))
-    with pytest.raises(ZooError, match="The model any takes images of any size"):
-        training_set.prepare(TrainConfig(data=data, model={"name": "any"}))
+    assert training_set.prepare(TrainConfig(data=data, model={"name": "any"})).input_shape == (64, 64, 3)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Images are resized to 64 x 64 pixels. For another size: data.size=PIXELS" in said
     assert training_set.prepare(TrainConfig(data=data, model={"name": "a", "input_size": 12})).input_shape[0] == 12
 
 

@@ -17,6 +17,8 @@ from zoo.data.targets import STRATUM, Targets
 Splits = dict[str, "NDArray[np.int64]"]
 # The data sets of the user's own images.
 OWN = ("folder", "image_table")
+# Edge of your own images in pixels, for models of any size.
+SIZE = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +96,8 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 
 
 def _of_folder(settings: TrainConfig) -> TrainingSet:
-    data, size = settings.data, _picture_size(settings)
-    listing = _listing(data)
+    data = settings.data
+    listing, size = _listing(data), _picture_size(settings)
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
@@ -159,12 +161,8 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -
 def _picture_size(settings: TrainConfig) -> int:
     size = settings.data.size or settings.model.get("input_size")
     if not size:
-        _listing(settings.data)  # first, because the user must fix an unusable folder before anything else
-        raise ZooError(
-            f"The model {settings.model['name']} takes images of any size and needs data.size",
-            "For example: data.size=64",
-        )
-    return int(size)
+        console.say(f"Images are resized to {SIZE} x {SIZE} pixels. For another size: data.size=PIXELS")
+    return int(size or SIZE)
 
 
 def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> str:

@@ -471,6 +471,25 @@ def test_a_table_called_classes_in_the_folder_of_each_part(tmp_path: Path) -> No
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
 
 
+def test_a_column_that_groups_images_is_named(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(40)))
+    for title, row in (("lesion_id", "{0},L{1},{2},x"), ("PatientID", "{0},{1},{2},x"), ("paid", "{0},{1},{2},x")):
+        lines = (row.format(number, number // 2, ("a", "b")[number % 4 // 2]) for number in range(40))
+        table = write(tmp_path / "t.csv", f"image_id,{title},dx,note", *lines)
+        notes = [note for note in scan(table, label_column="dx").notes if "have the same" in note]
+        wanted = f"Several images have the same {title}: to keep them in one part, add data.group={title}"
+        assert notes == ([] if title == "paid" else [wanted])
+        assert not [note for note in scan(table, label_column="dx", group=title).notes if "have the same" in note]
+
+
+def test_minus_1_is_said_to_mean_no(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    table = write(tmp_path / "t.csv", "id,Smiling,Young", *rows("{},1,-1", "{},1,1", "{},-1,1", count=12))
+    listing = scan(table)
+    assert "In columns of labels, -1 means no, as 0 does" in listing.notes
+    assert labels(listing)["0.jpg"] == ["Smiling"]
+
+
 def test_a_number_next_to_columns_of_0_and_1_can_be_predicted(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(40)))
     lines = (f"{number},{number % 2},{number // 2 % 2},{3 * number + number % 5}" for number in range(40))
@@ -603,7 +622,8 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
     listing = scan(tmp_path)
     assert (listing.class_names, listing.parts.count("train"), listing.parts.count("test")) == (["a", "b"], 6, 6)
     assert (
-        "from JSON, with its keys as line 1; class in label, image in file_name; not used: size" in listing.notes[0]
+        "JSON objects, their keys as columns; utf-8; class in label, image in file_name; not used: size"
+        in listing.notes[0]
     )
 
 

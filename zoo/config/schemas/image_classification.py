@@ -101,8 +101,8 @@ class DataSettings(TableReading, common.TrainingData):
         "auto", "how folders are read: auto recognizes train, val and test; classes takes every folder as a class",
         choices=LAYOUTS, needs="data.name=folder")  # fmt: skip
     size: int | None = setting(
-        None, "edge of your own images in pixels; null means the size of the model, if it has one", at_least=4,
-        at_most=1024, needs=_OWN)  # fmt: skip
+        None, "edge of your own images in pixels; null means the size of the model, or 64 if it takes any",
+        at_least=4, at_most=1024, needs=_OWN)  # fmt: skip
     resize: str = setting(
         "stretch", "how images are resized; crop keeps the center and the proportions", choices=common.RESIZES,
         needs=_OWN)  # fmt: skip

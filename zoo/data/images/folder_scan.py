@@ -194,7 +194,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    if unread := [each for each in sorted(path.glob("*.[ct]sv")) if not set_parts.PROSE.match(each.name)]:
+    tables = sorted(path.glob("*.[ct]sv"), key=lambda each: (not set_parts.part_of(each.stem), each.name))
+    if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}"
     inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()
     for key, files in files_by_class.items():

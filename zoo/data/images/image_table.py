@@ -24,7 +24,7 @@ from zoo.data.images import decode, folder_scan, set_parts, table_columns, unkno
 from zoo.data.images.folder_scan import FolderListing
 from zoo.data.images.table_columns import Columns
 from zoo.data.text import dialect, files, foreign_formats, tables
-from zoo.protocol.targets import CLASSES, LABELS
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 
 # Words in the name of a table next to the part: train_labels.csv.
 _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
@@ -120,12 +120,17 @@ class _Reader:
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names)
-        how = f"{chosen.words(text)}; {'a' if layout.titles else 'no'} header; {encoding}"
+        how = tables.how_read(chosen, text, bool(layout.titles), encoding)
         layout = layout._replace(sign=known.sign or layout.sign) if known else layout
         self.kind, self.titles = layout.kind, [*map(layout.title, layout.labels)]
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
         if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
             self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
+        if "-1" in (cells[place].strip() for cells in sample for place in layout.labels * (self.kind != NUMBER)):
+            self.notes.append("In columns of labels, -1 means no, as 0 does")
+        if shared := layout.shared(sample):
+            group = f"data.group={shlex.quote(shared)}"
+            self.notes.append(f"Several images have the same {shared}: to keep them in one part, add {group}")
         for line, cells, problem in rows(bool(layout.titles)):
             self.count += 1
             where = f"{path.name}, line {line}"

@@ -21,6 +21,14 @@ _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
+# Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
+_OF_GROUPS = re.compile(
+    r"(.*[ _]|.*(?-i:[a-z](?=ID|Id)))?(id|nr|no)|(patient|subject|person|lesion|case|study|scene|video|clip|plant|"
+    r"animal|individual|slide|specimen|sequence)s?([ _]?(id|nr|no|number|name))?",
+    re.IGNORECASE,
+)
+# Groups have fewer rows than this on average.
+_MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
 # JSON objects in a cell.
@@ -71,6 +79,18 @@ class Columns(NamedTuple):
             return set_parts.WORDS.get(cell, "")
         named = set_parts.WORDS[flag[1]]
         return named if FLAGS[cell] else "test" if named == "train" else "train"
+
+    def shared(self, sample: Sequence[Sequence[str]]) -> str:
+        """Return the title of an unused column such as patient_id with few rows a group; empty without one."""
+        count, used = len(sample) - 1, (self.image, *self.labels)
+        for place in range(len(self.titles)) if self.group is None and self.part is None else ():
+            groups = {cells[place].strip() for cells in sample[1:]}
+            several = (
+                count > len(groups) > max(count / _MOST_IN_GROUP, 2 * len({cells[used[1]] for cells in sample[1:]}))
+            )
+            if place not in used and several and _OF_GROUPS.fullmatch(self.title(place).strip()) and "" not in groups:
+                return self.title(place)
+        return ""
 
     def is_of_box(self, place: int) -> bool:
         return bool(_OF_BOXES.fullmatch(self.plain(place)))

@@ -123,7 +123,8 @@ def _one_of(folder: Path) -> str:
         return f"{names[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no text."
     best = next((name for name in texts if "train" in name.lower()), texts[0])
     texts = [name for name in texts if Path(name).suffix == Path(best).suffix]
-    join = f"find {shlex.quote(str(folder))} -type f -name '*{Path(best).suffix}' -exec cat {{}} + > all.txt"
+    files_of = f"find {shlex.quote(str(folder))} -type f -name '*{Path(best).suffix}'"
+    join = f"{files_of} -exec awk 'FNR == 1 && NR > 1 {{print \"\"}} 1' {{}} + > all.txt"
     several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
     note = f". Join parts of one text with the same encoding: {join}" if texts[1:] else ""
     return f"{several} {set_parts.as_root(folder / best)}{note}"

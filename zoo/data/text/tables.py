@@ -22,6 +22,7 @@ SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 # Excel reads a delimiter from a line before the header.
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
+_JSON = "; JSON"
 # Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
@@ -108,8 +109,13 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
             f"Texts are classified, not numbers. Set {columns[0][0]}.{_suggestion(some, columns)}",
         )
     kinds = [key.rpartition(".")[2].removesuffix("_column") for key, _ in columns]
-    described = ", ".join(f"{kind} in column {place}" for kind, place in zip(kinds, places, strict=True))
-    words = f"{path}: {chosen.words(text)}; {'a' if header else 'no'} header; {encoding}; {described}"
+    titles = [cell.strip() for cell in some[0]] if header else []
+    described = ", ".join(
+        f"{kind} in column {titles[place] if titles else place}" for kind, place in zip(kinds, places, strict=True)
+    )
+    words = f"{path}: {how_read(chosen, text, bool(header), encoding)}; {described}"
+    if unread := [title for place, title in enumerate(titles) if title and place not in places]:
+        words += f"; not used: {listed(unread, most=5)}"
     # A header with empty titles at its end, as spreadsheets write, has that many columns.
     whole = len(some[0]) if header and len(some[0]) > width else 0
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)
@@ -123,6 +129,13 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
 
+def how_read(chosen: Dialect, text: str, header: bool, encoding: str) -> str:
+    """Describe the dialect of a table, its header and the encoding that :func:`load` returned."""
+    if encoding.endswith(_JSON):
+        return f"JSON objects, their keys as columns; {encoding.removesuffix(_JSON)}"
+    return f"{chosen.words(text)}; {'a' if header else 'no'} header; {encoding}"
+
+
 def load(
     path: Path, settings: LabelledData | TableReading, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
@@ -132,7 +145,7 @@ def load(
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
     if settings.delimiter == "auto" and (table := foreign_formats.table_of_json(text)):
         chosen = Dialect("comma", "double")
-        return table, f"{encoding}; from JSON, with its keys as line 1", chosen, dialect.shape_of(chosen, table)
+        return table, f"{encoding}{_JSON}", chosen, dialect.shape_of(chosen, table)
     foreign_formats.refuse_markup(path, text)
     text, comments = _without_comments(text)
     count, _, rest = text.partition("\n")
@@ -331,7 +344,7 @@ def _other_texts(columns: list[Column], places: list[int], some: list[list[str]]
     }
     other = [place for place, size in sizes.items() if place not in places and 2 * size > sizes.get(places[0], 0) > 0]
     title = (some[0][other[0]].strip() if header else str(other[0])) if other else ""
-    return f"; column {title} contains texts too, and is not used" if title else ""
+    return f"; column {title} contains texts too" if title else ""
 
 
 def iter_rows(
