@@ -403,13 +403,13 @@ def test_saved_split_needs_no_pickle(tmp_path: Path) -> None:
 HEADERS = st.sampled_from([b"", b"\0\0\x08\x03", packed(pictures(2))[:16], b"\x1f\x8b\x08\0\0\0\0\0\0\xff"])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(head=HEADERS, tail=st.binary(max_size=200), zipped=st.booleans())
 def test_any_bytes(tmp_path: Path, head: bytes, tail: bytes, zipped: bool) -> None:
     read_any(tmp_path / "any", gzip.compress(head + tail) if zipped else head + tail)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data_=st.data(), zipped=st.booleans())
 def test_any_damage(tmp_path: Path, data_: st.DataObject, zipped: bool) -> None:
     whole = packed(pictures(2))

@@ -326,7 +326,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(parts=st.dictionaries(st.sampled_from(sorted(record())), JSON, max_size=8))
 def test_whatever_the_record_says_the_page_is_whole(folder: Path, parts: Tree) -> None:
     save(folder, record() | parts | {"exit": "completed"})

@@ -418,7 +418,7 @@ def _read_or_refuse(path: Path) -> None:
     assert all(array.dtype == np.float32 for array in weights.arrays.values())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(magic=st.sampled_from(MAGICS), noise=st.binary(max_size=200), suffix=st.sampled_from(["h5", "safetensors"]))
 def test_noise_is_read_or_refused(tmp_path: Path, magic: bytes, noise: bytes, suffix: str) -> None:
     path = tmp_path / f"noise.{suffix}"

@@ -35,7 +35,7 @@ async def read(request: Request, pixels: Callable[[bytes], list[Any]], known: It
 
     Args:
         pixels: splits a body of raw pixels into instances.
-        known: names of the parameters; others are refused.
+        known: names of the parameters; any other is refused.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind == MULTIPART:

@@ -23,8 +23,7 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
 _OF_GROUPS = re.compile(
-    r"(.*[ _]|.*(?-i:[a-z](?=ID|Id)))?(id|nr|no)|(patient|subject|person|lesion|case|study|scene|video|clip|plant|"
-    r"animal|individual|slide|specimen|sequence)s?([ _]?(id|nr|no|number|name))?",
+    r"(.*[ _]|.*(?-i:[a-z](?=ID|Id)))?(id|nr|no)|(patient|subject|person|lesion|case|study|scene|video|plant|animal)s?",
     re.IGNORECASE,
 )
 # Groups have fewer rows than this on average.
@@ -280,8 +279,8 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         pool = list(dict.fromkeys([*pool, *marks]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
-        measured = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
-        raise _ambiguous(path, "data.label_column", names, "classes", every, inside, measured)
+        numbered = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
+        raise _ambiguous(path, "data.label_column", names, "classes", every, inside, numbered)
     if pool:
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
