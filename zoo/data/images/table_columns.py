@@ -22,10 +22,8 @@ _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
-_OF_GROUPS = re.compile(
-    r"(.*[ _]|.*(?-i:[a-z](?=ID|Id)))?(id|nr|no)|(patient|subject|person|lesion|case|study|scene|video|plant|animal)s?",
-    re.IGNORECASE,
-)
+_OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
+_OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", "video", "plant", "animal")
 # Groups have fewer rows than this on average.
 _MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.
@@ -87,8 +85,9 @@ class Columns(NamedTuple):
             several = (
                 count > len(groups) > max(count / _MOST_IN_GROUP, 2 * len({cells[used[1]] for cells in sample[1:]}))
             )
-            if place not in used and several and _OF_GROUPS.fullmatch(self.title(place).strip()) and "" not in groups:
-                return self.title(place)
+            title = self.title(place)
+            if place not in used and several and (_OF_GROUPS.fullmatch(title) or title.lower() in _OBJECTS):
+                return title
         return ""
 
     def is_of_box(self, place: int) -> bool:
