@@ -382,7 +382,7 @@ def test_an_unknown_log_is_told_by_its_last_line_that_matters() -> None:
         assert piece in shown
     assert "\x1b" not in shown
     assert log_clues.find("").line == ""
-    assert "No line looks like an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
+    assert "No line was recognized as an error" in known_issues.render([], "Epoch 1/5\nloss: 0.25")
     assert log_clues.find("Segmentation fault (core dumped)").kind == "a crash in native code"
 
 

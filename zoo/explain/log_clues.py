@@ -7,10 +7,11 @@ from zoo.core import paths, schema
 from zoo.explain.log_text import ENDING, PLACE, LogText
 
 WIDTH = 600
-SILENT = "No line looks like an error. If the program ended early, run it with python -X faulthandler."
+SILENT = "No line was recognized as an error. If the program ended early, run it with python -X faulthandler."
 MATTERS = re.compile(
     rb"^[^\w\n]{0,4}(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
     rb"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
+    rb"|uncaught exception|\bError #\d"
     rb"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic"
     rb"|_ASSERT\b|: F \w{1,40}/|handling error|\bcannot process\b|specified [^\n]{1,60} must be|Killed\s*$",
     re.IGNORECASE | re.MULTILINE,
