@@ -283,6 +283,7 @@ AUGMENTATION = layer("RandomFlip", name="flip"), layer("RandomRotation", name="t
         ([layer("Conv2D", name="c", filters=8), layer("Rescaling", name="r", scale=1 / 255)], None, ""),
         ([*AUGMENTATION], None, ""),
         ([layer("Flatten", name="f")], None, ""),
+        ([layer("AveragePooling2D", name="p"), layer("Flatten", name="f")], None, ""),
     ],
 )  # fmt: skip
 def test_the_scale_that_a_network_needs_is_read_from_its_layers(

@@ -147,9 +147,10 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -
         test, train = twice.examples[0]
         good, much = ("results", "good") if different else ("accuracy", "high")
         console.warn(
-            f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) equal or resemble "
-            f"{twice.part} images ({twice.identical:,} identical files), such as {test} and {train}. "
-            f"The test {good} {'may' if twice.part == 'validation' else 'will'} be too {much}"
+            f"{count:,} of {len(twice.known):,} test images ({count / len(twice.known):.1%}) "
+            f"{'equal or resemble' if twice.identical else 'resemble'} {twice.part} images "
+            f"({twice.identical:,} identical files), such as {test} and {train}. "
+            f"The test {good} {'will' if twice.identical and twice.part != 'validation' else 'may'} be too {much}"
         )
     for pairs, what in ((twice.contradictions, "identical file"), (twice.similar, "nearly identical image")):
         if pairs:

@@ -8,9 +8,10 @@ from zoo.weights.keras_layout import KerasConfig, snake_case
 # (mean, scale) by channel: pixels from 0 to 255 are converted to (pixel - mean) / scale.
 Scaling = tuple[list[float], list[float]]
 _UNCHANGED: tuple[list[float], list[float]] = ([1.0] * 3, [0.0] * 3)
-# Layers that do not change pixels during prediction.
+# Layers that do not change pixels during prediction, and those that keep their scale.
 _NEUTRAL = ("input_layer", "dropout", "identity", "gaussian_noise", "zero_padding2d", "resizing", "center_crop",
             "flatten", "reshape", "permute", "spatial_dropout2d")  # fmt: skip
+_PLACES_ONLY = ("average_pooling2d", "max_pooling2d", "global_average_pooling2d", "up_sampling2d", "cropping2d")
 _OPERATIONS = {
     "truediv": "divide", "true_divide": "divide", "divide": "divide", "multiply": "multiply", "mul": "multiply",
     "subtract": "subtract", "sub": "subtract", "add": "add",
@@ -106,7 +107,7 @@ def wanted_scale(rows: list[Layer], adapted: KerasConfig) -> tuple[str | None, s
 
 def _step(row: Layer) -> tuple[list[float], list[float]] | None:
     """Return a layer's factor and offset by channel, or None if unknown."""
-    if row.kind in _NEUTRAL or row.kind.startswith("random_"):
+    if row.kind in _NEUTRAL or row.kind in _PLACES_ONLY or row.kind.startswith("random_"):
         return _UNCHANGED
     if row.kind == "normalization":
         means, variances = (_channels(row.settings.get(key)) for key in ("mean", "variance"))

@@ -482,6 +482,14 @@ def test_a_column_that_groups_images_is_named(tmp_path: Path) -> None:
         assert not [note for note in scan(table, label_column="dx", group=title).notes if "have the same" in note]
 
 
+def test_a_risk_among_other_columns_of_0_and_1_is_one_of_the_labels(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    table = write(tmp_path / "t.csv", "ID,Disease_Risk,DR,MH", *rows("{},1,1,0", "{},1,1,1", "{},0,0,0", count=12))
+    listing = scan(table)
+    assert labels(listing)["1.jpg"] == ["DR", "Disease_Risk", "MH"]
+    assert labels(listing)["2.jpg"] == []
+
+
 def test_minus_1_is_said_to_mean_no(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
     table = write(tmp_path / "t.csv", "id,Smiling,Young", *rows("{},1,-1", "{},1,1", "{},-1,1", count=12))

@@ -531,3 +531,18 @@ def test_files_of_parts_are_no_classes(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="which are named as parts and not as classes") as caught:
         sources.source_of(row("text_lines", root)).read()
     assert "data=text_table" in caught.value.remedy
+
+
+def test_tables_of_one_class_each_are_joined_by_the_printed_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f'"a text, number {number}",news\n' for number in range(8))
+    folder(tmp_path, {"my news/Fake.csv": f"text,subject\n{rows}", "my news/True.csv": f"text,subject\n{rows}"})
+    with pytest.raises(ZooError) as caught:
+        sources.source_of(row("text_table", tmp_path / "my news"))
+    command, then = str(caught.value.remedy).removeprefix("If each file is a class, join them: ").split("\n")
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["sh", "-c", command], check=True)
+    assert then.startswith("Then give data.root=joined.csv data.label_column=class.")
+    texts = sources.source_of(row("text_table", tmp_path / "joined.csv", label_column="class")).read()
+    assert (texts.class_names, Counter(texts.labels)) == (["Fake", "True"], {0: 8, 1: 8})

@@ -545,3 +545,13 @@ def test_a_column_of_measurements_is_proposed_as_a_number(tmp_path: Path) -> Non
     assert "you mean data.text_column=excerpt data.label_column=target data.target=number" in refusal(
         tmp_path / "a.csv", content
     )
+
+
+def test_texts_are_proposed_before_dates_and_addresses(tmp_path: Path) -> None:
+    lines = [
+        f"2024-11-{number % 28 + 1:02} 12:33:{number:02} UTC,a very nice shirt of size {number % 40},"
+        f"{1 + number % 5},first.last.name{number}@mail.example.org"
+        for number in range(60)
+    ]
+    content = "\n".join(["review_date,body,rating,reviewer_email", *lines])
+    assert "you mean data.text_column=body data.label_column=rating" in refusal(tmp_path / "a.csv", content)

@@ -20,6 +20,8 @@ ROWS, COLUMNS = 8, 9
 CHUNK = 8_000_000
 # A pair matches if its root-mean-square difference is below this share of the standard deviation of its pixels.
 NEARNESS = 0.15
+# The same by the median difference of unrelated pairs, which may resemble each other, such as images of retinas.
+UNRELATED, PAIRS = 0.3, 64
 # Most hash bits that may differ in a pair.
 MOST_BITS = 8
 # Smallest difference of neighboring cells in gray levels; less is encoding noise.
@@ -97,7 +99,7 @@ def _near(
     mapped: NDArray[np.uint8] = np.load(pictures, mmap_mode="r", allow_pickle=False)
     if not len(rows) or min(mapped.shape[1:3]) < COLUMNS:
         return {}
-    hashes = _hashes(pictures)
+    hashes, limit = _hashes(pictures), UNRELATED * _unrelated(mapped)
     pairs: dict[int, int] = {}
     for quarter in range(4):
         own, theirs = hashes[rows, quarter], hashes[others, quarter]
@@ -113,17 +115,28 @@ def _near(
                 alike = alike[labels[alike] != labels[row]]
             differing = np.unpackbits((hashes[alike] ^ hashes[row]).view(np.uint8), axis=1).sum(axis=1)
             alike = alike[differing <= MOST_BITS]
-            double = next((int(other) for other in alike if _same(mapped[row], mapped[other])), None)
+            double = next((int(other) for other in alike if _same(mapped[row], mapped[other], limit)), None)
             if double is not None:
                 pairs[row] = double
     return pairs
 
 
-def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> bool:
-    """Return True if two images differ by less than re-encoding changes."""
-    first, second = one.astype(np.float32), other.astype(np.float32)
-    spread = float(np.sqrt(first.var(axis=(0, 1)).mean()))
-    return spread > 1.0 and float(np.sqrt(np.mean(np.square(first - second)))) < NEARNESS * spread
+def _same(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]", limit: float) -> bool:
+    """Return True if two images differ by less than re-encoding changes, and by less than a ``limit``."""
+    spread = float(np.sqrt(one.astype(np.float32).var(axis=(0, 1)).mean()))
+    return spread > 1.0 and _difference(one, other) < min(NEARNESS * spread, limit)
+
+
+def _difference(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> float:
+    return float(np.sqrt(np.mean(np.square(one.astype(np.float32) - other.astype(np.float32)))))
+
+
+def _unrelated(mapped: "NDArray[np.uint8]") -> float:
+    """Return the median difference of random pairs of images."""
+    drawn = np.random.Generator(np.random.PCG64(0)).integers(0, len(mapped), (PAIRS, 2))
+    return float(
+        np.median([_difference(mapped[one], mapped[other]) for one, other in drawn if one != other] or [0.0])
+    )
 
 
 def _hashes(pictures: Path) -> "NDArray[np.uint16]":

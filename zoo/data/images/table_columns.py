@@ -250,11 +250,12 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     flags = [place for place in places if _is_of_flags(columns[place])]
     varied = [place for place in places if len(set(columns[place])) > 1]
     recurring = [place for place in varied if 2 * len(set(columns[place])) <= len(columns[place])]
+    single = [place for place in recurring if place not in flags or len(flags) == 1]
+    graded = [place for place in single if tables.GRADES.fullmatch(layout.plain(place))]
     words = [
         place
         for place in varied
-        if (place in recurring and (place not in numeric or tables.GRADES.fullmatch(layout.plain(place))))
-        or _is_of_lists(columns[place])
+        if (place in recurring and place not in numeric) or place in graded or _is_of_lists(columns[place])
     ]
     named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
     named = [place for place in named if not tables.OF_TEXTS.fullmatch(layout.plain(place))] or named

@@ -181,6 +181,27 @@ def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[Fi
     return TextSource(hashlib.sha256(sums.encode()).hexdigest(), str(row.root), read)
 
 
+def _joined(root: Path, files: list[Path]) -> str:
+    """Return how to join tables of one class each, which have the same header; empty for other files."""
+    present = [path for path in files if tables.suffix(path) == ".csv"]
+    heads = set()
+    for path in present:
+        with path.open("rb") as source:
+            heads.add(source.readline(4096).strip())
+    if len(present) < 2 or len(heads) != 1:
+        return ""
+    code = (
+        f"import csv, pathlib; files = sorted(pathlib.Path({str(root)!r}).glob('*.csv')); "
+        "rows = {f.stem: list(csv.reader(f.open(newline='', encoding='utf-8'))) for f in files}; "
+        "out = [next(iter(rows.values()))[0] + ['class']] + [r + [name] for name in rows for r in rows[name][1:]]; "
+        "csv.writer(open('joined.csv', 'w', newline='', encoding='utf-8')).writerows(out)"
+    )
+    return (
+        f"If each file is a class, join them: python3 -c {shlex.quote(code)}\n"
+        "Then give data.root=joined.csv data.label_column=class. If not, give one file."
+    )
+
+
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     """Return the table that the settings name, or those of a folder's parts, and notes on unread files."""
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
@@ -209,9 +230,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         names = listed(path.name for path in files) or "no file"
         raise ZooError(
             f"{root} does not hold one train and one test table (or validation table), but {names}",
-            "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins files of texts and labels. "
-            "Join tables of one class each into one, with a column of the class. If the labels of the "
-            "texts are in another table, join both by the column that they share.",
+            _joined(root, files)
+            or "Name one file, or add train and test. `paste TEXTS LABELS > train.tsv` joins "
+            "files of texts and labels. If the labels are in another table, join both by the column that they share.",
         )
     read = [path for *_, path in parts]
     left = [path.name for path in files if tables.suffix(path) in datasets.TABLES and path not in read]

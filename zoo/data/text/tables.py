@@ -253,7 +253,8 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         return ""
     values = [Counter(column) for column in zip(*body, strict=True)]
     flags = [place for place, kinds in enumerate(values) if {*kinds} == {"0", "1"}]
-    text = max(range(len(values)), key=lambda place: len(values[place]) * sum(len(cells[place]) for cells in body))
+    sizes = [_size(title, column) for title, column in zip(some[0], zip(*body, strict=True), strict=True)]
+    text = max(range(len(values)), key=lambda place: (sizes[place], len(values[place])))
     few = [
         place
         for place, kinds in enumerate(values)
@@ -289,6 +290,13 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     second = _second_text(some[0], [text, few[0]]) if header else ""
     other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def _size(title: str, column: Sequence[str]) -> int:
+    """Return how many different letters and words a column contains; 0 for dates and addresses of pages."""
+    if DATE.fullmatch(title.strip()) or all("://" in cell for cell in column):
+        return 0
+    return len(set(column)) * sum(map(str.isalpha, "".join(column))) * sum(len(cell.split()) for cell in column)
 
 
 def _second_text(titles: list[str], places: list[int]) -> str:
@@ -337,12 +345,11 @@ def _other_texts(columns: list[Column], places: list[int], some: list[list[str]]
     body = [cells for cells in some[bool(header) :] if len(cells) == len(some[0])]
     if len(columns) < 2 or len(body) < 5:
         return ""
-    sizes = {
-        place: sum(map(len, column)) * (2 * len(set(column)) > len(column))
-        for place, column in enumerate(zip(*body, strict=True))
-        if not all(cell.isdecimal() or "://" in cell for cell in column)
-    }
-    other = [place for place, size in sizes.items() if place not in places and 2 * size > sizes.get(places[0], 0) > 0]
+    sizes = [
+        _size(title, column) * (2 * len(set(column)) > len(column))
+        for title, column in zip(some[0], zip(*body, strict=True), strict=True)
+    ]
+    other = [place for place, size in enumerate(sizes) if place not in places and 2 * size > sizes[places[0]] > 0]
     title = (some[0][other[0]].strip() if header else str(other[0])) if other else ""
     return f"; column {title} contains texts too" if title else ""
 

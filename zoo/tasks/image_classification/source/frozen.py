@@ -152,7 +152,7 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_
         f"scale is missing: it was not found in {path.name}"
         + f"; its {inside} changes pixels, so scale=none is likely" * bool(inside),
         f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine and "
-        "Keras's MobileNet, imagenet for models of PyTorch and the ONNX Model Zoo, and 0..1 for TensorFlow Hub.",
+        "Keras's MobileNet, imagenet for photos in PyTorch and the ONNX Model Zoo, 0..1 for TensorFlow Hub.",
     )
 
 
