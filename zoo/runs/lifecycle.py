@@ -25,7 +25,7 @@ ROOM = "Free some space, or choose another folder: output.root=FOLDER"
 STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
-def start_run(context: RunContext[Settings], words: list[str]) -> None:
+def _start(context: RunContext[Settings], words: list[str]) -> None:
     """Create and lock the run folder, named by the time and ``words``; write the settings and a first record.
 
     A resumed run keeps its folder, and its record continues.
@@ -113,8 +113,9 @@ def version() -> str:
 
 
 @contextlib.contextmanager
-def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
-    """Complete ``run.json`` at the end of the block, also after an error."""
+def recorded_run(context: RunContext[Settings], words: list[str]) -> Iterator[None]:
+    """Start a run, named by the time and ``words``; complete ``run.json`` at the end, also after an error."""
+    _start(context, words)
     started = time.monotonic()
     trackers = Trackers(context.settings.tracking, context.folder, context.record, context.composed.text)
     context.trackers = trackers

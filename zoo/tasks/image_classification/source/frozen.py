@@ -18,6 +18,7 @@ from zoo.protocol.request import ModelPart
 from zoo.protocol.targets import CLASSES, LABELS
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
+from zoo.tasks import target_analysis
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.tasks.image_classification.source import application, saved
 from zoo.weights import class_names
@@ -73,7 +74,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = "features" if settings.wants_features else f"{len(names)} {target}"
     console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
     request = {"name": path.name, "args": arguments, "saved": str(path)}
-    limits = saved.thresholds_of(facts, len(names)) if target == LABELS else None
+    limits = target_analysis.thresholds(facts, len(names)) if target == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, target, limits)
 
 

@@ -12,9 +12,10 @@ from zoo.core.paths import user_path
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
-from zoo.protocol.targets import CLASSES, LABELS, NUMBER, USUAL
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
+from zoo.tasks import target_analysis
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
@@ -85,7 +86,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = counted(len(names), "number") if kind == NUMBER else f"{len(names)} {kind}"
     what = "features" if settings.wants_features else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
-    limits = thresholds_of(about, len(names)) if kind == LABELS else None
+    limits = target_analysis.thresholds(about, len(names)) if kind == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, kind, limits)
 
 
@@ -142,14 +143,6 @@ def scaling_of(about: Json) -> tuple[Any, Any] | None:
 def target_of(about: Json) -> str:
     """Return the kind of target in the description of an export."""
     return str(about["target"]) if about.get("target") in (LABELS, NUMBER) else CLASSES
-
-
-def thresholds_of(about: Json, count: int) -> list[float]:
-    """Return the thresholds of labels in the description of an export, or usual ones."""
-    given = about.get("thresholds")
-    if isinstance(given, list) and len(given) == count and all(isinstance(each, float) for each in given):
-        return given
-    return [USUAL] * count
 
 
 def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int | None]) -> tuple[int, int]:
