@@ -136,7 +136,12 @@ class Checkpointer:
                 self._written = True
             self._complained = False
         except OSError as error:
-            self._complain(error)
+            if not self._complained:
+                self._run.warn(
+                    "Cannot write a checkpoint to %s: %s. Training continues; an interrupted run would resume from"
+                    " the previous checkpoint" % (self._run.folder, error.strerror or error)
+                )
+            self._complained = True
 
     def _arrays_of(self, state):
         arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())
@@ -145,14 +150,6 @@ class Checkpointer:
         if self._arrays is not None:
             arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
         return arrays
-
-    def _complain(self, error):
-        if not self._complained:
-            self._run.warn(
-                "Cannot write a checkpoint to %s: %s. Training continues; an interrupted run would resume from the"
-                " previous checkpoint" % (self._run.folder, error.strerror or error)
-            )
-        self._complained = True
 
     def consider(self, record):
         """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""
