@@ -42,17 +42,14 @@ def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
 
 
 def _refuse_other_generation(model: SavedModel, name: str, platform: str) -> None:
-    generation = generation_of(stacks.load(name), platform)
+    stack = stacks.load(name)
+    version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
+    generation = 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
     if generation != model.generation:
         raise ZooError(
             f"{model.path} was saved by Keras {model.version}, and stack {name} has Keras {generation}",
             f"Leave stack= out, or choose one with Keras {model.generation}: `python -m zoo list stacks`.",
         )
-
-
-def generation_of(stack: stacks.Stack, platform: str) -> int:
-    version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
-    return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
