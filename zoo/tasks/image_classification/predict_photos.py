@@ -25,7 +25,6 @@ from zoo.tasks.image_classification.feature_writer import FeatureNames
 from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
 from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
 
-USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
     "0..1": ([0.0] * 3, [255.0] * 3),
@@ -137,7 +136,7 @@ def predict_all(
     for folder in photos.closed:
         writer.skip(folder)
     settings = context.settings
-    batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
+    batch = min(settings.batch_size or 32, photos.count or 65_536)
     stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
     try:
         _ask(context, classifier, stream, photos.count, features)

@@ -27,7 +27,6 @@ from zoo.weights import class_names
 STACK = "export"
 # Description that `export` writes next to a model, and the one of models from the Hugging Face hub.
 HUB_FACTS = "preprocessor_config.json"
-_HEAD = 1 << 16
 # Operations of ONNX that scale pixels, and those that may precede them.
 _ARITHMETIC = ("Sub", "Div", "Mul", "Add")
 _LAYOUT = ("Constant", "Cast", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity")
@@ -166,7 +165,7 @@ def _scaled_inside(path: Path) -> str:
     if path.suffix != ".onnx":
         return ""
     with path.open("rb") as stream:
-        head = stream.read(_HEAD)
+        head = stream.read(1 << 16)
     # The kind of each operation, field 4 of NodeProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
     named = re.findall(rb'"([\x03-\x14])([A-Z][A-Za-z]+)', head)
     kinds = [kind[: size[0]].decode() for size, kind in named if len(kind) >= size[0]]
