@@ -12,7 +12,7 @@ import pytest
 from tests import machines
 from zoo.cli import doctor
 from zoo.cli import main as cli
-from zoo.environments import interpreters, machine, package_index, selection, store
+from zoo.environments import backends, interpreters, machine, package_index, store
 from zoo.environments.interpreters import Broken, Interpreter
 
 SECTIONS = ("Machine", "Python", "Backends", "Environments", "Data", "Disk", "Surroundings", "Network", "Advice")
@@ -145,7 +145,7 @@ def test_another_machine_is_examined_from_its_capture(name: str, capsys: pytest.
     assert cli.main(["doctor", "--json", "--machine", capture]) == 0
     known = json.loads(capsys.readouterr().out)
     assert known["machine"]["text"] in text
-    assert {row["name"] for row in known["backends"]} == set(selection.names())
+    assert {row["name"] for row in known["backends"]} == set(backends.names())
     assert known["choice"][0] in text
 
 

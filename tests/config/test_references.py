@@ -13,7 +13,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas import image_classification as schemas
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.environments import selection, stacks
+from zoo.environments import backends, stacks
 from zoo.tasks import registry
 
 NAMES = references.names()
@@ -70,7 +70,7 @@ def test_each_fits_the_machine_that_it_is_for(name: str) -> None:
     assert references.differences(reference, owner) == []
     settings = registry.compose_settings("train", reference.overrides)
     assert settings.stack is None or settings.stack in stacks.names()
-    row = {row.name: row for row in selection.load_all()}[settings.backend.name]
+    row = {row.name: row for row in backends.load_all()}[settings.backend.name]
     assert row.runnable
     assert row.trains
 

@@ -11,7 +11,7 @@ from tests import machines
 from zoo.config.schemas import common
 from zoo.core import paths
 from zoo.core.errors import ZooError
-from zoo.environments import selection, stacks
+from zoo.environments import backends, selection, stacks
 from zoo.environments.machine import Machine
 
 # machine, backend, stack, promise, a piece of the reasons
@@ -283,8 +283,8 @@ def test_a_machine_without_any_stack_is_told_so() -> None:
 
 
 def test_rows_are_what_the_settings_expect() -> None:
-    rows = [row.name for row in selection.load_all()]
-    assert rows == selection.names()
+    rows = [row.name for row in backends.load_all()]
+    assert rows == backends.names()
     assert "auto" not in rows
     for name in rows:
         row = yaml.safe_load((paths.CONFIGS / "backend" / f"{name}.yaml").read_text(encoding="utf-8"))
@@ -293,7 +293,7 @@ def test_rows_are_what_the_settings_expect() -> None:
 
 def test_auto_ranks_are_never_equal_on_one_kind_of_machine() -> None:
     seen: dict[tuple[object, ...], str] = {}
-    for row in selection.load_all():
+    for row in backends.load_all():
         for entry in row.serves:
             if entry.auto_rank is not None:
                 kind = (entry.os, entry.arch, tuple(entry.vendors), entry.auto_rank)
@@ -301,9 +301,7 @@ def test_auto_ranks_are_never_equal_on_one_kind_of_machine() -> None:
 
 
 def test_every_stack_of_a_row_is_in_this_release() -> None:
-    assert {name for row in selection.load_all() for name in row.stacks} <= {
-        stack.name for stack in stacks.load_all()
-    }
+    assert {name for row in backends.load_all() for name in row.stacks} <= {stack.name for stack in stacks.load_all()}
 
 
 def test_what_is_unknown_of_a_machine_is_no_obstacle() -> None:

@@ -17,7 +17,7 @@ from tests.support import CHECKOUT
 from zoo.cli import main as cli
 from zoo.core import schema
 from zoo.core.errors import ZooError
-from zoo.environments import selection
+from zoo.environments import backends
 from zoo.explain import known_issues, log_clues
 
 LOGS = CHECKOUT / "tests" / "logs"
@@ -421,7 +421,7 @@ def test_entries_are_complete_and_unique() -> None:
         assert issue.patterns or issue.probe, issue.id
         assert all((issue.cause, issue.remedy, issue.source)), issue.id
         assert issue.effect in EFFECTS, issue.id
-        assert set(issue.backends) <= set(selection.names()), issue.id
+        assert set(issue.backends) <= set(backends.names()), issue.id
         assert issue.backends or not issue.vague, issue.id
         assert all(len(say) >= 6 for say in issue.patterns), issue.id
         assert all(say.isascii() and say == say.lower() for say in issue.patterns), issue.id

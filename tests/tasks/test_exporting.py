@@ -12,7 +12,7 @@ from zoo.config import compose, exporters
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.export import ExportConfig
 from zoo.core.errors import INTERRUPTED, ZooError
-from zoo.environments import selection, stacks, store
+from zoo.environments import backends, stacks, store
 from zoo.execution import execution, retry, worker_process
 from zoo.execution.worker_process import Outcome
 from zoo.protocol.events import DeviceProof, StartEvent
@@ -108,7 +108,7 @@ def test_a_training_is_told_where_formats_of_other_runtimes_go() -> None:
 
 
 def test_no_backend_chooses_the_stack_and_it_does_not_train() -> None:
-    assert not [row.name for row in selection.load_all() if exporting.STACK in row.stacks]
+    assert not [row.name for row in backends.load_all() if exporting.STACK in row.stacks]
     assert not stacks.load(exporting.STACK).trains
     assert set(stacks.load(exporting.STACK).platforms) >= {"linux-x86_64", "macos-arm64"}
 

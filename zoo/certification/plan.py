@@ -6,7 +6,7 @@ from zoo.certification import endurance, steps, timings
 from zoo.certification.results import QUICK, Place, tuning
 from zoo.certification.work import Do, has_operations
 from zoo.core.errors import ZooError
-from zoo.environments import machine, selection, stacks
+from zoo.environments import backends, machine, selection, stacks
 from zoo.environments.machine import Machine
 from zoo.environments.selection import Selection
 
@@ -49,7 +49,7 @@ def places(backend: str | None, stack: str) -> list[Place]:
 
 
 def _stacks(backend: str, wanted: str, here: Machine) -> list[str | None]:
-    rows = {each.name: each for each in selection.load_all()}
+    rows = {each.name: each for each in backends.load_all()}
     if wanted == BEST or backend not in rows:  # selecting an unknown backend raises an error with the valid names
         return [None]
     available = stacks.by_name()

@@ -7,9 +7,9 @@ import sys
 from zoo.cli import parser, python_path
 from zoo.core import console, processes
 from zoo.core.errors import INTERRUPTED, ZooError, not_installed
+from zoo.core.files import FULL
 
 BUG = 3
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 CHECK_PATHS = "Check the paths in the command."
 
 
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _system_error(error: Exception) -> ZooError | None:
     """Describe a system error that any command can raise, such as a full disk; return None for other errors."""
-    if isinstance(error, OSError) and error.errno in NO_ROOM:
+    if isinstance(error, OSError) and error.errno in FULL:
         place = error.filename or "where the output goes"
         return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:

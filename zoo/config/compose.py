@@ -286,7 +286,7 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     if key[:1] in "+~":
         return f"{key!r}: keys can be set, not added or removed"
     valid = dict(leaves(typing.cast("Any", OmegaConf.to_container(tree))))
-    if key in FIXED:
+    if key in ("model.file", "model.sha256", "model.saved"):
         return f"{key!r} belongs to the model and cannot be set"
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
@@ -323,7 +323,6 @@ KEYS_ELSEWHERE = {
     "path": ["data.root", "input"], "dropout": ["model.dropout"], "weight_decay": ["trainer.weight_decay"],
     "checkpoint": ["run", "weights"], "output_dir": ["output.root"], "image": ["input"], "images": ["input"],
 }  # fmt: skip
-FIXED = ("model.file", "model.sha256", "model.saved")
 
 
 def _wrong_type(key: str, default: Any, value: Any) -> str | None:

@@ -34,11 +34,16 @@ class Writer:
             self.writerow(row)
 
 
+def write(path: Path, rows: Iterable[Iterable[object]]) -> None:
+    """Write a table, the names of its columns first."""
+    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
+        Writer(out).writerows(rows)
+
+
 def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
     """Write ``skipped.csv``, a row per skipped file or line, if any; raise OSError if it cannot be written."""
     if skipped:
-        with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-            Writer(out).writerows([("file", "reason"), *skipped])
+        write(path, [("file", "reason"), *skipped])
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -16,7 +16,6 @@ from zoo.core.errors import ZooError
 from zoo.core.files import storage_errors
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
-_MOST_MEMBERS = 100_000
 # The numbers of the fields of ModelProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 _ONNX_FIELDS = (1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26)
 _HEADS = {
@@ -210,7 +209,7 @@ def _contains(stream: IO[bytes], *words: bytes) -> bool:
 def _of_archive(path: Path) -> FileKind:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()[:_MOST_MEMBERS]
+            members = archive.infolist()[:100_000]
             names = [member.filename for member in members]
             if "config.json" in names:
                 return FileKind(path, "keras")

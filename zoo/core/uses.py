@@ -9,7 +9,6 @@ from pathlib import Path
 from zoo.core import file_locks
 from zoo.core.errors import ZooError
 
-_LONGEST = 200
 _handles: list[int] = []
 
 
@@ -31,7 +30,9 @@ def using(lock: Path) -> Iterator[None]:
             if _alone(handle):
                 os.ftruncate(handle, 0)
             file_locks.acquire(handle, shared=True, wait=True)
-            os.write(handle, _user().encode("utf-8", "replace"))
+            words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
+            command = " ".join(" ".join(words).split())[:200]
+            os.write(handle, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
         yield
     finally:
         _handles.remove(handle)
@@ -72,11 +73,6 @@ def _alone(handle: int) -> bool:
         return file_locks.acquire(handle)
     except OSError:  # a file system without locks
         return True
-
-
-def _user() -> str:
-    words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
-    return f"{os.getpid()} {' '.join(' '.join(words).split())[:_LONGEST]}\n"
 
 
 def _users(lock: Path) -> str:

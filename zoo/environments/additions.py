@@ -18,7 +18,6 @@ from zoo.environments.uv_client import CompletedCommand
 
 # Packages with the same modules, which overwrite each other in one environment.
 TWINS = ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tensorflow-intel")
-LONGEST_LABEL = 60
 
 
 def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[Requirement]:
@@ -35,7 +34,7 @@ def beyond(stack: Stack, platform: str, wanted: Sequence[Requirement]) -> list[R
 def label(stack: Stack, added: Sequence[Requirement]) -> str:
     """Return the name of a stack with added packages, such as ``tf-2.21+pandas``."""
     names = sorted({canonicalize_name(requirement.name) for requirement in added})
-    return "+".join([stack.name, *names])[:LONGEST_LABEL]
+    return "+".join([stack.name, *names])[:60]
 
 
 def locked(stack: Stack, platform: str, added: Sequence[Requirement]) -> Path:

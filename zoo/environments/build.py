@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import errno
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from zoo.core import console, processes
 from zoo.core.errors import UnreachableIndexError, ZooError
-from zoo.core.files import atomic_folder
+from zoo.core.files import atomic_folder, atomic_write
 from zoo.environments import marker, uv_client
 from zoo.environments.interpreters import Interpreter
 from zoo.environments.stacks import Stack
@@ -62,13 +63,15 @@ def build(plan: Plan) -> float:
     facts = marker.Marker(
         lock_sha256=plan.lock_sha256,
         python={"version": plan.python.version, "path": str(plan.python.path)},
+        versions=marker.inventory(marker.python_of(plan.folder)).versions,
+        contents=marker.contents(plan.folder),
         stack=plan.stack.name,
         platform=plan.platform,
         uv=uv_client.version(),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         build_s=round(seconds, 1),
     )
-    marker.write_marker(plan.folder, facts)
+    atomic_write(plan.folder / marker.MARKER, json.dumps(dataclasses.asdict(facts), indent=1))
     console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
     return seconds
 
@@ -157,7 +160,8 @@ def _sync(command: list[str], lock: Path, follow: Callable[[str], None]) -> uv_c
 
 def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooError:
     why, remedy = uv_client.reason(outcome)
-    gone = None if uv_client.is_unreachable(outcome) else uv_client.missing_version(outcome)
+    unreachable = uv_client.is_unreachable(outcome)
+    gone = None if unreachable else outcome.find(r"there is no version of (\S+==[\w.!-]+)(?=\s)")
     if gone:
         why = f"{gone} is no longer on the package index"
         remedy = (
@@ -165,7 +169,7 @@ def _failed(plan: Plan, what: str, outcome: uv_client.CompletedCommand) -> ZooEr
             f"python scripts/lock.py {plan.stack.name}"
         )
     words = f"Output of the installer:\n{outcome.tail()}"
-    kind = UnreachableIndexError if uv_client.is_unreachable(outcome) else ZooError
+    kind = UnreachableIndexError if unreachable else ZooError
     return kind(f"{what} for stack {plan.stack.name}: {why}.\n{words}", remedy)
 
 

@@ -24,7 +24,6 @@ PROBE = (
     "os.uname()[4] if hasattr(os, 'uname') else os.environ.get('PROCESSOR_ARCHITECTURE'))"
 )
 PROBE_S = 15.0
-UV_OLDEST = (3, 8)  # uv can download CPython 3.8 and newer
 
 
 class Interpreter(NamedTuple):
@@ -144,7 +143,7 @@ def _candidates(name: str, places: Iterable[Path]) -> Iterator[Path]:
 
 
 def is_downloadable(version: str) -> bool:
-    return version_numbers(version)[:2] >= UV_OLDEST
+    return version_numbers(version)[:2] >= (3, 8)  # uv has no older ones
 
 
 def how_to_get(version: str, arch: str | None = None) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import atomic_write, file_sha256
+from zoo.core.files import file_sha256
 
 MARKER = "zoo-environment.json"
 # Suffixes of the files that Python imports from the libraries folder.
@@ -82,25 +82,16 @@ class Marker:
     build_s: float = 0.0
 
 
-_REQUIRED = {"lock_sha256", "python", "versions", "contents"}
-
-
 def read_marker(folder: Path) -> Marker | None:
     """Read the marker of an environment; None if it is unfinished, or the marker is unreadable."""
     try:
         content = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, UnicodeDecodeError):
         return None
-    if not isinstance(content, dict) or not content.keys() >= _REQUIRED:
+    if not isinstance(content, dict) or not content.keys() >= {"lock_sha256", "python", "versions", "contents"}:
         return None
     names = [field.name for field in dataclasses.fields(Marker)]
     return Marker(**{name: content[name] for name in names if name in content})
-
-
-def write_marker(folder: Path, marker: Marker) -> None:
-    versions = inventory(python_of(folder)).versions
-    complete = dataclasses.replace(marker, versions=versions, contents=contents(folder))
-    atomic_write(folder / MARKER, json.dumps(dataclasses.asdict(complete), indent=1))
 
 
 def defect(folder: Path) -> str | None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from zoo.environments import machine
 
-PMSET = "pmset -g batt"
 SUPPLIES = Path("/sys/class/power_supply")
 FILES = ("type", "online", "status", "capacity", "scope")
 
@@ -31,7 +30,7 @@ class Power:
 def read() -> Power:
     """Return the power source; an unknown source counts as mains."""
     if platform.system() == "Darwin":
-        return of_pmset(machine.run_tool(PMSET, []) or "")
+        return of_pmset(machine.run_tool("pmset -g batt", []) or "")
     supplies = {}
     for folder in sorted(SUPPLIES.iterdir()) if SUPPLIES.is_dir() else ():
         texts = {name: machine.read_file(folder / name, []) for name in FILES}  # some are missing

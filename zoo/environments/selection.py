@@ -7,17 +7,12 @@ from collections.abc import Mapping
 from zoo.core.errors import ZooError, listed, unknown
 from zoo.environments import compatibility, stacks
 from zoo.environments import machine as machines
-from zoo.environments.backends import Backend, Support, load_all, names
+from zoo.environments.backends import Backend, Support, load_all
 from zoo.environments.gpus import Gpu
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import SYSTEMS, version_numbers
 from zoo.environments.stacks import Stack
 from zoo.protocol.request import DevicePart
-
-__all__ = [
-    "Backend", "Candidate", "Selection", "Support", "after_update", "best_update", "caveats", "evaluate", "load_all",
-    "names", "select", "survey", "works_here",
-]  # fmt: skip
 
 COMMAND = "python -m zoo train model=mnist backend="
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -79,13 +79,14 @@ def ensure(
     added = additions.beyond(stack, platform, added)
     lock = additions.locked(stack, platform, added) if added else stacks.lock_file(stack, platform)
     python = uv_client.ensure_interpreter(stack.python, platform.partition("-")[2])
-    folder = environments_dir() / _folder_name(additions.label(stack, added), platform, lock, python)
+    label = additions.label(stack, added)
+    folder = environments_dir() / _folder_name(label, platform, lock, python)
     check = env_marker.damage if thorough else env_marker.defect
     with uses.using(_wanted(folder)):
         if check(folder) is None:
             return _open(folder, lock, 0.0)
         planning.stop("the environment is not built yet")
-        with _locked(folder):
+        with locked(folder.with_name(f".{folder.name}.lock"), f"is working on the environment of {label}"):
             defect = check(folder)  # another process may have built it
             if defect is None:
                 return _open(folder, lock, 0.0)
@@ -189,11 +190,6 @@ def _discard(folder: Path) -> None:
     # Remove the marker first, so that an interruption leaves an unfinished folder.
     remove_path(folder / env_marker.MARKER)
     remove_path(folder)
-
-
-def _locked(folder: Path) -> AbstractContextManager[None]:
-    name = folder.name.rpartition("-")[0]
-    return locked(folder.with_name(f".{folder.name}.lock"), f"is working on the environment of {name}")
 
 
 def _wanted(folder: Path) -> Path:

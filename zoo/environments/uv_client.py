@@ -119,11 +119,6 @@ def missing_cpu_build(outcome: CompletedCommand) -> str | None:
     return outcome.find(r"no version of (\S+\+cpu)\b")
 
 
-def missing_version(outcome: CompletedCommand) -> str | None:
-    """Return a pin that the package index no longer has, such as ``"keras-nightly==3.16.0"``, or None."""
-    return outcome.find(r"there is no version of (\S+==[\w.!-]+)(?=\s)")
-
-
 def is_unreachable(outcome: CompletedCommand) -> bool:
     """Return True if uv failed because no reachable index has a package in the lock."""
     return not outcome.mentions(*DISK_FULL) and (is_network(outcome) or missing_cpu_build(outcome) is not None)

@@ -24,7 +24,6 @@ _SYSTEM = {
     "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "GLIBC_TUNABLES",
 }  # fmt: skip
-_SYSTEM_PREFIXES = ("LC_",)
 
 # Variables that select devices, threads and memory; some change the results.
 _COMPUTE = {
@@ -86,7 +85,7 @@ def _named() -> set[str]:
 
 
 def _is_system(name: str) -> bool:
-    return name.upper() in _SYSTEM or name.startswith(_SYSTEM_PREFIXES)
+    return name.upper() in _SYSTEM or name.startswith("LC_")
 
 
 def _computes(name: str) -> bool:

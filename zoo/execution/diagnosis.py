@@ -9,12 +9,11 @@ from zoo.execution.worker_process import Outcome
 from zoo.explain import known_issues
 from zoo.protocol.events import ERROR_KINDS, GROUP_BROKEN, OUT_OF_MEMORY
 
-LOG_TAIL_LINES = 20
 # Number of lines at the end of the log that report an uncaught C++ exception.
 CPP_ERROR_LINES = 3
 
 
-def log_tail(folder: Path, lines: int = LOG_TAIL_LINES) -> str:
+def log_tail(folder: Path, lines: int = 20) -> str:
     path = folder / "worker.log"
     if not path.is_file():
         return ""

@@ -11,7 +11,6 @@ import termios
 import threading
 from typing import Any
 
-TAIL_BYTES = 65_536
 # Longest wait for children of the process that keep the stream open.
 DRAIN_S = 0.5
 
@@ -42,7 +41,7 @@ class StderrCopy:
     def _copy(self) -> None:
         with contextlib.suppress(OSError):  # no writer is left, or no reader of our standard error
             while part := os.read(self._source, 65_536):
-                self._tail = (self._tail + part)[-TAIL_BYTES:]
+                self._tail = (self._tail + part)[-65_536:]
                 while part:
                     part = part[os.write(2, part) :]
         os.close(self._source)

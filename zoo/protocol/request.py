@@ -12,7 +12,6 @@ PROTOCOL = 1
 # Runs only the probes of the device and the stack, not a job.
 PROBE = "probe"
 VERBS = (PROBE, "train", "infer", "evaluate", "bench", "export")
-DEVICE_KINDS = ("cpu", "gpu")
 
 
 class StackPart(Part):
@@ -38,7 +37,7 @@ class DevicePart(Part):
     @classmethod
     def wrong_values(cls, json: Json) -> List[str]:
         kind = json.get("device_kind", "cpu")
-        return [] if kind in DEVICE_KINDS else ["device_kind should be cpu or gpu, got %r" % (kind,)]
+        return [] if kind in ("cpu", "gpu") else ["device_kind should be cpu or gpu, got %r" % (kind,)]
 
 
 class DistributedPart(Part):

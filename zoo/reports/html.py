@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 # Control characters, surrogates, and marks that change the text direction.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
-_VOID = {"br", "img", "meta"}
 
 
 class Html(str):
@@ -33,7 +32,7 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
     """
     given = {key: value for key, value in attributes.items() if value is not None and value is not False}
     shown = "".join(_attribute(key, value) for key, value in given.items())
-    if name in _VOID:
+    if name in ("br", "img", "meta"):  # elements without an end
         return Html(f"<{name}{shown}>")
     return Html(f"<{name}{shown}>{join(children)}</{name}>")
 

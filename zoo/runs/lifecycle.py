@@ -12,7 +12,7 @@ from pathlib import Path
 from zoo.config.schemas.common import Settings
 from zoo.core import console, planning
 from zoo.core.errors import StorageError, ZooError
-from zoo.core.files import file_sha256
+from zoo.core.files import FULL, file_sha256
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
@@ -22,10 +22,9 @@ from zoo.runs.records import Json, RunRecord
 from zoo.runs.tracking import Trackers
 
 ROOM = "Free some space, or choose another folder: output.root=FOLDER"
-STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
-def start_run(context: RunContext[Settings], words: list[str]) -> None:
+def _start(context: RunContext[Settings], words: list[str]) -> None:
     """Create and lock the run folder, named by the time and ``words``; write the settings and a first record.
 
     A resumed run keeps its folder, and its record continues.
@@ -113,8 +112,9 @@ def version() -> str:
 
 
 @contextlib.contextmanager
-def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
-    """Complete ``run.json`` at the end of the block, also after an error."""
+def recorded_run(context: RunContext[Settings], words: list[str]) -> Iterator[None]:
+    """Start a run, named by the time and ``words``; complete ``run.json`` at the end, also after an error."""
+    _start(context, words)
     started = time.monotonic()
     trackers = Trackers(context.settings.tracking, context.folder, context.record, context.composed.text)
     context.trackers = trackers
@@ -128,7 +128,7 @@ def record_outcome(context: RunContext[Settings]) -> Iterator[None]:
             context.record.error = {"message": f"{type(error).__name__}: {error}", "remedy": ""}
         inside = isinstance(error, StorageError) and error.path.is_relative_to(context.folder)
         cause = error.__cause__ if inside else error
-        if isinstance(cause, OSError) and cause.errno in STORAGE:
+        if isinstance(cause, OSError) and cause.errno in (*FULL, errno.EROFS, errno.EIO):
             command = records.resume_command(context.folder, context.record.config)
             hint = f"\nTo resume once there is space: {command}" if context.verb == "train" else ""
             message = f"Cannot write the run folder {context.folder}: {cause.strerror}"

@@ -15,7 +15,6 @@ from zoo.config.search_space import Range, Space
 from zoo.core import paths
 from zoo.core.errors import ZooError
 
-JOURNAL = "journal.log"
 NAME = "zoo"
 # Number of trials drawn at random before the sampler learns.
 RANDOM_TRIALS = 5
@@ -99,7 +98,7 @@ class Study:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
         with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
-            storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
+            storage = optuna.storages.JournalStorage(backend(str(folder / "journal.log")))
             self._study = optuna.create_study(
                 study_name=NAME, storage=storage, load_if_exists=True, direction=direction,
                 pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_RUNG, reduction_factor=REDUCTION),

@@ -11,7 +11,6 @@ from zoo.core import csv_files, files
 from zoo.core.errors import ZooError
 from zoo.runs import records
 
-MOST_TEXT = 2_000
 MOST_ROWS = 500
 MOST_CELLS = 200
 MOST_RECORD_BYTES = 32_000_000
@@ -71,7 +70,7 @@ def number_in(text: str | None) -> float | None:
         return None
 
 
-def cut(text: str, most: int = MOST_TEXT) -> str:
+def cut(text: str, most: int = 2_000) -> str:
     """Shorten a text to ``most`` characters, and add the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} … ({len(text) - most:,} more characters)"
 

@@ -24,7 +24,6 @@ CODE = "import sys; sys.path.insert(0, sys.argv[1]); from zoo.serving import dec
 SECONDS = 20.0
 # Limit of the address space of a process, several times the largest image with all its copies.
 MOST_BYTES = 3 << 30
-QUALITY = 92
 
 
 class Decoders:
@@ -163,7 +162,7 @@ def _whole(question: Json, path: Path) -> Any:
 
 def _encoded(question: Json, content: bytes) -> bytes:
     out = io.BytesIO()
-    options = {"quality": QUALITY} if question["kind"] == "JPEG" else {}
+    options = {"quality": 92} if question["kind"] == "JPEG" else {}
     pixels = np.frombuffer(content, np.uint8).reshape(question["shape"])
     Image.fromarray(pixels).save(out, question["kind"], **options)
     return out.getvalue()

@@ -48,12 +48,14 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays
     """
     names = items.class_names
     matrix = _matrix(predictions, len(names))
-    _write_matrix(folder / "confusion.csv", names, matrix)
+    counts = [[name, *row] for name, row in zip(names, matrix.tolist(), strict=True)]
+    csv_files.write(folder / "confusion.csv", [["true \\ predicted", *names], *counts])
     plots.confusion(matrix, names, f"{title}, {part} part", folder / "confusion.png")
     worst = mistakes(predictions)
     _write_mistakes(folder / "mistakes.csv", items, part, predictions, worst[:LISTED])
     rows = class_figures(predictions, names)
-    _write_classes(folder / "classes.csv", rows)
+    cells = [[row["class"], row["items"], *(f"{row[key]:.4f}" for key in FIGURES)] for row in rows]
+    csv_files.write(folder / "classes.csv", [["class", "items", *FIGURES], *cells])
     tested = [row for row in rows if row["items"]]
     largest = max(rows, key=lambda row: row["items"])
     return {
@@ -109,16 +111,6 @@ def mistakes(predictions: "Arrays") -> "NDArray[np.int64]":
     return wrong[np.argsort(predictions["true"][wrong] - predictions["probability"][wrong, 0], kind="stable")]
 
 
-def _write_matrix(path: Path, names: list[str], matrix: "NDArray[np.int64]") -> None:
-    cells = zip(names, matrix.tolist(), strict=True)
-    write(path, [["true \\ predicted", *names], *([name, *row] for name, row in cells)])
-
-
-def _write_classes(path: Path, rows: list[Json]) -> None:
-    cells = [[row["class"], row["items"], *(f"{row[key]:.4f}" for key in FIGURES)] for row in rows]
-    write(path, [["class", "items", *FIGURES], *cells])
-
-
 def _write_mistakes(path: Path, items: Items, part: str, predictions: "Arrays", worst: "NDArray[np.int64]") -> None:
     names, numbers = items.class_names, worst.tolist()
     texts = [[text] for text in items.texts(part, numbers)] if items.texts else [[] for _ in numbers]
@@ -128,10 +120,4 @@ def _write_mistakes(path: Path, items: Items, part: str, predictions: "Arrays", 
         for item, name, text in zip(numbers, items.names(part, numbers), texts, strict=True)
     ]  # fmt: skip
     head = ["input", "true", "predicted", "probability", "probability of the true class"]
-    write(path, [[*head, "text"] if items.texts else head, *rows])
-
-
-def write(path: Path, rows: Sequence[Sequence[object]]) -> None:
-    """Write a table as CSV, the names of its columns first."""
-    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-        csv_files.Writer(out).writerows(rows)
+    csv_files.write(path, [[*head, "text"] if items.texts else head, *rows])

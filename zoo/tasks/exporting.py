@@ -24,7 +24,7 @@ from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.execution.worker_process import Outcome
 from zoo.protocol.request import ExportPart, ItemData, Request
 from zoo.runs.context import RunContext
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import export_table, hub
@@ -127,9 +127,8 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
         raise ZooError(f"format=hub is for {which}, not for {name}", "Use format=onnx, which exports every model.")
     if "coreml" in settings.format and subject.target:
         raise ZooError(f"format=coreml is for classes, and {name} predicts {subject.target}", "Use format=onnx.")
-    start_run(context, ["export", name])
-    target = target or context.folder / "export"
-    with record_outcome(context):
+    with recorded_run(context, ["export", name]):
+        target = target or context.folder / "export"
         context.record.update({"model": name, **subject.record})
         context.record.trained_run = str(subject.source.folder) if subject.source else None
         part, problem = context.folder / "export.part", None

@@ -67,19 +67,15 @@ def derived(settings: Training, recipe: Training, own: set[str], sizes: dict[str
     tuned = _is_tuned(settings)
     head = recipe.fine_tune.head_epochs if tuned and isinstance(recipe, TrainConfig) else 0
     steps = (head or recipe.trainer.epochs) * -(-sizes["train"] // recipe.trainer.batch_size)
-    values = {} if steps >= LEAST_STEPS or _is_fitted(settings) else _for_few(settings, recipe, own, sizes)
+    # The linear part of a text classifier from scratch is fitted to all texts before the first step.
+    from_scratch = isinstance(settings, TextTrainConfig) and settings.weights == "none"
+    is_fitted = from_scratch and settings.model.get("pair_buckets")
+    values = {} if steps >= LEAST_STEPS or is_fitted else _for_few(settings, recipe, own, sizes)
     return values if tuned else values | _forgetting(settings, own, values, sizes["train"])
 
 
 def _is_tuned(settings: Training) -> bool:
     return isinstance(settings, TrainConfig) and settings.weights != "none"
-
-
-def _is_fitted(settings: Training) -> bool:
-    """Return whether the linear part of a text classifier is fitted to all texts before the first step."""
-    if not isinstance(settings, TextTrainConfig) or settings.weights != "none":
-        return False
-    return bool(settings.model.get("pair_buckets"))
 
 
 def _for_few(settings: Training, recipe: Training, own: set[str], sizes: dict[str, int]) -> dict[str, Any]:

@@ -42,8 +42,11 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     _refuse_unknown(fixed, space)
     limit = _limit(own)
     target = None if limit else _target(own, space, model, data)
+    folder = (
+        user_path(own["study"]) if "study" in own else Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
+    )
     search = Search(
-        model, str(backend), data, space, target, fixed, probed, _folder(own, model, str(backend), data),
+        model, str(backend), data, space, target, fixed, probed, folder.absolute(),
         trials=_whole(own, "trials", 50, 1), confirm=_whole(own, "confirm", 3, 0), seed=_whole(own, "seed", 1, 0),
         limit_s=limit,
     )  # fmt: skip
@@ -65,11 +68,6 @@ def _named(key: str, rest: Overrides) -> str:
     if value is None:
         raise ZooError(f"{key} is missing", "For example: python -m zoo tune model=mnist_dense data=digits")
     return value
-
-
-def _folder(own: dict[str, str], model: str, backend: str, data: str) -> Path:
-    usual = Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
-    return (user_path(own["study"]) if "study" in own else usual).absolute()
 
 
 def _limit(own: dict[str, str]) -> float | None:

@@ -29,9 +29,10 @@ def where(record: Json) -> str:
 def training(run: Run) -> list[str]:
     """Summarize a training run of a classifier or a language model."""
     record, data = run.record, run.record["data"]
+    resume = records.resume_command(run.folder, record.get("config"))
     if run.exit == "interrupted":
         kept = [f"The best weights so far are in {run.folder / 'weights.npz'}"] if run.history else []
-        return [f"Interrupted: {where(run.record)}", *kept, f"To resume: {_resume(run)}"]
+        return [f"Interrupted: {where(run.record)}", *kept, f"To resume: {resume}"]
     fallback = data["reason"] and data["name"] != "mnist"
     seconds = ", ".join(f"{name.removesuffix('_s')} {value:.1f} s" for name, value in record["phases"].items())
     return [
@@ -40,23 +41,15 @@ def training(run: Run) -> list[str]:
         *_mistakes(run),
         *_linear_baseline(record),
         *([f"  not MNIST: {data['reason']}"] if fallback else []),
-        *_expectations(record),
+        *(
+            f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
+            for name, row in record.get("expected", {}).items()
+        ),
+        *filter(None, [promises.not_applicable(record)]),
         *record.get("reference", {}).get("compared", []),
-        *([f"Stopped by trainer.{record['stopped']}; to resume: {_resume(run)}"] if record.get("stopped") else []),
+        *([f"Stopped by trainer.{record['stopped']}; to resume: {resume}"] if record.get("stopped") else []),
         f"Time: {seconds}",
     ]
-
-
-def _resume(run: Run) -> str:
-    return records.resume_command(run.folder, run.record.get("config"))
-
-
-def _expectations(record: Json) -> list[str]:
-    outcomes = [
-        f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
-        for name, row in record.get("expected", {}).items()
-    ]
-    return [*outcomes, *filter(None, [promises.not_applicable(record)])]
 
 
 def _result(metrics: Json) -> str:

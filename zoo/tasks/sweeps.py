@@ -20,7 +20,6 @@ from zoo.runs import lock, result, resume
 from zoo.runs.result import Run
 from zoo.tasks import discovery
 
-ENGINE = ".engine"
 # Name of the layer of overrides with the values of an element.
 SWEEP = "sweep"
 Execute = Callable[[Overrides], Run]
@@ -156,7 +155,7 @@ def _by_launcher(planned: Planned) -> None:
         return
     with contextlib.ExitStack() as opened:
         try:
-            executor = opened.enter_context(launchers.executor(settings, sweep.folder / ENGINE))
+            executor = opened.enter_context(launchers.executor(settings, sweep.folder / ".engine"))
         except ZooError:
             if planned.is_new:  # no run was started, and none can be without the engine
                 shutil.rmtree(sweep.folder, ignore_errors=True)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from zoo.core import csv_files
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.data.targets import Targets
 from zoo.protocol import targets
 from zoo.runs import plots, tables
 from zoo.runs.records import Json
-from zoo.runs.result import Run
 from zoo.tasks import error_analysis
 
 
@@ -66,9 +66,9 @@ class Judged:
         return {prefix + name: value for name, value in rows.items() if (name, self.kind) != ("loss", targets.NUMBER)}
 
 
-def thresholds(run: Run, count: int) -> list[float]:
-    """Return the thresholds of a run's labels: those chosen on its validation part, or the usual ones."""
-    kept = (run.record.get("judgement") or {}).get("thresholds")
+def thresholds(record: Json, count: int) -> list[float]:
+    """Return the thresholds of labels, from the record of a run or the description of an export, or usual ones."""
+    kept = (record.get("judgement") or record).get("thresholds")
     if isinstance(kept, list) and len(kept) == count and all(isinstance(each, float) for each in kept):
         return kept
     return [targets.USUAL] * count
@@ -100,7 +100,7 @@ def keep(
     pairs = zip(worst, names_of(part, worst), strict=True)
     rows = [[name, *judged.said(item), f"{judged.errors[item]:.6g}"] for item, name in pairs]
     largest = "error" if judged.kind == targets.NUMBER else "largest error of a probability"
-    error_analysis.write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
+    csv_files.write(folder / "mistakes.csv", [["input", "true", "predicted", largest], *rows])
     analysis: Json = {"part": part, "items": len(judged.truth), "target": judged.kind}
     if judged.kind == targets.NUMBER:
         plots.scatter(judged.truth[:, 0], judged.predicted[:, 0], judged.names[0], title, folder / "scatter.png")
@@ -108,7 +108,7 @@ def keep(
         return analysis | baseline | {"name": judged.names[0], "largest_error": float(judged.errors.max())}
     table = label_figures(judged)
     cells = [[f"{each:.4f}" if isinstance(each, float) else each for each in row.values()] for row in table]
-    error_analysis.write(folder / "labels.csv", [list(table[0]), *cells])
+    csv_files.write(folder / "labels.csv", [list(table[0]), *cells])
     return analysis | {"mistakes": len(judged.worst()), "thresholds": judged.thresholds, "labels": table}
 
 

@@ -97,11 +97,16 @@ def row_of(record: Json) -> evidence.Row:
     On a stack that stands in for another build, the grade is ``stand-in``, regardless of the metric.
     """
     stack, settings = record["stack"], record["config"]
-    metric = metric_of(record)
+    promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
+    # Without a promise, the accuracy or the first metric.
+    names = [*promised, "test_accuracy", *record["metrics"]]
+    metric = next(name for name in names if name in record["metrics"])
     expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
     direction = next((way for way in bounds.DIRECTIONS if way in expected), "")
     recorded = record["machine"]
     here = machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
+    model, data = str(record["model"]), record["data"]["name"]
+    known = model in config_files.options("model") and data in config_files.options("data")
     row = {
         "grade": "stand-in" if stack.get("stand_in_for") else "measured",
         "stack": stack["name"],
@@ -123,7 +128,7 @@ def row_of(record: Json) -> evidence.Row:
         "preset": settings["preset"],
         "changed": _changed(settings),
         "lock_sha256": stack.get("lock_sha256"),
-        "recipe_sha256": _recipe(record),
+        "recipe_sha256": recipe_status.recipe_sha256(model, str(record["backend"]), data) if known else None,
     }
     more = {
         "direction": direction,
@@ -139,21 +144,8 @@ OWN_POINT = "trainer.calibrate=false"
 _DATA = ("name", "sha256", "train_items", "validation_items", "test_items")
 
 
-def _recipe(record: Json) -> str | None:
-    model, data = str(record["model"]), record["data"]["name"]
-    known = model in config_files.options("model") and data in config_files.options("data")
-    return recipe_status.recipe_sha256(model, str(record["backend"]), data) if known else None
-
-
 def _stands_in(stack: Json) -> str:
     return f"stands in for {stack['stand_in_for']}" if stack.get("stand_in_for") else ""
-
-
-def metric_of(record: Json) -> str:
-    """Return the metric that the recipe promises or, without a promise, the accuracy or the first metric."""
-    promised = [*record.get("expected", {}), *record.get("expected_not_applicable", {}).get("expected", {})]
-    names = [*promised, "test_accuracy", *record["metrics"]]
-    return str(next(name for name in names if name in record["metrics"]))
 
 
 def _device(record: Json, here: machine.Machine) -> Json:

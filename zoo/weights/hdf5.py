@@ -27,7 +27,6 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 # deflate, shuffle, fletcher32 and lzf; for other filters, HDF5 would load code.
 _FILTERS = {1, 2, 3, 32000}
 _ATTRIBUTES = {"layer_names", "weight_names", "keras_version", "backend", "model_config", "name", "dtype"}
-_OPTIMIZERS = {"optimizer", "optimizer_weights"}
 _DEEPEST = 32
 
 
@@ -164,7 +163,7 @@ def _tree(path: Path, file: Any, stored: int) -> Tree:
         tree.attributes[name] = {key: _text(path, group, key) for key in known}
         for member in group:
             where = join(name, member)
-            if where in _OPTIMIZERS:
+            if where in ("optimizer", "optimizer_weights"):
                 continue
             link = group.get(member, getclass=True, getlink=True)
             if link is not h5py.HardLink:  # soft and external links lead to other places and files

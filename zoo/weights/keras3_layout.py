@@ -23,7 +23,6 @@ NUMBERED: dict[str, tuple[str, ...]] = {
     "embedding": ("embeddings",),
     "p_re_lu": ("alpha",),
 }
-_UNORDERED = "it does not store the order of the layers"
 CONTAINERS = ("layers", "_layer_checkpoint_dependencies")  # the second from Keras 2.12 to 2.15
 
 
@@ -86,7 +85,7 @@ def _layers_in(reading: _Reading, container: str, config: Any) -> Iterator[tuple
         return
     order = reading.tree.order.get(container, [])
     if sorted(order) != sorted(members):
-        reading.order_problems.append(_UNORDERED)
+        reading.order_problems.append("it does not store the order of the layers")
         order = sorted(members, key=natural)
     for member in order:
         variables = join(container, member, "vars")

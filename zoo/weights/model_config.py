@@ -194,8 +194,3 @@ def strides(rows: list[Layer]) -> list[int]:
     """Return the stride of each convolution in order, or 0 if it differs between directions."""
     pairs = [row.settings.get("strides", [1, 1]) for row in rows if row.kind in _CONVOLUTIONS]
     return [int(both[0]) if isinstance(both, list) and both[0] == both[-1] else 0 for both in pairs]
-
-
-def pads_both_sides(rows: list[Layer]) -> bool:
-    """Return True if maps are padded on all sides before a stride, as in some old versions of MobileNet."""
-    return any(row.settings.get("padding") in ([1, 1], [[1, 1], [1, 1]]) for row in rows if "padding" in row.kind)

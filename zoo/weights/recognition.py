@@ -215,7 +215,8 @@ def _scaling(
     notes = []
     if strange:
         notes.append(f"the effect of its layers {listed(strange)} on pixels is unknown; set scale=")
-    if model_config.pads_both_sides(rows):
+    # Some old versions of MobileNet pad maps on all sides before a stride.
+    if any(row.settings.get("padding") in ([1, 1], [[1, 1], [1, 1]]) for row in rows if "padding" in row.kind):
         notes.append(
             "it pads maps on both sides, as Keras once did, the zoo on one side: probabilities differ a little"
         )

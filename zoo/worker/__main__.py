@@ -188,7 +188,11 @@ def _open(request, events, phases, group=None):
         "start", versions=versions, device=proof, python=platform.python_version(), probes=rows, variables=variables,
         **more
     )  # fmt: skip
-    _refuse_another_device(request.device, proof)
+    wanted = request.device
+    if wanted.device_kind == "gpu" and proof.device_kind != "gpu":
+        from zoo.worker.errors import UserError
+
+        raise UserError("the backend %r promises a GPU, but %s ran on %s" % (wanted.backend, proof.proof, proof.name))
     if has_keras:
         run.enforce(rows, request.device, events)
     if group:
@@ -235,13 +239,6 @@ def _import_keras(request):
     if request.job and request.verb != "bench":
         raise UserError("this stack has no Keras: it can run benchmarks, but not train or infer")
     return False
-
-
-def _refuse_another_device(device, proof):
-    from zoo.worker.errors import UserError
-
-    if device.device_kind == "gpu" and proof.device_kind != "gpu":
-        raise UserError("the backend %r promises a GPU, but %s ran on %s" % (device.backend, proof.proof, proof.name))
 
 
 def _do(request, events, stop, phases):

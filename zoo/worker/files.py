@@ -37,12 +37,6 @@ def remove(path):
         os.remove(path)
 
 
-def save_array(path, array):
-    """Write an array as ``.npy``, without pickle."""
-    with atomic_write(path) as out:
-        np.save(out, array, allow_pickle=False)
-
-
 def save_arrays(path, arrays):
     """Write arrays by name as ``.npz``."""
     with atomic_write(path) as out:

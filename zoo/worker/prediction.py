@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from zoo.models import compat
-from zoo.worker.files import save_array
+from zoo.worker.files import atomic_write
 from zoo.worker.inference.outputs import finite
 from zoo.worker.metrics import score
 
@@ -41,7 +41,8 @@ def probabilities(model, preprocess, pixels, batch_size):
 def save(request, events, predicted):
     """Write ``probabilities.npy``; return loss and accuracy as metrics, if the request has labels for classes."""
     path = os.path.join(request.run_dir, "probabilities.npy")
-    save_array(path, predicted)
+    with atomic_write(path) as out:
+        np.save(out, predicted, allow_pickle=False)
     events.emit("artifact", kind="probabilities", path=path)
     if not request.data.labels or request.model.target:
         return {}

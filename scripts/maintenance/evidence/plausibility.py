@@ -16,7 +16,7 @@ from zoo.certification.results import NOT_RUN, PASSED, SKIPPED, Place, StepResul
 from zoo.config import search_space
 from zoo.core.errors import ZooError, bulleted
 from zoo.core.files import file_sha256
-from zoo.environments import selection, stacks
+from zoo.environments import backends, stacks
 from zoo.explain import known_issues
 from zoo.runs.records import Json
 
@@ -79,8 +79,8 @@ def _state_problems(evidence: Evidence, today: datetime.date) -> Iterator[str]:
 
 
 def _place_problems(place: Place, evidence: Evidence) -> Iterator[str]:
-    state, backends = evidence.state, {row.name: row for row in selection.load_all()}
-    if place.backend not in backends or place.stack not in stacks.names():
+    state, rows = evidence.state, {row.name: row for row in backends.load_all()}
+    if place.backend not in rows or place.stack not in stacks.names():
         yield f"there is no {place.name}"
         return
     stack = stacks.load(place.stack)

@@ -14,7 +14,6 @@ from zoo.environments.backends import PRECISIONS as LAYER_PRECISIONS
 Arguments = dict[str, Any]
 
 OPTIMIZERS = ("adam", "momentum", "rmsprop", "sgd")
-SCHEDULES = ("constant", "cosine", "one_cycle")
 TRAINING_PRECISIONS = ("auto", *LAYER_PRECISIONS)
 PRECISIONS = ("float32", "bfloat16", "float16")
 FEATURE_NETWORKS = ("auto", "vgg19", "vgg16", "squeezenet", "distilled", "random")
@@ -22,7 +21,6 @@ FEATURE_PRECISIONS = ("auto", "float32", "bfloat16")
 RESIZES = ("stretch", "crop", "nearest")
 MODES = ("inference", "training")
 PLACEMENTS = ("auto", "host", "device")
-LARGEST_SEED = 2**31 - 1
 LARGEST_LIMIT = 10**9
 
 
@@ -70,7 +68,7 @@ class Trainer(FaultTolerance):
     learning_rate: float = setting(0.001, "highest learning rate", at_least=1e-9, at_most=10)
     schedule: str = setting(
         "constant", "learning rate schedule; cosine falls to 1/100; one_cycle begins at 1/25 and ends at "
-        "1/10,000 (not for style networks)", choices=SCHEDULES)  # fmt: skip
+        "1/10,000 (not for style networks)", choices=("constant", "cosine", "one_cycle"))  # fmt: skip
     warmup: float = setting(
         0.0, "share of all steps in which the learning rate rises; 0 means 0.3 for one_cycle", at_least=0, at_most=0.9
     )
@@ -159,7 +157,7 @@ class Tracking:
 @dataclass
 class Seeded:
     seed: int = setting(
-        1, "random seed of splits, initial weights, order and samples", at_least=0, at_most=LARGEST_SEED,
+        1, "random seed of splits, initial weights, order and samples", at_least=0, at_most=2**31 - 1,
         affects=CHANCE)  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from zoo.config.setting import PLACE, SPEED, like, setting
 from zoo.core.errors import listed
 
 NORMALIZATIONS = ("model", "unit", "symmetric", "standard", "raw")
-LAYOUTS = ("auto", "classes")
 _TABLE, _OWN = "data.name=image_table", "data.name=folder|image_table"
 
 
@@ -99,7 +98,7 @@ class DataSettings(TableReading, common.TrainingData):
         needs=_OWN)  # fmt: skip
     layout: str = setting(
         "auto", "how folders are read: auto recognizes train, val and test; classes takes every folder as a class",
-        choices=LAYOUTS, needs="data.name=folder")  # fmt: skip
+        choices=("auto", "classes"), needs="data.name=folder")  # fmt: skip
     size: int | None = setting(
         None, "edge of your own images in pixels; null means the size of the model, or 64 if it takes any",
         at_least=4, at_most=1024, needs=_OWN)  # fmt: skip
@@ -136,22 +135,15 @@ class TrainConfig(common.Seeded, Shareable, common.Tracking, common.Settings):
     output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def checks(self) -> list[str | None]:
-        checksum = common.checksum_problem(self.weights_checksum, self.weights)
-        return [self._size_check(), self._epochs_check(), self._placement_check(), checksum]
-
-    def _placement_check(self) -> str | None:
+        wanted, size = self.model.get("input_size"), self.data.size
+        other_size = wanted is not None and size not in (None, wanted)
+        no_epochs = not self.trainer.epochs and (not self.fine_tune.head_epochs or self.weights == "none")
+        epochs = "trainer.epochs must be at least 1, got 0; 0 is valid only with fine_tune.head_epochs and weights"
         given = [f"augment.{name}" for name, value in vars(self.augment).items() if value and name != "magnitude"]
-        if self.data.placement != "device" or not given:
-            return None
-        return f"data.placement=device does not support augmentation: remove {listed(given)}"
-
-    def _epochs_check(self) -> str | None:
-        if self.trainer.epochs or (self.fine_tune.head_epochs and self.weights != "none"):
-            return None
-        return "trainer.epochs must be at least 1, got 0; 0 is valid only with fine_tune.head_epochs and weights"
-
-    def _size_check(self) -> str | None:
-        wanted = self.model.get("input_size")
-        if wanted is None or self.data.size in (None, wanted):
-            return None
-        return f"data.size is {self.data.size}, but model.input_size is {wanted}: remove data.size"
+        placement = f"data.placement=device does not support augmentation: remove {listed(given)}"
+        return [
+            f"data.size is {size}, but model.input_size is {wanted}: remove data.size" if other_size else None,
+            epochs if no_epochs else None,
+            placement if self.data.placement == "device" and given else None,
+            common.checksum_problem(self.weights_checksum, self.weights),
+        ]

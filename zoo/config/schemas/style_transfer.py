@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from zoo.config.schemas import common
 from zoo.config.setting import OUTWARD, SPEED, like, setting
 
-PIXEL_OPTIMIZERS = ("lbfgs", "adam")
 COLORS = ("style", "content")
 MAX_STYLES = 8
 # Steps and checkpoints of style transfer are short, so a checkpoint every minute costs little.
@@ -97,7 +96,7 @@ class StyleConfig(Painting, Features, common.Seeded, common.Settings):
     )
     layers: Layers = field(default_factory=Layers)
     strength: LossWeights = field(default_factory=LossWeights)
-    optimizer: str = setting("lbfgs", "method that changes the pixels", choices=PIXEL_OPTIMIZERS)
+    optimizer: str = setting("lbfgs", "method that changes the pixels", choices=("lbfgs", "adam"))
     rate: float = setting(4.0, "change of the pixels in the first step, in gray levels", at_least=0.01, at_most=255)
     start: str = setting("content", "content, noise, or an image to continue from", literal=True)
     every: int = setting(

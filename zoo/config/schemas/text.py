@@ -9,12 +9,10 @@ from zoo.config.schemas.launching import Shareable
 from zoo.config.setting import SPEED, like, one_of, setting
 from zoo.protocol.targets import CLASSES, KINDS, LABELS
 
-LABELLED = ("text_folder", "text_table", "text_lines")
 TOKENIZERS = ("characters", "words", "bpe")
 AUTO = "auto"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 TOKENIZER_MEANING = "units of text: words (for scripts with spaces), characters (any script) or byte-level bpe"
-QUOTINGS = ("auto", "double", "backslash", "single", "none")
 MISSING_RUN = "run is missing: give run=RUN_FOLDER, run=last, or model=NAME weights=zoo"
 
 
@@ -56,7 +54,7 @@ def delimiter_problem(value: str) -> str | None:
 
 @dataclass
 class LabelledData(TextData):
-    name: str = setting("", choices=LABELLED)
+    name: str = setting("", choices=("text_folder", "text_table", "text_lines"))
     tokenizer: str = setting(AUTO, TOKENIZER_MEANING, choices=(AUTO, *TOKENIZERS))
     classes: list[str] = setting([], "class folders or labels to use; [] uses all")
     text_column: str = setting(
@@ -74,7 +72,7 @@ class LabelledData(TextData):
         literal=True, needs="data.name=text_table")  # fmt: skip
     quoting: str = setting(
         "auto", 'how a table quotes: double (a quote within is ""), backslash (\\"), single (by apostrophes) or none',
-        choices=QUOTINGS, needs="data.name=text_table")  # fmt: skip
+        choices=("auto", "double", "backslash", "single", "none"), needs="data.name=text_table")  # fmt: skip
     header: bool | None = setting(
         None, "whether a table begins with the names of its columns; null detects it",
         needs="data.name=text_table")  # fmt: skip

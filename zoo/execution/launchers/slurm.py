@@ -23,7 +23,6 @@ RESULT_S = 10.0
 LOST = 255
 # Before a job's time limit, Slurm signals all of its processes; only submitit's process must react.
 SHIELD = ["/bin/sh", "-c", 'trap "" USR2; exec "$@"', "sh"]
-REQUEUED_AT_MOST = 1000
 
 
 class Shielded:
@@ -128,7 +127,7 @@ class SlurmExecutor:
         self.jobs, self.places = settings.jobs, [settings.partition or "slurm"]
         self._folder, self._queue, self._submitit = folder, Queue(), submitit
         try:
-            self._executor = submitit.SlurmExecutor(folder, max_num_timeout=REQUEUED_AT_MOST, python=settings.python)
+            self._executor = submitit.SlurmExecutor(folder, max_num_timeout=1000, python=settings.python)
         except RuntimeError as error:
             raise ZooError(
                 f"Slurm is not available: {error}", "Start the command on a machine with sbatch."

@@ -12,7 +12,6 @@ from zoo.protocol.variables import WATCH_HOST
 
 # Settings that determine the environment of a run.
 DECIDES = ("backend", "stack", "reference", "backend.python")
-PREPARE = "--prepare"
 
 
 def command(sweep: Sweep, element: Element) -> Command:
@@ -35,7 +34,7 @@ def preparations(verb: str, elements: list[Element]) -> list[list[str]]:
     """Return the arguments of the zoo that build each environment of the elements once."""
     parsed = [Overrides.parse(element.words) for element in reversed(elements)]
     kinds = {tuple(map(each.get, DECIDES)): each.words for each in parsed}
-    return [[verb, *given, PREPARE] for given in kinds.values()]
+    return [[verb, *given, "--prepare"] for given in kinds.values()]
 
 
 def of_zoo(name: str, arguments: list[str], log: Path) -> Command:

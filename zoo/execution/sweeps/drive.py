@@ -18,7 +18,6 @@ from zoo.runs import lock
 
 POLL_S = 0.25
 STOP_S = 90.0
-LOG_LINES = 6
 
 
 @dataclass
@@ -136,7 +135,7 @@ def last_words(path: Path) -> str:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     begins = [at for at, line in enumerate(lines) if line.startswith("error: ")]
     shown = lines[begins[-1] :] if begins else lines
-    return "\n".join(shown[-LOG_LINES:]).removeprefix("error: ") or f"nothing was written to {path}"
+    return "\n".join(shown[-6:]).removeprefix("error: ") or f"nothing was written to {path}"
 
 
 def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:

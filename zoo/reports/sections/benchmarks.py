@@ -22,12 +22,8 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def rows(folder: Path) -> list[Row]:
-    return untrusted.table(folder, "results.csv")
-
-
 def section(record: Untrusted, folder: Path) -> Html | None:
-    results = rows(folder)
+    results = untrusted.table(folder, "results.csv")
     if not results:
         return None
     return join([
@@ -66,7 +62,7 @@ def _cell(row: Row, name: str) -> Child:
 
 def compared(runs: list[tuple[str, Path]]) -> Html | None:
     """Draw the charts of several benchmarks; the same kind of work shares a chart."""
-    return _charts([row | {RUN: name} for name, folder in runs for row in rows(folder)])
+    return _charts([row | {RUN: name} for name, folder in runs for row in untrusted.table(folder, "results.csv")])
 
 
 def _charts(results: list[Row]) -> Html | None:

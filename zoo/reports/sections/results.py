@@ -13,7 +13,6 @@ from zoo.reports.units import capitalized, data, heading, label, named, seconds,
 from zoo.runs import untrusted
 from zoo.runs.untrusted import Untrusted, number_in
 
-MOST_CARDS = 12
 MOST_PREDICTIONS = 20
 MOST_CLASSES = 40
 # Images that this page draws itself.
@@ -32,7 +31,7 @@ def headline(record: Untrusted) -> Html:
     shown, training = _ordered(record), of_training(record)
     cards = [
         tag("div", tag("dt", title(name, training)), tag("dd", named(name, value)), class_="card")
-        for name, value in shown[:MOST_CARDS]
+        for name, value in shown[:12]
     ]
     words = [tag("li", text) for text in record.words("summary")]
     return join([
@@ -150,13 +149,11 @@ KNOWN = {
     "items_per_s", "peak_memory_bytes", "best", "steps", "stage",
 }  # fmt: skip
 
-SHARES = ("accuracy", "top5")
-
 
 def _terms(rows: list[Row]) -> Html:
     terms = {name: points(rows, name) for name in list(rows[0])[:20] if name not in KNOWN}
     terms = {name: each for name, each in terms.items() if len({y for _, y in each}) > 1}
-    log = all(y > 0 and not name.endswith(SHARES) for name, each in terms.items() for _, y in each)
+    log = all(y > 0 and not name.endswith(("accuracy", "top5")) for name, each in terms.items() for _, y in each)
     series = [Series(label(name), each) for name, each in terms.items()]
     return lines(series, Axis("epoch", whole=True), Axis("value", log=log), "Other metrics by epoch")
 

@@ -30,7 +30,7 @@ class Kind(Classifier):
         classes = [str(each) for each in source.record["data"]["class_names"]]
         weights, shape = source.folder.absolute() / "weights.npz", (trained["args"]["length"],)
         kind = (trained.get("target") or {}).get("kind", CLASSES)
-        thresholds = target_analysis.thresholds(source, len(classes)) if kind == LABELS else None
+        thresholds = target_analysis.thresholds(source.record, len(classes)) if kind == LABELS else None
         super().__init__(
             name, place, limits, context, trained, weights, shape, classes, "float32", 0, kind, thresholds
         )

@@ -13,7 +13,7 @@ from zoo.environments import selection
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import EncoderBench, Request
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import participants, results
 from zoo.tasks.benchmarks.participants import Participant
@@ -28,8 +28,7 @@ def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
     selections = _selections(context, settings)
-    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [str(settings.model["name"]), context.choice.backend.name]):
         everyone = [EncoderParticipant(each) for each in participants.participant_contexts(context, selections)]
         turns = (_take_turn(each, settings) for _ in range(settings.rounds) for each in everyone)
         whole = all(turns)
@@ -68,7 +67,7 @@ def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchC
     wanted = IMPLEMENTATIONS[settings.implementation]
     if TORCH in wanted and not any(choice.stack.framework == TORCH for choice in selections):
         console.say("PyTorch's own module needs stack torch, which is also timed")
-        selections.append(participants.on_processor(context, TORCH))
+        selections.append(selection.select("cpu", context.machine, TORCH))
     if wanted == [TORCH]:
         selections = [choice for choice in selections if choice.stack.framework == TORCH]
     return selections

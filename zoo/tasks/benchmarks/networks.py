@@ -16,7 +16,7 @@ from zoo.core.errors import require_known
 from zoo.execution.execution import requested_model
 from zoo.protocol.request import ModelPart, NetworkPart, NetworksBench
 from zoo.runs.context import create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.result import Run
 from zoo.tasks import discovery
 from zoo.tasks.benchmarks import results
@@ -33,8 +33,7 @@ def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
     names = _names(settings)
-    start_run(context, ["bench", settings.bench, context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["bench", settings.bench, context.choice.backend.name]):
         context.record.bench = settings.bench
         part = NetworksBench(
             networks=[network(name, context.folder) for name in names], modes=settings.modes,
@@ -49,7 +48,7 @@ def bench(overrides: Overrides) -> Run:
 def _names(settings: NetworksConfig) -> list[str]:
     for name in settings.networks:
         if not model_files.is_named(name) and not model_files.is_application(name):
-            refuse_unknown(name)
+            require_known("network", [name], known())
     return settings.networks or [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
 
 
@@ -58,10 +57,6 @@ def known() -> list[str]:
     tasks = discovery.tasks()
     names = [name for name in config_files.options("model") if name != style_network.ANY]  # published as two networks
     return [name for name in names if tasks[config_files.task_of(name)].network_arguments]
-
-
-def refuse_unknown(name: str) -> None:
-    require_known("network", [name], known())
 
 
 def network(name: str, folder: Path) -> NetworkPart:

@@ -7,7 +7,7 @@ from zoo.config.schemas.benchmarks import MatmulConfig
 from zoo.config.tasks import Command, Task
 from zoo.protocol.request import OperationsBench
 from zoo.runs.context import create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import crossover, results
 from zoo.tasks.benchmarks.results import Row
@@ -25,8 +25,7 @@ PLAIN = "numpy"
 def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
-    start_run(context, ["bench", settings.bench, context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["bench", settings.bench, context.choice.backend.name]):
         context.record.bench = settings.bench
         sizes = {name: getattr(settings, name) for name in WORDS}
         part = OperationsBench(

@@ -41,16 +41,11 @@ class Participant:
         return results.known(self.context) | {"device": device.get("name"), "device_kind": kind}
 
 
-def on_processor(context: RunContext[Settings], stack: str) -> selection.Selection:
-    return selection.select("cpu", context.machine, stack)
-
-
 def choices(context: RunContext[Settings], others: Iterable[str]) -> list[selection.Selection]:
     """Return the stacks to time: the selected one (with a GPU, also on the CPU) and ``others`` on the CPU."""
     selections = [context.choice]
-    if context.choice.device_kind == "gpu":
-        selections.append(on_processor(context, context.choice.stack.name))
-    selections += (on_processor(context, name) for name in others)
+    own = [context.choice.stack.name] if context.choice.device_kind == "gpu" else []
+    selections += (selection.select("cpu", context.machine, name) for name in [*own, *others])
     return list({(choice.stack.name, choice.device_kind): choice for choice in selections}.values())
 
 

@@ -48,8 +48,7 @@ def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:
     names = list(dict.fromkeys([*columns, "error", *KNOWN]))
     whole = [{name: row.get(name) for name in names} for row in rows]
     (folder / "results.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as stream:
-        csv_files.Writer(stream).writerows([names, *(row.values() for row in whole)])
+    csv_files.write(folder / "results.csv", [names, *(row.values() for row in whole)])
 
 
 def timed(context: RunContext[Settings], job: str, part: NetworksBench | OperationsBench) -> list[Row]:

@@ -9,14 +9,14 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import StacksConfig
 from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, require_known
 from zoo.environments import store
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.execution.worker_session import WorkerSession
 from zoo.protocol.request import InterleavedBench
 from zoo.runs.context import create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import networks, participants, results
 from zoo.tasks.benchmarks.participants import Participant
@@ -36,10 +36,10 @@ TURNS = "turns"
 def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
-    networks.refuse_unknown(settings.network)
+    require_known("network", [settings.network], networks.known())
     choices = participants.choices(context, settings.compare_to)
-    start_run(context, ["bench", settings.bench, settings.network.replace("/", "_"), context.choice.backend.name])
-    with record_outcome(context):
+    name = settings.network.replace("/", "_")
+    with recorded_run(context, ["bench", settings.bench, name, context.choice.backend.name]):
         context.record.bench, context.record.model = settings.bench, settings.network
         everyone = [StackParticipant(each) for each in participants.participant_contexts(context, choices)]
         whole = _play(everyone, settings)

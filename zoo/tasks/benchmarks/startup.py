@@ -17,7 +17,7 @@ from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.benchmarks import results
@@ -33,8 +33,8 @@ TRAINING = ["train", "model=mnist", "data=digits", "trainer.epochs=1", "--json"]
 def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
-    start_run(context, ["bench", settings.bench, context.choice.backend.name])
-    with record_outcome(context), tempfile.TemporaryDirectory() as root:
+    words = ["bench", settings.bench, context.choice.backend.name]
+    with recorded_run(context, words), tempfile.TemporaryDirectory() as root:
         context.record.bench = settings.bench
         # Build a missing environment before the timing starts.
         store.ensure(context.choice.stack, context.machine.platform)

@@ -30,7 +30,6 @@ from zoo.tasks.image_classification import feature_writer, predict_photos, sourc
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source.run import TrainedRun
 
-USUAL_BATCH = 128
 # Copy of the predicted images, next to the predictions.
 INPUTS = "inputs.npy"
 OF_PHOTOS = ("resize", "sheets", "top", "probabilities")
@@ -176,7 +175,7 @@ def predict_all(
     inputs.save(pixels)
     request = request_of(context, classifier.model, "predict", classifier.weights)
     request.data, request.features = ItemData(x=str(pixels), labels=labels), features
-    request.infer = InferPart(batch_size=context.settings.batch_size or USUAL_BATCH)
+    request.infer = InferPart(batch_size=context.settings.batch_size or 128)
     outcome = execute(context, request)
     raise_if_failed(context, outcome)
     path = context.folder / "probabilities.npy"

@@ -11,13 +11,13 @@ from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import Arguments
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.environments import selection, stacks
+from zoo.environments import backends, selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import FeaturesPart
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import feature_writer, photo_stream
@@ -25,7 +25,6 @@ from zoo.tasks.image_classification.feature_writer import FeatureNames
 from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
 from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
 
-USUAL_BATCH = 32
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
     "0..1": ([0.0] * 3, [255.0] * 3),
@@ -75,14 +74,13 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
         return overrides
     available = stacks.by_name()
     if stack:
-        owners = [row for row in selection.load_all() if stack in row.stacks]
+        owners = [row for row in backends.load_all() if stack in row.stacks]
         usable = [row.name for row in owners if selection.evaluate(row, here, available, stack).stack]
         is_decided = len(owners) == 1 and usable
         return overrides.with_("machine", {"backend": usable[0]}) if is_decided else overrides
     if overrides.get("backend.python") or selection.select(None, here).device_kind != "cpu":
         return overrides
-    (row,) = (row for row in selection.load_all() if row.name == "openvino")
-    if selection.evaluate(row, here, available).stack is None:
+    if selection.evaluate(backends.load("openvino"), here, available).stack is None:
         return overrides
     console.say("Using OpenVINO, the fastest on a CPU (built once, in up to a minute); backend=cpu uses TensorFlow")
     return overrides.with_("machine", {"backend": "openvino"})
@@ -92,8 +90,7 @@ def fastest(overrides: Overrides, here: Machine) -> Overrides:
 def recorded(context: RunContext[ClassifierConfig], classifier: Classifier) -> Iterator[str]:
     """Start a run of a classifier and record its outcome; yield the name of the network."""
     name = str(classifier.model["name"])
-    start_run(context, [context.verb, name, context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [context.verb, name, context.choice.backend.name]):
         context.record.update({"model": name, **classifier.record})
         yield name
 
@@ -139,7 +136,7 @@ def predict_all(
     for folder in photos.closed:
         writer.skip(folder)
     settings = context.settings
-    batch = min(settings.batch_size or USUAL_BATCH, photos.count or 65_536)
+    batch = min(settings.batch_size or 32, photos.count or 65_536)
     stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
     try:
         _ask(context, classifier, stream, photos.count, features)

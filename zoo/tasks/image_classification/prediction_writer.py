@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from zoo.core import console, csv_files
@@ -47,9 +46,7 @@ class TableWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._out.close()
 
     def write(self, row: list[object]) -> None:
@@ -97,13 +94,11 @@ class PredictionWriter(TableWriter):
         self._whole = (folder / "probabilities.npy").open("wb") if whole else None
         self._write_header()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Complete all files, even after an error."""
         self._json.write("\n]\n")
         self._json.close()
-        super().__exit__(kind, error, at)
+        super().__exit__()
         self._draw()
         if self._whole:
             self._whole.seek(0)

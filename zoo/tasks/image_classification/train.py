@@ -23,7 +23,7 @@ from zoo.protocol.targets import NUMBER
 from zoo.runs import plots, promises
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import History, title
-from zoo.runs.lifecycle import record_outcome, set_data, start_run
+from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, few_items, summaries
@@ -53,8 +53,7 @@ def train(overrides: Overrides) -> Run:
     if known:
         console.say(known.words(known.part(material.splits["train"], settings.trainer.loss)))
     console.say(f"Training {settings.model['name']} on {images} for {counted(epochs, 'epoch')}")
-    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [str(settings.model["name"]), context.choice.backend.name]):
         set_data(context, material.record | {"reason": why_data})
         context.record.weights = weights.record if weights else None
         beside = _Beside(context, material)

@@ -17,7 +17,7 @@ from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import RestylePart
 from zoo.runs.context import RunContext, create_context
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import trained_run
@@ -38,8 +38,7 @@ def infer(overrides: Overrides) -> Run:
     given = user_path(str(settings.input))
     items = _planned(given, _names(given), settings)
     styles = _styles(settings, items)
-    start_run(context, ["restyle", context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["restyle", context.choice.backend.name]):
         context.record.model = str(settings.model["name"])
         context.record.trained_run = str(source.folder) if source else None
         if settings.save is None:

@@ -14,7 +14,7 @@ from zoo.execution.worker_process import Outcome
 from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, Request, StylePart, StyleSize
 from zoo.runs import plots
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.lifecycle import record_outcome, set_data, start_run
+from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
@@ -27,8 +27,7 @@ def train(overrides: Overrides) -> Run:
     settings = context.settings
     job = inputs.open_all(settings, inputs.own_result(context.resumes, settings))
     features = feature_networks.choose(settings.features, settings.feature_weights, settings.download)
-    start_run(context, ["style_transfer", context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["style_transfer", context.choice.backend.name]):
         set_data(context, inputs.described(job))
         context.record.features = {"network": features.network, "weights": features.source}
         try:

@@ -12,7 +12,6 @@ from zoo.execution.array_queue import ArrayQueue
 AHEAD = 4
 # Edge of the crops as a share of the photo's shorter side.
 LEAST_SHARE = 0.5
-_THREADS = 4
 
 
 def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
@@ -25,7 +24,7 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
     def piece(pair: tuple[Path, int]) -> "Bytes | str":
         return _piece(pair[0], np.random.default_rng(pair[1]), size)
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(4) as pool:
         for _ in range(steps):
             pieces: list[Bytes] = []
             while len(pieces) < batch:

@@ -23,13 +23,13 @@ from zoo.protocol.events import ArtifactEvent, Event
 from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, StyleTrainPart
 from zoo.runs import tables
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.lifecycle import record_outcome, set_data, start_run
+from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, inputs, patches
+from zoo.tasks.style_transfer.apply_network import MODEL
 from zoo.weights import feature_networks, feature_weights, io, zoo_networks
 from zoo.weights.formats import Weights
 
-MODEL = "style_transfer/fast"
 # The initial weights, in the run folder during training.
 START = "start.npz"
 # Largest ratio of the sides of a painting; narrower ones show too little of a style.
@@ -54,8 +54,7 @@ def train(overrides: Overrides) -> Run:
     features = FeatureNetworkPart(
         network=chosen.network, seed=settings.seed, weights=None, precision=settings.precision
     )
-    start_run(context, [MODEL, context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [MODEL, context.choice.backend.name]):
         data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
         data |= {"style": str(painting.path), "sha256": inputs.checksum([painting.path, *files])}
         set_data(context, data | {"starts_from": settings.weights})
@@ -78,14 +77,11 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
     # The settings of a resumed run already contain the size.
     for name in () if context.resumes else context.overrides.given("model"):
         raise ZooError(f"model.{name} has no effect", f"weights={settings.weights} sets the size of the network.")
-    weights, size = apply_network.network_of(network_path(settings.weights))
+    is_own = zoo_networks.is_named(settings.weights)
+    path = zoo_networks.find(MODEL, settings.weights).weights if is_own else user_path(settings.weights)
+    weights, size = apply_network.network_of(path)
     settings.model |= {"upsampling": "transposed"} | size
     return weights
-
-
-def network_path(named: str) -> Path:
-    """Return the path of the network that ``weights=`` names, which may be one of the zoo's own."""
-    return zoo_networks.find(MODEL, named).weights if zoo_networks.is_named(named) else user_path(named)
 
 
 def _painting(settings: StyleNetworkConfig) -> images.Picture:

@@ -52,7 +52,7 @@ def _export(
         weights=source.folder / "weights.npz",
         classes=(names := [str(name) for name in source.record["data"].get("class_names", [])]),
         target=(model.get("target") or {}).get("kind"),
-        thresholds=target_analysis.thresholds(source, len(names)) if model.get("target") else None,
+        thresholds=target_analysis.thresholds(source.record, len(names)) if model.get("target") else None,
         items=lambda folder, most: write(source, data, part, folder, most),
         examples=lambda folder: _examples(kind, tokenizer, folder),
         reading={**tokenizer.cutting._asdict(), "length": model["args"]["length"], "vocabulary": dataset.VOCABULARY},

@@ -11,7 +11,7 @@ from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import GeneratePart, Request, TokenData
 from zoo.runs import records
 from zoo.runs.context import RunContext, create_training_context
-from zoo.runs.lifecycle import record_outcome, set_data, start_run
+from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack, summaries, trained_run
 from zoo.tasks.text import export, pretrained_text, scored_text, trained_text, training
@@ -43,8 +43,7 @@ def train(overrides: Overrides) -> Run:
         return request
 
     calibration.settle(context, requested, fixed_steps=True)
-    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [str(settings.model["name"]), context.choice.backend.name]):
         sizes = {f"{name}_items": end - begin for name, (begin, end) in parts.items()}
         set_data(context, training.record_of(prepared, settings) | sizes | {"test_items": 0})
         context.record.weights = start.record
@@ -65,8 +64,7 @@ def infer(overrides: Overrides) -> Run:
         raise ZooError(f"top_k={settings.top_k} exceeds the vocabulary of {len(tokenizer)} tokens", "Reduce top_k=.")
     if len(tokens) > trained["args"]["length"]:
         console.warn(f"The context has {trained['args']['length']} tokens: only the end of the prompt is used")
-    start_run(context, ["infer", trained["name"], context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["infer", trained["name"], context.choice.backend.name]):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
         context.record.data = {"name": "prompt", "what": "tokens", "items": len(tokens), "prompt": settings.prompt}
         request = request_of(context, trained, "generate_text", source.folder / "weights.npz")

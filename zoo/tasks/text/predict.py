@@ -15,7 +15,7 @@ from zoo.protocol.request import InferPart, ItemData
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs import tables
 from zoo.runs.context import RunContext
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries, target_analysis, trained_run
@@ -43,8 +43,7 @@ def infer(overrides: Overrides) -> Run:
         console.say(note)
     console.warn_of_skipped(inputs.skipped)
     _warn_of_unknown_words(inputs, tokenizer)
-    start_run(context, ["infer", trained["name"], context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["infer", trained["name"], context.choice.backend.name]):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
         context.record.data = inputs.record
         csv_files.write_skipped(context.folder / "skipped.csv", inputs.skipped)
@@ -85,7 +84,7 @@ def _keep(context: RunContext[Settings], inputs: Inputs, source: Run, trained: J
     outputs = np.load(path, allow_pickle=False)
     names, kind = inputs.names[: len(outputs)], target["kind"] if target else CLASSES
     more = {"text": [shortened(text) for text in inputs.texts[: len(names)]]}
-    how = kind, target_analysis.thresholds(source, len(classes))
+    how = kind, target_analysis.thresholds(source.record, len(classes))
     if inputs.labels is not None and target:
         judged = target_analysis.of_outputs(target, classes, how[1], outputs, inputs.labels)
         context.record.metrics |= judged.metrics("test_")

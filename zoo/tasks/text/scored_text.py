@@ -10,7 +10,7 @@ from zoo.data.text import encodings, files, tokenization
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import ItemData
 from zoo.runs.context import RunContext
-from zoo.runs.lifecycle import record_outcome, start_run
+from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.text import trained_text
@@ -26,8 +26,7 @@ def score(context: RunContext[GenerateConfig], source: Run, tokenizer: tokenizat
     tokens, record = _test(context.settings, source) if given == "test" else _own(given, tokenizer)
     if len(tokens) < 2:
         raise ZooError(f"{given!r} has {counted(len(tokens), 'token')}", "Give a text of at least two.")
-    start_run(context, ["infer", trained["name"], context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, ["infer", trained["name"], context.choice.backend.name]):
         context.record.model, context.record.trained_run = trained["name"], str(source.folder)
         context.record.data = {"what": "tokens", "items": len(tokens) - 1, **record}
         path = context.folder / "inputs_tokens.npy"

@@ -16,7 +16,7 @@ from zoo.protocol.request import Request, TextData
 from zoo.protocol.targets import NUMBER
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import title
-from zoo.runs.lifecycle import record_outcome, set_data, start_run
+from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries, target_analysis
@@ -60,8 +60,7 @@ def train(overrides: Overrides) -> Run:
     settings = context.settings
     if known:
         console.say(known.words(known.part(parts["train"], settings.trainer.loss)))
-    start_run(context, [str(settings.model["name"]), context.choice.backend.name])
-    with record_outcome(context):
+    with recorded_run(context, [str(settings.model["name"]), context.choice.backend.name]):
         sizes = {f"{name}_items": len(part) for name, part in parts.items()}
         set_data(context, training.record_of(texts, settings) | sizes)
         csv_files.write_skipped(context.folder / "skipped.csv", texts.info.skipped)

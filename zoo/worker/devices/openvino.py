@@ -45,7 +45,10 @@ def start(device):
         openvino_transposes.cancel(model)
         _graphs[:] = [model]
         compiled = plain(model, device_name, dict(_settings, **(config or {})))
-        _refuse_others(compiled)
+        wish = _settings["INFERENCE_PRECISION_HINT"]
+        took = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+        if took != wish:
+            raise UserError("this CPU has no instructions for %s (OpenVINO selected %s)" % (wish, took))
         _used[:] = compiled.get_property("EXECUTION_DEVICES")
         return compiled
 
@@ -55,13 +58,6 @@ def start(device):
 def compute_in(precision):
     """Set ``float32``, ``float16`` or ``bfloat16`` for all models compiled later."""
     _settings["INFERENCE_PRECISION_HINT"] = HINTS[precision]
-
-
-def _refuse_others(compiled):
-    """Raise UserError if OpenVINO selected a different precision from the requested one."""
-    wish, took = _settings["INFERENCE_PRECISION_HINT"], compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
-    if took != wish:
-        raise UserError("this CPU has no instructions for %s (OpenVINO selected %s)" % (wish, took))
 
 
 def proof(device):

@@ -53,11 +53,6 @@ def facts(subject, exporter, name, quantize):
     return about
 
 
-def as_text(about):
-    """Return the facts as text by name, for the metadata of model files."""
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
-
-
 def write(subject, exporter, about, folder):
     """Write ``model.json``, ``predict.py``, ``README.md`` and the files that they need next to an exported file."""
     for path in subject.request.needed or ():

@@ -70,7 +70,11 @@ class _Job:
             except _StopError:
                 return
             except OSError as error:
-                raise UserError(_storage_problem(error, self._settings.exchange)) from error
+                folder = self._settings.exchange
+                problem = "cannot write to %s: %s" % (folder, error.strerror or error)
+                if error.errno == errno.ENOSPC:
+                    problem = "no space left in %s; a large image needs about 100 bytes per pixel" % folder
+                raise UserError(problem) from error
             yield size, time.monotonic() - began
 
     def _restyle(self, path):
@@ -142,9 +146,3 @@ def recolored(result, photo):
     photo = np.asarray(photo, np.float32)
     luma = np.array([0.299, 0.587, 0.114], np.float32)
     return tiles.to_pixels(photo + (result.dot(luma) - photo.dot(luma))[:, :, None])
-
-
-def _storage_problem(error, folder):
-    if error.errno == errno.ENOSPC:
-        return "no space left in %s; a large image needs about 100 bytes per pixel" % folder
-    return "cannot write to %s: %s" % (folder, error.strerror or error)

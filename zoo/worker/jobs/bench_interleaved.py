@@ -14,7 +14,6 @@ from zoo.worker.input_queue import iter_commands
 from zoo.worker.jobs import bench_networks
 from zoo.worker.phases import timed
 
-LEAST = 1
 # Time for which idle threads of a library may continue to spin.
 WARM_S = 0.2
 
@@ -67,7 +66,7 @@ def _turn(call, seconds):
         while time.perf_counter() - began < min(WARM_S, seconds):
             call()
         began = time.perf_counter()
-        while len(taken) < LEAST or time.perf_counter() - began < seconds:
+        while not taken or time.perf_counter() - began < seconds:
             at = time.perf_counter()
             call()
             taken.append(time.perf_counter() - at)

@@ -1,6 +1,7 @@
 """Convert a model to formats, run each in its own runtime, and compare it with its source."""
 
 import errno
+import json
 import os
 import shutil
 
@@ -113,7 +114,9 @@ class _Job:
         calibration = self._calibration if quantize == "int8" else []
         path = os.path.join(folder, exporter.NAME)
         with timed(row, "export_s"):
-            exporter.export(self._subject, path, quantize, calibration, card.as_text(about))
+            # The metadata of model files is text.
+            texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
+            exporter.export(self._subject, path, quantize, calibration, texts)
         paths = (os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
         row["bytes"] = sum(os.path.getsize(path) for path in paths)
         row["not_run"] = getattr(exporter, "NOT_RUN", None)

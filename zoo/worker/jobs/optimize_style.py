@@ -57,8 +57,9 @@ def _descend(settings, maker, start, build, phases):
         content = np.load(size.content, allow_pickle=False).astype(np.float32)
         if picture is None:
             picture = _start(settings, size, content)
-        elif before is not None:
-            picture = _grown(picture, before, content)
+        elif before is not None:  # add the scaled-up change of the smaller size to the larger content
+            changed = resize(np.clip(picture, 0, 255) - before, *content.shape[:2])
+            picture = np.clip(content + changed, 0, 255)
         elif picture.shape != content.shape:
             raise UserError("the checkpoint has an image of another size: %r" % (picture.shape,))
         before = content
@@ -114,13 +115,6 @@ def _start(settings, size, content):
     if settings.start == "picture":
         return np.load(size.start, allow_pickle=False).astype(np.float32)
     return content.copy()
-
-
-def _grown(picture, before, content):
-    """Transfer the result of a smaller size to the next: the scaled-up change, added to the larger content."""
-    rows, columns = content.shape[:2]
-    changed = resize(np.clip(picture, 0, 255) - before, rows, columns)
-    return np.clip(content + changed, 0, 255)
 
 
 class _Maker:

@@ -86,6 +86,7 @@ def _row(probe, tolerance, tried, device, why_not):
             words = (str(failure).strip().splitlines() or [""])[0][:300]
             skipped = "it failed loudly: %s: %s" % (type(failure).__name__, words)
     ok = error is None or error <= tolerance
+    issue = "keras-backend-set-late" if name == "backend" else ISSUES.get(device.backend, {}).get(name)
     return {
         "name": name,
         "ok": ok,
@@ -93,12 +94,8 @@ def _row(probe, tolerance, tried, device, why_not):
         "tolerance": tolerance,
         "seconds": round(time.monotonic() - began, 4),
         "skipped": skipped,
-        "issue": None if ok else _issue(name, device.backend),
+        "issue": None if ok else issue,
     }
-
-
-def _issue(name, backend):
-    return "keras-backend-set-late" if name == "backend" else ISSUES.get(backend, {}).get(name)
 
 
 def enforce(rows, device, events):

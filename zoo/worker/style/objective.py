@@ -69,8 +69,7 @@ def build(features, layers, target, weights):
     start = compat.keras.layers.Input(shape=(1,))
     layer = compat.TrainableConstant((1, *target.content.shape), trainable=True, name="picture")
     picture = layer(start)
-    maps = network(picture)
-    maps = dict(zip(wanted, maps if isinstance(maps, (list, tuple)) else [maps]))
+    maps = dict(zip(wanted, compat.as_list(network(picture))))
     terms = [
         _style(layers.style, maps, target, weights.style, start),
         _content(layers.content, maps, aims, weights.content, start),

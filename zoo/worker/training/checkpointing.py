@@ -124,7 +124,11 @@ class Checkpointer:
         self._run.add("checkpoint_s", self._cost)
 
     def _save(self, state):
-        arrays = self._arrays_of(state)
+        arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())
+        if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
+            raise FloatingPointError(state.locate("the weights are not finite"))
+        if self._arrays is not None:
+            arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
         if self._run.group.rank:
             return
         saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
@@ -136,23 +140,12 @@ class Checkpointer:
                 self._written = True
             self._complained = False
         except OSError as error:
-            self._complain(error)
-
-    def _arrays_of(self, state):
-        arrays = dict(training_state.capture(self._model, state.model), **state.average.capture())
-        if not all(np.isfinite(value).all() for name, value in arrays.items() if name.startswith("weights/")):
-            raise FloatingPointError(state.locate("the weights are not finite"))
-        if self._arrays is not None:
-            arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
-        return arrays
-
-    def _complain(self, error):
-        if not self._complained:
-            self._run.warn(
-                "Cannot write a checkpoint to %s: %s. Training continues; an interrupted run would resume from the"
-                " previous checkpoint" % (self._run.folder, error.strerror or error)
-            )
-        self._complained = True
+            if not self._complained:
+                self._run.warn(
+                    "Cannot write a checkpoint to %s: %s. Training continues; an interrupted run would resume from"
+                    " the previous checkpoint" % (self._run.folder, error.strerror or error)
+                )
+            self._complained = True
 
     def consider(self, record):
         """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""

@@ -22,6 +22,8 @@ from zoo.worker.training.schedules import learning_rate
 from zoo.worker.training.state import TrainingState
 
 GIB = 2**30
+# The optimizer restarts when more layers are frozen; its moments settle in this number of steps.
+SETTLING = 20
 
 
 def fit(model, batches, stage, checkpointer, run):
@@ -54,7 +56,8 @@ class _Loop:
         self._state, self._batches, self._stage, self._checkpointer, self._run = (
             state, batches, stage, checkpointer, run,
         )  # fmt: skip
-        self._settings, self._total = stage.settings, stage.total_steps(batches)
+        self._settings = stage.settings
+        self._total = sum(batches.steps(epoch) for epoch in range(stage.first, stage.final + 1))
         self._freeze_at = int(stage.freezing.share * self._total) if stage.freezing else None
         self._interrupted_mid_epoch = False
 
@@ -130,8 +133,9 @@ class _Loop:
         state = self._state
         if self._freeze_at is not None and state.frozen_at is None and state.done >= self._freeze_at:
             state.set_frozen(state.done)
-        rate = learning_rate(self._settings, state.done, self._total)
-        state.rate = rate * state.scale * state.rate_factor()
+        state.rate = learning_rate(self._settings, state.done, self._total) * state.scale
+        if state.frozen_at is not None:
+            state.rate *= min(1.0, (state.done - state.frozen_at + 1) / SETTLING)
         compat.set_learning_rate(state.model, state.rate)
         began = time.monotonic()
         items = self._run.group.enter(batch)

@@ -5,8 +5,6 @@ import collections
 from zoo.worker.training.running_means import RunningMeans
 from zoo.worker.training.weight_average import WeightAverage
 
-# The optimizer restarts when more layers are frozen; its moments settle in this number of steps.
-SETTLING = 20
 # Number of epochs that a resumed run reports again.
 REPORTED = 100
 # Attributes in a checkpoint.
@@ -40,9 +38,6 @@ class Stage:
         self.final = first + settings.epochs - 1
         self.last = last or self.final
 
-    def total_steps(self, batches):
-        return sum(batches.steps(epoch) for epoch in range(self.first, self.final + 1))
-
 
 class TrainingState:
     def __init__(self, model, batches, stage):
@@ -61,10 +56,6 @@ class TrainingState:
             self.model = self._freezing.prepare(step is not None)
             self.compiled = False
         self.frozen_at = step
-
-    def rate_factor(self):
-        """Return the factor that reduces the learning rate while the moments of a new optimizer settle."""
-        return 1.0 if self.frozen_at is None else min(1.0, (self.done - self.frozen_at + 1) / SETTLING)
 
     def count(self, items):
         self.step, self.done, self.items = self.step + 1, self.done + 1, self.items + items

@@ -120,8 +120,10 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     if settings.weights != "imagenet":
         chosen = pretrained.choose(settings.weights, settings.model, checksum=settings.weights_checksum)
     if chosen is None:
-        arguments["weights"] = settings.weights
-    count = _classes(chosen.npz) if chosen else 1000
+        count, arguments["weights"] = 1000, settings.weights
+    else:
+        with np.load(chosen.npz, allow_pickle=False) as stored:
+            count = int(stored[stored.files[-1]].shape[-1])
     names = class_names.choose(settings.classes, chosen.path if chosen else Path(), count, chosen is None)
     scaling = predict_photos.SCALES.get(str(settings.scale))
     model = {"name": name, "args": arguments | {"classes": count} | ({"normalise": scaling} if scaling else {})}
@@ -132,8 +134,3 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
 def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
     """Reject the small gray images of a data set."""
     raise published.in_color(str(context.settings.model["name"]), dataset)
-
-
-def _classes(npz: Path) -> int:
-    with np.load(npz, allow_pickle=False) as stored:
-        return int(stored[stored.files[-1]].shape[-1])

@@ -18,6 +18,7 @@ from zoo.protocol.request import ModelPart
 from zoo.protocol.targets import CLASSES, LABELS
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
+from zoo.tasks import target_analysis
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.tasks.image_classification.source import application, saved
 from zoo.weights import class_names
@@ -26,7 +27,6 @@ from zoo.weights import class_names
 STACK = "export"
 # Description that `export` writes next to a model, and the one of models from the Hugging Face hub.
 HUB_FACTS = "preprocessor_config.json"
-_HEAD = 1 << 16
 # Operations of ONNX that scale pixels, and those that may precede them.
 _ARITHMETIC = ("Sub", "Div", "Mul", "Add")
 _LAYOUT = ("Constant", "Cast", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity")
@@ -73,7 +73,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = "features" if settings.wants_features else f"{len(names)} {target}"
     console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
     request = {"name": path.name, "args": arguments, "saved": str(path)}
-    limits = saved.thresholds_of(facts, len(names)) if target == LABELS else None
+    limits = target_analysis.thresholds(facts, len(names)) if target == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, target, limits)
 
 
@@ -165,7 +165,7 @@ def _scaled_inside(path: Path) -> str:
     if path.suffix != ".onnx":
         return ""
     with path.open("rb") as stream:
-        head = stream.read(_HEAD)
+        head = stream.read(1 << 16)
     # The kind of each operation, field 4 of NodeProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
     named = re.findall(rb'"([\x03-\x14])([A-Z][A-Za-z]+)', head)
     kinds = [kind[: size[0]].decode() for size, kind in named if len(kind) >= size[0]]

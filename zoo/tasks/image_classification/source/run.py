@@ -59,7 +59,7 @@ class TrainedRun:
         classes = [str(name) for name in self.run.record["data"]["class_names"]]
         weights, record = self.run.folder / "weights.npz", {"trained_run": str(self.run.folder)}
         kind = (self.model.get("target") or {"kind": CLASSES})["kind"]
-        limits = None if kind != LABELS else target_analysis.thresholds(self.run, len(classes))
+        limits = None if kind != LABELS else target_analysis.thresholds(self.run.record, len(classes))
         return Classifier(self.model, (height, width), weights, classes, record, kind, limits)
 
     def for_arrays(self, context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:

@@ -12,9 +12,10 @@ from zoo.core.paths import user_path
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments import stacks
 from zoo.environments.machine import Machine
-from zoo.protocol.targets import CLASSES, LABELS, NUMBER, USUAL
+from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
+from zoo.tasks import target_analysis
 from zoo.tasks.image_classification.predict_photos import SCALES, Classifier
 from zoo.weights import class_names, saved_models
 from zoo.weights.saved_models import SavedModel
@@ -41,17 +42,14 @@ def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
 
 
 def _refuse_other_generation(model: SavedModel, name: str, platform: str) -> None:
-    generation = generation_of(stacks.load(name), platform)
+    stack = stacks.load(name)
+    version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
+    generation = 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
     if generation != model.generation:
         raise ZooError(
             f"{model.path} was saved by Keras {model.version}, and stack {name} has Keras {generation}",
             f"Leave stack= out, or choose one with Keras {model.generation}: `python -m zoo list stacks`.",
         )
-
-
-def generation_of(stack: stacks.Stack, platform: str) -> int:
-    version = stacks.pins(stacks.lock_file(stack, platform)).get("keras", "2")
-    return 2 if stack.keras == "tf.keras" else int(version.partition(".")[0])
 
 
 def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
@@ -85,7 +83,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = counted(len(names), "number") if kind == NUMBER else f"{len(names)} {kind}"
     what = "features" if settings.wants_features else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
-    limits = thresholds_of(about, len(names)) if kind == LABELS else None
+    limits = target_analysis.thresholds(about, len(names)) if kind == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, kind, limits)
 
 
@@ -142,14 +140,6 @@ def scaling_of(about: Json) -> tuple[Any, Any] | None:
 def target_of(about: Json) -> str:
     """Return the kind of target in the description of an export."""
     return str(about["target"]) if about.get("target") in (LABELS, NUMBER) else CLASSES
-
-
-def thresholds_of(about: Json, count: int) -> list[float]:
-    """Return the thresholds of labels in the description of an export, or usual ones."""
-    given = about.get("thresholds")
-    if isinstance(given, list) and len(given) == count and all(isinstance(each, float) for each in given):
-        return given
-    return [USUAL] * count
 
 
 def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int | None]) -> tuple[int, int]:
