@@ -546,3 +546,14 @@ def test_tables_of_one_class_each_are_joined_by_the_printed_command(
     assert then.startswith("Then give data.root=joined.csv data.label_column=class.")
     texts = sources.source_of(row("text_table", tmp_path / "joined.csv", label_column="class")).read()
     assert (texts.class_names, Counter(texts.labels)) == (["Fake", "True"], {0: 8, 1: 8})
+
+
+def test_the_test_table_next_to_a_training_table_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"text {number},{number % 2}\n" for number in range(8))
+    folder(tmp_path, dict.fromkeys(("train.csv", "test.csv", "other.csv"), f"text,label\n{rows}"))
+    for name, said in (
+        ("train.csv", f"Not used: test.csv. If these have labels too: data.root={tmp_path}"),
+        ("test.csv", ""),
+    ):
+        sources.source_of(row("text_table", tmp_path / name)).read()
+        assert " ".join(capsys.readouterr().err.split()) == said

@@ -274,7 +274,7 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
         if kind and kind.group == "parquet":
             ways = "\nIf it contains paths: ".join(kind.remedies[use] for use in ("images", "texts"))
             raise ZooError(f"{root} is {kind.about}", ways)
-        return [("", root)], []
+        return [("", root)], set_parts.parts_beside(root)
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table
         folders = [(part[0], root / name) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]

@@ -256,6 +256,15 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
     return len(repeated) > 3 and unusual and len(repeated) >= 0.9 * min(map(len, names))
 
 
+def parts_beside(table: Path) -> list[str]:
+    """Return a note on the tables of other parts next to a training table."""
+    parts = {path.name: part_of(path.stem) for path in sorted(table.parent.glob(f"*{table.suffix}"))}
+    near = [name for name, part in parts.items() if part and part[0] != "train"]
+    if not near or not (parts.get(table.name) or ("",))[0] == "train":
+        return []
+    return [f"Not used: {listed(near)}. If these have labels too: data.root={shlex.quote(str(table.parent))}"]
+
+
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
     files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]

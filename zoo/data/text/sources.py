@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
+from zoo.core import console
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
 from zoo.data import datasets, targets
@@ -206,6 +207,8 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
     """Return the table that the settings name, or those of a folder's parts, and notes on unread files."""
     root = text_files.data_root(row.root, "a table, or a folder with train.csv and test.csv (or .tsv, .txt)")
     if not root.is_dir():
+        for note in set_parts.parts_beside(root):  # not among the notes, which are cached with the texts
+            console.say(note)
         return [("", "", root)], []
     files = sorted(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
     inner = [path for path in sorted(root.glob("*/*.*")) if tables.suffix(path) in (*datasets.TABLES, ".parquet")]
