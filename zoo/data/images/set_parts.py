@@ -260,7 +260,7 @@ def parts_beside(table: Path) -> list[str]:
     """Return a note on the tables of other parts next to a training table."""
     parts = {path.name: part_of(path.stem) for path in sorted(table.parent.glob(f"*{table.suffix}"))}
     near = [name for name, part in parts.items() if part and part[0] != "train"]
-    if not near or not (parts.get(table.name) or ("",))[0] == "train":
+    if not near or (parts.get(table.name) or ("",))[0] != "train":
         return []
     return [f"Not used: {listed(near)}. If these have labels too: data.root={shlex.quote(str(table.parent))}"]
 
