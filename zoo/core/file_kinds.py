@@ -4,6 +4,7 @@ Files may come from third parties: only their first bytes, lists of members and 
 """
 
 import mmap
+import os
 import re
 import shlex
 import zipfile
@@ -202,6 +203,8 @@ def _of_hdf5(stream: IO[bytes]) -> str:
 
 
 def _contains(stream: IO[bytes], *words: bytes) -> bool:
+    if not os.fstat(stream.fileno()).st_size:  # which cannot be mapped
+        return False
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return re.search(b"|".join(map(re.escape, words)), content) is not None
 

@@ -13,6 +13,7 @@ from zoo.runs import tables
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
 from zoo.serving.decoders import Decoders
+from zoo.serving.errors import RequestError
 from zoo.serving.inputs import Asked
 from zoo.serving.served import SLOTS, Batched, encoded
 
@@ -35,8 +36,10 @@ class Classifier(Batched):
         super().__init__(name, place, limits, context, model, weights, slots, precision, len(classes))
 
     async def answer(self, rows: list[Any], asked: Asked, accepted: str, decoders: Decoders) -> Response:
-        every = str(asked.parameters.get("probabilities", "")).lower() == "true"
-        predictions = [self._named(row, every) for row in rows]
+        every = str(asked.parameters.get("probabilities", "false")).lower()
+        if every not in ("true", "false"):
+            raise RequestError(400, f"probabilities must be true or false, got {every[:40]}")
+        predictions = [self._named(row, every == "true") for row in rows]
         for prediction, name in zip(predictions, asked.names or (), strict=False):
             prediction["name"] = name
         return encoded({"predictions": predictions})

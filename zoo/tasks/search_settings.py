@@ -45,6 +45,8 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     folder = (
         user_path(own["study"]) if "study" in own else Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
     )
+    if folder.exists() and not folder.is_dir():
+        raise ZooError(f"study={folder} is not a folder", "Name a new folder, or the one of an earlier search.")
     search = Search(
         model, str(backend), data, space, target, fixed, probed, folder.absolute(),
         trials=_whole(own, "trials", 50, 1), confirm=_whole(own, "confirm", 3, 0), seed=_whole(own, "seed", 1, 0),

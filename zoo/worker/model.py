@@ -43,6 +43,9 @@ def build_model(model, load=True):
         from zoo.worker import frozen_model, saved_model
 
         preprocess = normalising(*own)
+        if arguments.get("bgr"):
+            scaled = preprocess
+            preprocess = lambda pixels: scaled(pixels)[..., ::-1]  # noqa: E731
         if arguments["channels"] == 1:
             preprocess = saved_model.grayscale(preprocess)
         if arguments.get("frozen"):

@@ -49,14 +49,27 @@ def build(model):
 
 def _load(path):
     load = compat.keras.models.load_model
-    safe = {"safe_mode": True} if "safe_mode" in inspect.signature(load).parameters else {}
+    options = {"safe_mode": True} if "safe_mode" in inspect.signature(load).parameters else {}
+    if compat.MAJOR < 3:
+        options["custom_objects"] = {"InputLayer": _input_layer(compat.keras.layers.InputLayer)}
     with tempfile.TemporaryDirectory() as folder:
         named = _with_suffix(path, folder)
         try:
-            return load(named, compile=False, **safe)
+            return load(named, compile=False, **options)
         except Exception as error:
             words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error).replace(named, path))
             raise UserError(words + ". Only objects of this Keras are loaded") from error
+
+
+def _input_layer(original):
+    """Return a class that drops ``optional``, an argument of tf_keras 2.16 that Keras 2.12 does not know."""
+
+    class InputLayer(original):
+        @classmethod
+        def from_config(cls, config):
+            return original(**{key: value for key, value in config.items() if key != "optional"})
+
+    return InputLayer
 
 
 def _with_suffix(path, folder):

@@ -16,7 +16,7 @@ def add_parser(verbs: "Verbs") -> None:
     listing.add_argument(
         "--all", action="store_true", help=f"not only the newest {storage_table.NEWEST}; --json always lists all runs"
     )
-    remove = add_verb(actions, "remove", _remove, "remove the named run folders")
+    remove = add_verb(actions, "remove", _remove, "remove the named run folders, with all files in them")
     remove.add_argument("name", nargs="*", help="as `python -m zoo runs list` shows it")
     for parser in (listing, remove):
         parser.add_argument("--root", metavar="FOLDER", default="runs", help="the folder with all run folders")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.cli import execution
 from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
-from zoo.core.errors import INTERRUPTED, ZooError
+from zoo.core.errors import INTERRUPTED, ZooError, unknown
 
 if TYPE_CHECKING:
     from zoo.config.overrides import Overrides
@@ -70,9 +70,13 @@ def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
 
 def _remaining(given: "Overrides") -> "Iterator[Overrides]":
     """Yield the recipes that are not validated on this machine yet, after printing the expected time."""
+    from zoo.config import config_files
     from zoo.environments import machine
     from zoo.tasks import recipe_status
 
+    for group in ("model", "backend"):
+        if (name := given.get(group)) and name not in config_files.options(group):
+            raise unknown(group, name, config_files.options(group))
     trainings = list(recipe_status.planned(given, machine.probe()))
     took: list[float] = []
     for number, each in enumerate(trainings):

@@ -17,7 +17,7 @@ from zoo.core import console, paths
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import atomic_write, file_sha256
-from zoo.data.images import cache, decode
+from zoo.data.images import cache, decode, unknown_kinds
 from zoo.data.images.folder_scan import FolderListing
 
 SHOWN = 10
@@ -200,7 +200,10 @@ def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool
     if skipped:
         console.warn(f"Skipped {len(skipped):,} of {count:,} images:\n{lines}")
     if listing.empty_classes:
-        console.warn(f"Skipped (no images): {listed(map(repr, listing.empty_classes))}")
+        contents = [unknown_kinds.instead(listing.root / name) or ("", "") for name in listing.empty_classes]
+        shown = listed(repr(name) + what for name, (what, _) in zip(listing.empty_classes, contents, strict=True))
+        remedy = next((f". {remedy}" for what, remedy in contents if what), "")
+        console.warn(f"Skipped (no images): {shown}{remedy}")
 
 
 def _losses(listing: FolderListing, cached: cache.Cached) -> Iterator[str]:

@@ -145,7 +145,13 @@ class _Reader:
         self.folders.update(self.names[number].rpartition("/")[0] for number in numbers)
         part = part if layout.part is None else layout.part_of(cells)
         group = cells[layout.group].strip() if layout.group is not None else ""
-        row, reason = _Row(_class(where, cells, layout), part, group, where), ""
+        try:
+            row, reason = _Row(_class(where, cells, layout), part, group, where), ""
+        except ZooError as error:
+            if self.kind != NUMBER:
+                raise
+            self.skipped.append((name, error.message))
+            return
         if len(numbers) != 1:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"

@@ -23,6 +23,9 @@ _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 # Excel reads a delimiter from a line before the header.
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _JSON = "; JSON"
+# A cell such as 0,75 of a table with other delimiters.
+_DECIMAL = re.compile(r"(?<![^;\t\n])([-+]?\d+),(\d+)(?=[;\t\r\n]|$)")
+_LISTS = re.compile(r"(?<![^;\t\n])\d+(,\d+){2,}(?=[;\t\r\n]|$)")
 # Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
@@ -157,6 +160,8 @@ def load(
         text, delimiter = text[said.end() :], said[1]
     if delimiter == "auto":
         delimiter = dialect.detect_delimiter(text, names, label, likely) or likely
+    if DELIMITERS.get(delimiter, delimiter) in ";\t" and _DECIMAL.search(text) and not _LISTS.search(text):
+        text, comments = _DECIMAL.sub(r"\1.\2", text), f"{comments}; decimal commas"
     if settings.quoting == "auto":
         quoting, shape = dialect.detect_quoting(text, delimiter)
         return text, encoding + comments, Dialect(delimiter, quoting), shape
@@ -444,9 +449,12 @@ def is_number(cell: str) -> bool:
 
 
 def measurements(cells: set[str]) -> list[float]:
-    """Return the numbers of a column of measurements: fractions, or many numbers with gaps; else nothing."""
+    """Return the numbers of a column of measurements: fractions, or many numbers with gaps; else nothing.
+
+    At most a tenth of the cells may be something else, such as n. d. for a missing number.
+    """
     numbers = sorted({float(cell) for cell in cells if cell and is_number(cell)})
-    if not numbers or not all(map(is_number, cells)):
+    if not numbers or 10 * sum(not is_number(cell) for cell in cells) > len(cells):
         return []
     gaps = numbers[-1] - numbers[0] + 1 > len(numbers) > _MOST_NUMBERS
     return numbers if gaps or any(number % 1 for number in numbers) else []

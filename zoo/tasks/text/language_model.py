@@ -1,5 +1,7 @@
 """Train a language model on a text, and continue or evaluate another text with it."""
 
+import shlex
+
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import GenerateConfig, LanguageTrainConfig
 from zoo.config.tasks import Command, Task
@@ -106,7 +108,10 @@ TRAIN = Command(
     train,
     figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_token_accuracy"),
     add_defaults=fastest_stack.add_to_training,
-    summary=summaries.training,
+    summary=lambda run: [
+        *summaries.training(run),
+        f"To continue a text: python -m zoo infer run={shlex.quote(str(run.folder))} prompt=TEXT",
+    ],
 )
 INFER = Command(
     "infer",

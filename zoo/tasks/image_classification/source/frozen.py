@@ -27,6 +27,9 @@ from zoo.weights import class_names
 STACK = "export"
 # Description that `export` writes next to a model, and the one of models from the Hugging Face hub.
 HUB_FACTS = "preprocessor_config.json"
+# The one of Azure's Custom Vision, and its ranges of pixels.
+AZURE_FACTS = "metadata_properties.json"
+_AZURE_RANGES = {"NominalRange_0_255": "none", "Normalized_0_1": "0..1", "Normalized_1_1": "-1..1"}
 # Operations of ONNX that scale pixels, and those that may precede them.
 _ARITHMETIC = ("Sub", "Div", "Mul", "Add")
 _LAYOUT = ("Constant", "Cast", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Identity")
@@ -57,12 +60,14 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     size = saved.size_of(settings, path, (height, width))
     target = CLASSES if settings.wants_features else saved.target_of(facts)
     names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts, target)
-    mean, scale = _scaling(settings, path, row, facts, of_hub)
+    of_azure = saved.facts(path, AZURE_FACTS)
+    mean, scale = _scaling(settings, path, row, facts, of_hub, of_azure)
     if channels == 1:
         mean, scale = [sum(mean) / len(mean)], [sum(scale) / len(scale)]
     arguments: Json = {
         "classes": len(names) or None, "channels": channels, "normalise": (mean, scale), "frozen": True,
         "output": settings.model["output"], "unchanged": target != CLASSES,
+        "bgr": str(of_azure.get("Image.BitmapPixelFormat")).startswith("Bgr"),
     }  # fmt: skip
     record = {
         "source": str(path),
@@ -130,7 +135,9 @@ def _packed(path: Path) -> list[str] | None:
     return class_names.lines(text)
 
 
-def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_hub: Json) -> tuple[Any, Any]:
+def _scaling(
+    settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_hub: Json, of_azure: Json
+) -> tuple[Any, Any]:
     """Return (mean, scale) of pixels: from the user, the description, or the quantized input."""
     if settings.scale:
         return SCALES[settings.scale]
@@ -147,6 +154,9 @@ def _scaling(settings: ClassifierConfig, path: Path, row: Json, facts: Json, of_
         if rounded == [of_hub.get("image_mean"), of_hub.get("image_std")]:
             console.say(f"{HUB_FACTS} next to {path.name}: scale={name}")
             return scaling
+    if wanted := _AZURE_RANGES.get(str(of_azure.get("Image.NominalPixelRange"))):
+        console.say(f"{AZURE_FACTS} next to {path.name}: scale={wanted}, {of_azure.get('Image.BitmapPixelFormat')}")
+        return SCALES[wanted]
     inside = _scaled_inside(path)
     raise ZooError(
         f"scale is missing: it was not found in {path.name}"

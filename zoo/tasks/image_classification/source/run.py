@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import ClassifierConfig
+from zoo.core.errors import ZooError
 from zoo.data.array_datasets import ArrayDataset
 from zoo.environments.machine import Machine
 from zoo.protocol.targets import CLASSES, LABELS
@@ -57,6 +58,12 @@ class TrainedRun:
         """Return the network for images with any number of channels."""
         height, width, _channels = self.shape
         classes = [str(name) for name in self.run.record["data"]["class_names"]]
+        outputs = (self.model.get("args") or {}).get("classes")
+        if isinstance(outputs, int) and outputs != len(classes):
+            raise ZooError(
+                f"The record of {self.run.folder} names {len(classes)} classes, but its model has {outputs}",
+                "run.json was changed. Train again, or restore it.",
+            )
         weights, record = self.run.folder / "weights.npz", {"trained_run": str(self.run.folder)}
         kind = (self.model.get("target") or {"kind": CLASSES})["kind"]
         limits = None if kind != LABELS else target_analysis.thresholds(self.run.record, len(classes))
