@@ -123,7 +123,7 @@ for name in answers.files:
     whole = name.endswith("int8.tflite")
     scaling = [0.0] * 3, [255.0] * 3
     arguments = {"classes": answers[name].shape[1], "channels": 1 if name == "gray.tflite" else 3, "frozen": True,
-                 "output": "classes" if name == "several" else None}
+                 "output": "classes" if name == "several" else None, "bgr": name == "nhwc.onnx"}
     if arguments["channels"] == 1:
         scaling = [0.0], [255.0]
     if whole:
@@ -133,7 +133,7 @@ for name in answers.files:
         scaling = [float(zero - lowest)] * 3, [1 / scale] * 3
     part = ModelPart(name=name, args=dict(arguments, normalise=scaling), saved=name)
     network, preprocess = model.build_model(part)
-    given = network.predict_on_batch(preprocess(pixels))
+    given = network.predict_on_batch(preprocess(pixels[..., ::-1] if arguments["bgr"] else pixels))
     rows[name] = {"difference": float(np.abs(given - answers[name]).max()), "notes": part.notes,
                   "spread": float(np.ptp(answers[name], axis=0).max())}
 print("ROWS" + json.dumps(rows))
@@ -235,7 +235,7 @@ def test_a_frozen_model_is_not_exported_again(files: Path, capsys: pytest.Captur
 
 # Nested as Teachable Machine saves it; its DepthwiseConv2D is one that Keras 3 does not load.
 KERAS_2 = """
-import numpy as np, tensorflow as tf
+import h5py, json, numpy as np, tensorflow as tf
 from tensorflow.keras import Sequential, layers
 
 tf.keras.utils.set_random_seed(1)
@@ -245,6 +245,12 @@ top = Sequential([layers.InputLayer((4,)), layers.Dense(2, "softmax", use_bias=F
 model = Sequential([trunk, top])
 model.build((None, 16, 16, 3))
 model.save("keras_model.h5")
+with h5py.File("keras_model.h5", "a") as file:  # as tf_keras 2.16 and later write it
+    content = json.loads(file.attrs["model_config"])
+    for part in content["config"]["layers"]:
+        (start,) = [each for each in part["config"]["layers"] if each["class_name"] == "InputLayer"]
+        start["config"]["optional"] = False
+    file.attrs["model_config"] = json.dumps(content)
 model.save("model.savedmodel", save_format="tf")
 open("labels.txt", "w").write("0 Cat\\n1 Dog\\n")
 pixels = np.load("pixels.npy").astype("float32")

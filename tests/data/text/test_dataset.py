@@ -1,6 +1,7 @@
 """Texts prepared once: arrays by content, splits that stay the same, folds that cover everything."""
 
 import dataclasses
+import subprocess
 import tracemalloc
 from pathlib import Path
 
@@ -214,7 +215,7 @@ def test_a_text_after_many_blank_lines_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "remedy"),
     [
-        (("wiki.test.tokens", "wiki.train.tokens"), "one, such as data.root={0}/wiki.train.tokens. Join parts"),
+        (("wiki.test.tokens", "wiki.train.tokens"), "one, such as data.root={0}/wiki.train.tokens. To join"),
         (("b.txt", "readme.txt"), "Give data.root={0}/b.txt"), (("train.parquet",), "is a Parquet file"),
         (("README.md",), "It contains no text."), (("logo.png", "a.py"), "Give data.root={0}/a.py"),
     ],
@@ -225,6 +226,18 @@ def test_for_a_folder_one_of_its_files_is_named(tmp_path: Path, names: tuple[str
     with pytest.raises(ZooError, match="is a folder") as caught:
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
     assert remedy.format(tmp_path) in (caught.value.remedy or "")
+
+
+def test_chapters_are_joined_by_the_printed_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, encoding in ((1, "utf-8-sig"), (2, "cp1252"), (10, "utf-8")):
+        (tmp_path / f"Chapter {number}.txt").write_bytes(f"K\xe4the {number}".encode(encoding))
+    with pytest.raises(ZooError) as caught:
+        dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
+    command, then = str(caught.value.remedy).partition("by name: ")[2].split("\n")
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["sh", "-c", command], check=True)
+    assert (tmp_path / "all.txt").read_text(encoding="utf-8") == "K\xe4the 1\n\nK\xe4the 2\n\nK\xe4the 10"
+    assert then == "Then give data.root=all.txt"
 
 
 @pytest.mark.parametrize(

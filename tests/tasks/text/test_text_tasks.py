@@ -187,6 +187,7 @@ def test_pictures_and_texts_are_not_mixed_up(folder: Path, capsys: pytest.Captur
 
 def test_a_language_model_is_trained_on_one_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained(folder, *LANGUAGE)
+    assert f"To continue a text: python -m zoo infer run={run.absolute()} prompt=TEXT" in capsys.readouterr().out
     saved = record(run)["data"]
     assert (saved["train_items"], saved["validation_items"], saved["test_items"]) == (774, 86, 0)
     assert json.loads((run / "request.json").read_text())["data"]["parts"] == {

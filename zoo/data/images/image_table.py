@@ -148,8 +148,8 @@ class _Reader:
         try:
             row, reason = _Row(_class(where, cells, layout), part, group, where), ""
         except ZooError as error:
-            if self.kind != NUMBER:
-                raise
+            if self.kind != NUMBER or re.search(r"\d", cells[layout.labels[0]]):
+                raise  # a word such as k. A. means that the number is unknown
             self.skipped.append((name, error.message))
             return
         if len(numbers) != 1:

@@ -73,6 +73,18 @@ def test_a_detector_is_no_classifier(answer: dict[str, Any], capsys: pytest.Capt
     assert "model.output=NAME" in refusal(capsys, "model=net.onnx", "scale=0..1")
 
 
+@pytest.mark.parametrize(
+    ("pixels", "scale"), [("NominalRange_0_255", "none"), ("Normalized_0_1", "0..1"), ("Normalized_1_1", "-1..1")]
+)
+def test_scaling_and_order_of_colors_of_a_model_of_custom_vision(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str], pixels: str, scale: str
+) -> None:
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    facts = {"Image.BitmapPixelFormat": "Bgr8", "Image.NominalPixelRange": pixels}
+    Path("metadata_properties.json").write_text(json.dumps(facts))
+    assert f"metadata_properties.json next to net.onnx: scale={scale}, Bgr8" in refusal(capsys, "model=net.onnx")
+
+
 def test_size_scaling_and_names_of_a_model_from_the_hugging_face_hub(
     answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
