@@ -248,7 +248,7 @@ model.save("keras_model.h5")
 with h5py.File("keras_model.h5", "a") as file:  # as tf_keras 2.16 and later write it
     content = json.loads(file.attrs["model_config"])
     for part in content["config"]["layers"]:
-        (start,) = [each for each in part["config"]["layers"] if each["class_name"] == "InputLayer"]
+        (start,) = [each for each in part["config"].get("layers", [part]) if each["class_name"] == "InputLayer"]
         start["config"]["optional"] = False
     file.attrs["model_config"] = json.dumps(content)
 model.save("model.savedmodel", save_format="tf")
