@@ -127,7 +127,6 @@ def test_old_kerases_fine_tune_what_a_new_one_learnt(root: Path, backend: str, s
         (["weights=nowhere.h5", "model=mobilenet"], "nowhere.h5"),
         (["stack=tf-1.8", "model=mnist_dense", "data.size=16", "trainer.precision=mixed_float16"], "float32 only"),
         (["stack=tf-1.8", "model=mnist_dense", "data.size=16", "trainer.precision=float64"], "float64 needs Keras 3"),
-        (["model=mnist_dense"], "data.size=64"),
     ],
 )
 def test_what_cannot_be_is_refused(

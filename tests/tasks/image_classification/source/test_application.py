@@ -73,8 +73,8 @@ def test_an_unknown_architecture_is_named_with_the_nearest(
 ) -> None:
     assert train("model=keras/EfficientNetBO") == 1
     assert "did you mean 'EfficientNetB0'" in capsys.readouterr().err
-    assert train("model=keras/Odd") == 1
-    assert "data.size=64" in capsys.readouterr().err
+    assert train("model=keras/Odd") == 0
+    assert "Images are resized to 64 x 64 pixels" in capsys.readouterr().err
 
 
 def test_a_run_of_an_architecture_is_resumed_and_used(asked: list[str]) -> None:
