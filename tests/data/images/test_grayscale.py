@@ -422,3 +422,8 @@ def survive(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with contextlib.suppress(ZooError):
         load(path)
+
+
+def test_paths_on_standard_input_are_for_photos() -> None:
+    with pytest.raises(ZooError, match="input=- is only for models of color photos"):
+        grayscale.load("-", SHAPE, "digits")

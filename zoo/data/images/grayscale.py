@@ -47,6 +47,8 @@ def load(source: str, shape: tuple[int, ...], style: str, names: list[str] | Non
     """
     if len(shape) != 3 or shape[2] != 1:
         raise ZooError(f"The model takes inputs of shape {shape}", "Image files need the shape (height, width, 1).")
+    if source == "-":
+        raise ZooError("input=- is only for models of color photos", "Give a file or a folder: input=PATH.")
     how = reading.gray((shape[0], shape[1]), style)
     path = existing_input(source, KINDS)
     if path.is_dir():
