@@ -257,7 +257,10 @@ def _saved_model(path):
     serve = signatures[wanted[0]]
     specs = sorted(serve.structured_input_signature[1].items())
     if any(spec.dtype == tf.string for _, spec in specs):
-        words = "%s takes the bytes of image files, as AutoML exports it: export it as TensorFlow Lite"
+        words = (
+            "%s takes strings: texts, which no command uses, or the bytes of image files, as AutoML exports it. For"
+            " images, export it as TensorFlow Lite"
+        )
         raise UserError(words % path)
     name, spec = _only(specs, path)
     shape = spec.shape.as_list() if spec.shape.rank is not None else []

@@ -254,15 +254,16 @@ def test_drawn_classes_with_equal_names_are_no_masks(tmp_path: Path) -> None:
     assert folder_scan.scan(str(tmp_path)).class_names == list(names)
 
 
-def test_the_command_moves_masks_out_of_each_class(tmp_path: Path) -> None:
-    """As in COVID-19 Radiography: images and masks in each class."""
+@pytest.mark.parametrize(("images", "masks"), [("images", "masks"), ("{}", "{} GT")])
+def test_the_command_moves_masks_out_of_each_class(tmp_path: Path, images: str, masks: str) -> None:
+    """As in COVID-19 Radiography, and in a set of fish: images and masks in each class."""
     root = tmp_path / "set"
     patterns = [
         f"{kind}/{{}}.png"
         for name in ("COVID", "Viral Pneumonia")
-        for kind in (f"{name}/images", f"mask:{name}/masks")
+        for kind in (f"{name}/{images.format(name)}", f"mask:{name}/{masks.format(name)}")
     ]
-    with pytest.raises(ZooError, match="masks contains masks of the images in images") as caught:
+    with pytest.raises(ZooError, match="contains masks of the images in") as caught:
         folder_scan.scan(lay(root, *patterns))
     assert "data.layout" not in caught.value.remedy
     command = caught.value.remedy.split("To move them out of each class: ")[1]

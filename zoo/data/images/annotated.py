@@ -78,7 +78,8 @@ def _way(path: Path, labels: Path, images: str) -> str:
     if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
         if labels.parent == path:
             return " If every folder is a class, add data.layout=classes."
-        move = f'mv "${{d}}{labels.name}" "../masks of ${{d%/}}"; done'
+        name = labels.name.replace(labels.parent.name, "${d%/}")
+        move = f'mv "${{d}}{name}" "../masks of ${{d%/}}"; done'
         return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
     plain = re.fullmatch(r"[\w-]+/[\w-]+", f"{labels.name}/{images}")  # safe in the command

@@ -344,7 +344,7 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
                 "Write each text into a file in a folder of its class. If each line is a text, name the files: "
                 f"'data.class_files=[{','.join(path.name for path in rows)}]'",
             )
-    few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines})]
+    few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines}) and max(map(len, lines)) < 60]
     whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
     if few and whole and len({len(read[path]) for path in rows}) == 1:
         label = {path: label for _, label, path in files}
