@@ -268,7 +268,7 @@ def test_the_command_moves_masks_out_of_each_class(tmp_path: Path, images: str, 
     assert "data.layout" not in caught.value.remedy
     command = caught.value.remedy.split("To move them out of each class: ")[1]
     assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
-    assert folder_scan.scan(str(root)).class_names == ["COVID", "Viral Pneumonia"]
+    assert folder_scan.scan(str(root), "classes").class_names == ["COVID", "Viral Pneumonia"]
 
 
 def test_numbered_drawings_in_three_classes_of_a_part_are_no_masks_and_no_boxes(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
 _JSON = "; JSON"
 # A cell such as 0,75 of a table with other delimiters.
-_DECIMAL = re.compile(r"(?<![^;\t\n])([-+]?\d+),(\d+)(?=[;\t\r\n]|$)")
-_LISTS = re.compile(r"(?<![^;\t\n])\d+(,\d+){2,}(?=[;\t\r\n]|$)")
+_DECIMAL = re.compile(r"(?<![^;\n])([-+]?\d+),(\d+)(?=[;\r\n]|$)")
+_LISTS = re.compile(r"(?<![^;\n])\d+(,\d+){2,}(?=[;\r\n]|$)")
 # Number of rows that are inspected to suggest columns.
 _LOOKED_AT = 1000
 # Cells that are lists of labels.
@@ -160,7 +160,7 @@ def load(
         text, delimiter = text[said.end() :], said[1]
     if delimiter == "auto":
         delimiter = dialect.detect_delimiter(text, names, label, likely) or likely
-    if DELIMITERS.get(delimiter, delimiter) in ";\t" and _DECIMAL.search(text) and not _LISTS.search(text):
+    if delimiter in ("semicolon", ";") and _DECIMAL.search(text) and not _LISTS.search(text):
         text, comments = _DECIMAL.sub(r"\1.\2", text), f"{comments}; decimal commas"
     if settings.quoting == "auto":
         quoting, shape = dialect.detect_quoting(text, delimiter)
