@@ -24,7 +24,7 @@ from PIL import Image
 
 from scripts.maintenance import class_folders
 from zoo.config.overrides import Overrides
-from zoo.data import array_datasets
+from zoo.data import array_datasets, datasets
 from zoo.data.sources import bundled_photos
 from zoo.runs.result import Run
 from zoo.tasks import registry
@@ -164,7 +164,7 @@ def restyled(work: Path, network: list[str], style: Path | None = None) -> list[
 
 def digits(work: Path, networks: list[ZooNetwork]) -> str:
     """Show ten of scikit-learn's digits, and what each network takes them for."""
-    scans = array_datasets.prepare(array_datasets.load_row("digits"))
+    scans = array_datasets.prepare(datasets.load_row("digits"))
     images, labels = (np.load(path)[:10] for path in (scans.x_test, scans.y_test))
     about = "Ten of scikit-learn's scans (CC BY 4.0), 8 x 8 scaled to 28 x 28; not from MNIST."
     strip = [Image.fromarray(each).convert("RGB") for each in images[..., 0]]

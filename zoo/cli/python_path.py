@@ -2,9 +2,8 @@
 
 import os
 import sys
-from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1]
+from zoo.core import paths
 
 
 def put_last() -> None:
@@ -13,7 +12,7 @@ def put_last() -> None:
     They are not removed, because some systems provide libraries that way. The folder of the zoo stays first.
     """
     given = [os.path.abspath(entry) for entry in os.environ.pop("PYTHONPATH", "").split(os.pathsep) if entry]
-    if str(PACKAGE.parent) in given:
-        os.environ["PYTHONPATH"] = str(PACKAGE.parent)
-    late = [entry for entry in sys.path if entry in given and entry != str(PACKAGE.parent)]
+    if str(paths.PACKAGE.parent) in given:
+        os.environ["PYTHONPATH"] = str(paths.PACKAGE.parent)
+    late = [entry for entry in sys.path if entry in given and entry != str(paths.PACKAGE.parent)]
     sys.path[:] = [entry for entry in sys.path if entry not in late] + late

@@ -74,8 +74,7 @@ def translated(overrides: list[str]) -> list[str]:
 
 def _translated(text: str) -> str:
     key, _, value = text.partition("=")
-    if text.startswith("++"):  # add or replace
-        text = text[2:]
+    text = text.removeprefix("++")  # add or replace
     key = key.lstrip("+")
     if not key.startswith(("hydra/", "hydra.")):
         return text

@@ -139,14 +139,11 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 def _settings(path: Path, build: ast.FunctionDef) -> Json:
     names, defaults = _arguments(build)
-    missing = [name for name in GIVEN if name not in names]
-    needed = [name for name in names if name not in GIVEN and name not in defaults]
-    reserved = [name for name in defaults if name in FACTS]
-    if missing or needed or reserved or build.args.posonlyargs:
-        wrong = [f"it lacks the argument {name}" for name in missing]
-        wrong += [f"its argument {name} has no default" for name in needed]
-        wrong += [f"its argument {name} has a reserved name" for name in reserved]
-        wrong += ["its arguments before / cannot be passed by name"] if build.args.posonlyargs else []
+    wrong = [f"it lacks the argument {name}" for name in GIVEN if name not in names]
+    wrong += [f"its argument {name} has no default" for name in names if name not in {*GIVEN, *defaults}]
+    wrong += [f"its argument {name} has a reserved name" for name in defaults if name in FACTS]
+    wrong += ["its arguments before / cannot be passed by name"] * bool(build.args.posonlyargs)
+    if wrong:
         raise ZooError(f"{path}, line {build.lineno}: build cannot be called: {'; '.join(wrong)}", FORM)
     return {name: value for name, value in _literals(defaults) if name not in GIVEN}
 

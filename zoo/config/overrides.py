@@ -97,8 +97,6 @@ class Overrides:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Overrides) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Overrides({self.words})"
 

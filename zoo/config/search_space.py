@@ -1,7 +1,7 @@
 """The search space and target of a recipe: ``configs/tune/MODEL/BACKEND.yaml``, or a file."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,6 @@ class Space:
     metric: str
     target: dict[str, float]
     values: dict[str, Range]
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def load(model: str, backend: str, file: str | None = None) -> Space:

@@ -26,8 +26,7 @@ class Writer:
         self._writer = csv.writer(stream)
 
     def writerow(self, cells: Iterable[object]) -> None:
-        shown = (_CONTROL.sub(_escape, cell) if isinstance(cell, str) else cell for cell in cells)
-        self._writer.writerow(map(escape_formula, shown))
+        self._writer.writerow(map(escaped, cells))
 
     def writerows(self, rows: Iterable[Iterable[object]]) -> None:
         for row in rows:
@@ -46,20 +45,18 @@ def write_skipped(path: Path, skipped: Sequence[tuple[str, str]]) -> None:
         write(path, [("file", "reason"), *skipped])
 
 
-def _escape(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode()
-
-
-def escape_formula(cell: object) -> object:
-    """Return a cell, with a leading apostrophe if it is text that a spreadsheet would run."""
-    runs = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
-    return f"'{cell}" if runs else cell
+def escaped(cell: object) -> object:
+    """Return a cell without controls, with a leading apostrophe if it is text that a spreadsheet would run."""
+    if not isinstance(cell, str):
+        return cell
+    text = _CONTROL.sub(lambda control: control[0].encode("unicode_escape").decode(), cell)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def plain(cell: Any) -> Any:
-    """Undo :func:`escape_formula`."""
-    escaped = isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell)
-    return cell[1:] if escaped else cell
+    """Remove the apostrophe of :func:`escaped`."""
+    is_escaped = isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell)
+    return cell[1:] if is_escaped else cell
 
 
 def rows(source: Iterable[str]) -> Iterator[dict[str, Any]]:

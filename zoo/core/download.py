@@ -150,7 +150,7 @@ def _length(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool = False) -> bool:
+def _transfer(url: str, part: Path, offset: int, size: int | None, unknown: bool) -> bool:
     """Append the missing bytes to ``part``; return True if the mirror ignored Range and sent the whole file."""
     import urllib3
 
@@ -260,11 +260,9 @@ def _total(response: "requests.Response", offset: int, size: int | None) -> int 
 
 
 def _check_room(part: Path, offset: int, total: int | None) -> None:
-    if total is None:
-        return
-    free = shutil.disk_usage(part.parent).free
-    if free < total - offset:
+    needed, free = (total or 0) - offset, shutil.disk_usage(part.parent).free
+    if free < needed:
         raise ZooError(
-            f"{part.stem} needs {total - offset:,} bytes in {part.parent}, where {free:,} are free",
+            f"{part.stem} needs {needed:,} bytes in {part.parent}, where {free:,} are free",
             "Free some space, or use another disk for downloads: ZOO_CACHE=FOLDER.",
         )

@@ -188,52 +188,41 @@ def files_below(
     real = os.path.realpath(folder)
     if real == "/" or f"{real}/".startswith(("/proc/", "/sys/")):
         raise ZooError(f"{folder} contains files of the running system", "Name a folder of your own files.")
-    return _files_below(folder, "", [real], failed, twice)
 
-
-def _files_below(
-    folder: Path,
-    prefix: str,
-    above: list[str],
-    failed: Callable[[Path, OSError], None],
-    twice: Callable[[Path, str], None],
-) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            visible = [entry for entry in entries if not entry.name.startswith(".")]
-    except OSError as error:
-        failed(folder, error)
-        return
-    names = []
-    for entry in visible:
-        console.expect_path(entry.name)
+    def below(folder: Path, prefix: str, above: list[str]) -> Iterator[str]:
         try:
-            names.append(entry.name + "/" * entry.is_dir())
+            with os.scandir(folder) as entries:
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                names.append(entry.name)
-            else:
-                failed(folder / entry.name, error)
-    links = {entry.name + "/" for entry in visible if entry.is_symlink()}
-    for name in sorted(names):
-        if not name.endswith("/"):
-            yield prefix + name
-            continue
-        real = os.path.join(above[-1], name[:-1])
-        if name in links:
-            real = os.path.realpath(folder / name)
-            if any(Path(each).is_relative_to(real) for each in above):
+            failed(folder, error)
+            return
+        names = []
+        for entry in visible:
+            console.expect_path(entry.name)
+            try:
+                names.append(entry.name + "/" * entry.is_dir())
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                    names.append(entry.name)
+                else:
+                    failed(folder / entry.name, error)
+        links = {entry.name + "/" for entry in visible if entry.is_symlink()}
+        for name in sorted(names):
+            if not name.endswith("/"):
+                yield prefix + name
                 continue
-            if any(_is_reached(real, each) for each in above):
-                twice(folder / name, real)
-                continue
-        yield from _files_below(folder / name, prefix + name, [*above, real], failed, twice)
+            real = os.path.join(above[-1], name[:-1])
+            if name in links:
+                real = os.path.realpath(folder / name)
+                if any(Path(each).is_relative_to(real) for each in above):
+                    continue
+                # Below a folder of the list, and not inside a hidden one.
+                if any(real.startswith(f"{each}/") and "/." not in real[len(each) :] for each in above):
+                    twice(folder / name, real)
+                    continue
+            yield from below(folder / name, prefix + name, [*above, real])
 
-
-def _is_reached(folder: str, top: str) -> bool:
-    if not Path(folder).is_relative_to(top):
-        return False
-    return not any(part.startswith(".") for part in Path(folder).relative_to(top).parts)
+    return below(folder, "", [real])
 
 
 def folder_size(folder: Path) -> int:

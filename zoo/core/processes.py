@@ -105,9 +105,8 @@ def ended_with_us(pid: int) -> Iterator[None]:
 @contextlib.contextmanager
 def handling(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
     """Handle signals, by number, inside the block. Only the main thread can; other threads ignore it."""
-    previous: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    handled = handlers.items() if threading.current_thread() is threading.main_thread() else ()
+    previous = {number: signal.signal(number, handler) for number, handler in handled}
     try:
         yield
     finally:

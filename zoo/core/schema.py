@@ -34,18 +34,14 @@ def read_yaml(path: Path) -> Any:
         if path.stat().st_size > MOST_BYTES:
             raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Check the path: settings files are small.")
         text = path.read_text(encoding="utf-8")
-        if _depth(text) > DEEPEST:
+        steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
+        if max(itertools.accumulate(steps), default=0) > DEEPEST:
             raise ZooError(
                 f"{path} nests brackets more than {DEEPEST} deep", "Check the path: settings files are flat."
             )
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it again.") from error
-
-
-def _depth(text: str) -> int:
-    steps = (1 if bracket[0] in "[{" else -1 for bracket in re.finditer(r"[][{}]", text))
-    return max(itertools.accumulate(steps), default=0)
 
 
 def refuse(what: str, path: Path, problems: list[str]) -> None:

@@ -12,8 +12,6 @@ from zoo.data import npy_images, sources
 from zoo.data.datasets import DataRow, load_row, names
 from zoo.data.sources import INPUT_SHAPE
 
-__all__ = ["ArrayDataset", "DataRow", "load_row", "names", "prepare", "resolve", "save_split", "split"]
-
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 # Part of the name of every prepared folder: increase it when the arrays from the same sources change.
 CACHE_VERSION = 3

@@ -74,7 +74,7 @@ def in_root(row: DataRow) -> dict[str, Path]:
             remedy = datasets.table_remedy(root) or f"Name the folder that holds the files of {row.name}."
             raise ZooError(f"data.root={row.root} {what}", remedy)
         present = sorted(entry.name + "/" * entry.is_dir() for entry in root.iterdir())
-    files = {role: _one_of(root, _usual_names(file.name)) for role, file in row.files.items()}
+    files = {role: _file_of(root, file.name) for role, file in row.files.items()}
     missing = [file.name for role, file in row.files.items() if files[role] is None]
     if missing:
         shown = listed(present)
@@ -86,15 +86,12 @@ def in_root(row: DataRow) -> dict[str, Path]:
     return {role: path for role, path in files.items() if path is not None}
 
 
-def _usual_names(name: str) -> list[str]:
+def _file_of(root: Path, name: str) -> Path | None:
+    """Return the first file of the usual names that exists; some archives unpack to a folder of that name."""
     plain = name.removesuffix(".gz")
     dotted = plain.replace("-idx", ".idx")
-    return [f"{plain}.gz", plain, f"{dotted}.gz", dotted]
-
-
-def _one_of(root: Path, candidates: list[str]) -> Path | None:
-    """Return the first existing file, not folder: some archives unpack to a folder of that name."""
-    return next((root / name for name in candidates if (root / name).is_file()), None)
+    candidates = [root / each for each in (f"{plain}.gz", plain, f"{dotted}.gz", dotted)]
+    return next(filter(Path.is_file, candidates), None)
 
 
 def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":

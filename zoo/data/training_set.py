@@ -9,9 +9,8 @@ from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import storage_errors
-from zoo.data import array_datasets
+from zoo.data import array_datasets, datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
-from zoo.data.images.folder_scan import FolderListing
 from zoo.data.targets import STRATUM, Targets
 
 Splits = dict[str, "NDArray[np.int64]"]
@@ -70,7 +69,7 @@ def prepare(settings: TrainConfig) -> TrainingSet:
 
 def prepared(settings: DataSettings) -> array_datasets.ArrayDataset:
     """Prepare the arrays of a data set that has a row."""
-    row = array_datasets.load_row(settings.name)
+    row = datasets.load_row(settings.name)
     given = {key: value for key, value in dataclasses.asdict(settings).items() if hasattr(row, key)}
     return array_datasets.prepare(dataclasses.replace(row, **given))
 
@@ -97,7 +96,8 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 
 def _of_folder(settings: TrainConfig) -> TrainingSet:
     data = settings.data
-    listing, size = _listing(data), _picture_size(settings)
+    listing = image_table.scan(data) if data.name == "image_table" else folder_scan.scan(data.root, data.layout)
+    size = _picture_size(settings)
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
@@ -137,11 +137,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     )
 
 
-def _listing(data: DataSettings) -> FolderListing:
-    return image_table.scan(data) if data.name == "image_table" else folder_scan.scan(data.root, data.layout)
-
-
-def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool = False) -> None:
+def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool) -> None:
     count = int(twice.known.sum())
     if count:
         test, train = twice.examples[0]

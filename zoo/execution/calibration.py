@@ -100,9 +100,8 @@ def _found(
 
 
 def _file(environment: Environment, machine: Machine, request: Request) -> Path:
-    parts, settings = request.to_json(), {}
-    for name, keys in TIMED.items():
-        settings[name] = {key: parts.get(name, {}).get(key) for key in keys}
+    parts = request.to_json()
+    settings = {name: {key: parts.get(name, {}).get(key) for key in keys} for name, keys in TIMED.items()}
     sources = [probe_cache.sources_sha256(name) for name in ("worker", "models")]
     more = [request.job, parts["calibration"], parts.get("fine_tune"), parts.get("freeze"), settings, sources]
     return probe_cache.place("calibrations", environment, machine, request.device, more)

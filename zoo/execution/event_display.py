@@ -114,9 +114,8 @@ def follow(folder: Path, figures: Sequence[str]) -> str:
     The state is ``completed``, ``interrupted``, ``failed`` or ``killed``. The run folder is not changed.
     """
     record = records.read(folder)
-    running = lock.is_held(folder)
     console.say(f"{folder}: {record.get('model')}, begun {record.get('started')}")
-    if running:
+    if lock.is_held(folder):
         console.say("Press Ctrl-C to stop watching; the run continues.")
     tail = event_log.Tail(folder / "events.jsonl")
     with following("Waiting for the next step", figures) as show:

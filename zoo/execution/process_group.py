@@ -104,6 +104,7 @@ class RemoteProcess:
 
     def __init__(self, job: Job, log: Path) -> None:
         self._job, self._log = job, log
+        self.is_running, self.wait = job.is_running, job.wait
         self._begin = log.stat().st_size if log.is_file() else 0
 
     def events(self) -> Iterable[bytes]:
@@ -121,12 +122,6 @@ class RemoteProcess:
         self._job.kill()
 
     terminate = kill
-
-    def is_running(self) -> bool:
-        return self._job.is_running()
-
-    def wait(self) -> int:
-        return self._job.wait()
 
 
 def thread_variables(threads: int) -> dict[str, str]:

@@ -15,11 +15,11 @@ from zoo.execution.proven_stack import ProvenStack, unusual_keras_settings
 from zoo.execution.stderr_copy import StderrCopy
 from zoo.explain import known_issues
 
-FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 # Signals that a terminal sends to the script and to this process.
-OF_TERMINAL = ("SIGINT", "SIGQUIT")
+OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 # Signals that end a script on purpose and need no explanation.
-ON_PURPOSE = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
+ON_PURPOSE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT)
 MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
 # Names of packages that differ from the name of their module.
 PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
@@ -55,14 +55,13 @@ def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None
     seen: set[int] = set()
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
-        shared = signal.Signals(number).name in OF_TERMINAL and _in_foreground() and number not in seen
+        shared = number in OF_TERMINAL and _in_foreground() and number not in seen
         seen.add(number)
         if started and not shared:
             with contextlib.suppress(ProcessLookupError):
                 started[0].send_signal(number)
 
-    numbers = [getattr(signal, name) for name in FORWARDED]
-    with processes.handling({each: pass_on for each in numbers if signal.getsignal(each) != signal.SIG_IGN}):
+    with processes.handling({each: pass_on for each in FORWARDED if signal.getsignal(each) != signal.SIG_IGN}):
         try:
             for lock in uses.handles():
                 os.set_inheritable(lock, True)
@@ -86,9 +85,9 @@ def _in_foreground() -> bool:
 
 def _explain(stack: ProvenStack, code: int, end: str) -> None:
     if code < 0:
-        name = signal.Signals(-code).name
-        if name in ON_PURPOSE:
+        if -code in ON_PURPOSE:
             return
+        name = signal.Signals(-code).name
         often = " (often by the system, out of memory)" if name == "SIGKILL" else ""
         console.say(f"zoo: the script was killed by {name}{often}")
     if code:

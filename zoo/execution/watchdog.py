@@ -133,10 +133,9 @@ def stopping(process: Process, asked: Callable[[], None], log: Path, outlives_te
         if not outlives_terminal:
             stopper.proceed()
 
-    wanted = {"SIGINT": stopper.proceed, "SIGTERM": stopper.proceed, "SIGHUP": hangup}
-    numbers = {getattr(signal, name): act for name, act in wanted.items() if hasattr(signal, name)}
+    stop = stopper.proceed
     try:
-        with processes.handling(numbers):
+        with processes.handling({signal.SIGINT: stop, signal.SIGTERM: stop, signal.SIGHUP: hangup}):
             try:
                 yield
             finally:

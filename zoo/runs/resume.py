@@ -173,11 +173,9 @@ def reopened(previous: RunRecord) -> RunRecord:
     record = copy.deepcopy(previous)
     interruption = {
         "exit": records.KILLED if previous.exit == "running" else previous.exit,
-        **{name: previous.get(name) for name in ("finished", "error", "stopped")},
+        **{name: vars(record).pop(name, None) for name in ("finished", "error", "stopped")},
         "resumed": records.now(),
     }
-    for name in ("error", "finished", "stopped"):
-        vars(record).pop(name, None)
     record.exit, record.interruptions = "running", [*previous.get("interruptions", []), interruption]
     return record
 

@@ -10,7 +10,7 @@ import collections
 import datetime
 import statistics
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class Search:
     @property
     def question(self) -> dict[str, Any]:
         """Return the settings of all trials for the journal."""
-        space = self.space.as_json()
+        space = asdict(self.space)
         limit = {"seconds": self.limit_s} if self.limit_s else {}
         return {"fixed": self.fixed.words, "target": self.target, "space": space, "seed": self.seed, **limit}
 

@@ -16,12 +16,10 @@ from zoo.data.images import decode
 
 # Suffix -> Pillow's name of the format, and options for writing.
 WRITTEN: dict[str, tuple[str, dict[str, Any]]] = {
-    ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
-    ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
+    **dict.fromkeys((".jpg", ".jpeg"), ("JPEG", {"quality": 95, "subsampling": 0})),
     ".png": ("PNG", {"compress_level": 3}),
     ".webp": ("WEBP", {"quality": 95}),
-    ".tif": ("TIFF", {"compression": "tiff_deflate"}),
-    ".tiff": ("TIFF", {"compression": "tiff_deflate"}),
+    **dict.fromkeys((".tif", ".tiff"), ("TIFF", {"compression": "tiff_deflate"})),
     ".bmp": ("BMP", {}),
     ".gif": ("GIF", {}),
 }

@@ -153,8 +153,7 @@ def _listing(
         ]
         for part, prefix, name in chosen
     }
-    trained = {name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")}
-    classes = sorted(trained)
+    classes = sorted({name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")})
     refuse_unspellable(classes, path)
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)

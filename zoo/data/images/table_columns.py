@@ -1,7 +1,6 @@
 """Find the columns of a table with the classes of images: file, class, part and group."""
 
 import functools
-import itertools
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -310,7 +309,7 @@ def _different(columns: list[list[str]], places: list[int]) -> list[int]:
 
 def _is_counted(column: list[str]) -> bool:
     numbers = [int(cell) for cell in column if cell.isdecimal()]
-    return len(numbers) == len(column) > 2 and all(one < other for one, other in itertools.pairwise(numbers))
+    return len(numbers) == len(column) > 2 and numbers == sorted(set(numbers))
 
 
 def _refuse_targets(path: Path, columns: list[list[str]], layout: Columns, place: int, asked: bool) -> None:

@@ -9,7 +9,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from zoo.config.overrides import override
 from zoo.config.schemas.text import AUTO, LabelledData, LanguageData, TextData
@@ -239,20 +239,14 @@ def _first(texts: Iterable[str], most: int) -> Iterator[str]:
 def _write_tokens(path: Path, tokenizer: tokenization.Tokenizer, texts: Iterable[str]) -> float:
     kind, unknown, count = np.dtype(_dtype(tokenizer)), 0, 0
     with path.open("w+b") as file:
-        _write_header(file, kind, count)
+        npy_images.write_header(file, kind.str, (count,))
         for piece in texts:
             (numbers,) = tokenizer.encode_all([piece])
             unknown, count = unknown + _unknown(numbers), count + len(numbers)
             file.write(numbers.astype(kind).data)
         file.seek(0)
-        _write_header(file, kind, count)
+        npy_images.write_header(file, kind.str, (count,))
     return unknown / max(1, count)
-
-
-def _write_header(file: BinaryIO, kind: "np.dtype[Any]", count: int) -> None:
-    """Write the header of a .npy file; its length does not depend on the count, because numpy leaves room."""
-    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (count,)}
-    np.lib.format.write_array_header_1_0(file, about)
 
 
 def _unknown(tokens: "NDArray[Any]") -> int:

@@ -61,10 +61,8 @@ class Dialect:
         return next((record.cells for record in self.records(text) if not record.problem), [])
 
     def words(self, text: str) -> str:
-        quoted = self.is_quoted(text)
-        return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}" + (
-            f", {_WORDS[self.quoting]}" if quoted else ""
-        )
+        quoted = f", {_WORDS[self.quoting]}" * self.is_quoted(text)
+        return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}{quoted}"
 
     def is_quoted(self, text: str) -> bool:
         return self.delimiter != "space" and (self.quoting == "single" or '"' in text)
@@ -143,11 +141,8 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
         None if no delimiter fits.
     """
     sample = text[: text.rfind("\n", 0, _SAMPLE) + 1] if len(text) > _SAMPLE else text
-    ranked = {}
-    for delimiter in sorted(DELIMITERS, key=lambda each: (each != likely, list(DELIMITERS).index(each))):
-        rank = _rank(sample, delimiter, names, label)
-        if rank:
-            ranked[delimiter] = rank
+    order = sorted(DELIMITERS, key=lambda each: each != likely)
+    ranked = {each: rank for each in order if (rank := _rank(sample, each, names, label))}
     others = [rank for delimiter, rank in ranked.items() if delimiter != "space"]
     regular = any(named or share >= _NEARLY_ALL for named, _, share, _, _ in others)
     blanks = label.isdecimal() and "space" in ranked

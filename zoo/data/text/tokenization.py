@@ -4,6 +4,7 @@ Number 0 is padding and 1 is an unknown token. A vocabulary is one JSON file, st
 """
 
 import dataclasses
+import functools
 import json
 import re
 import sys
@@ -45,8 +46,6 @@ class Tokenizer:
 
     def __post_init__(self) -> None:
         self._numbers = {token: number for number, token in enumerate(self.tokens)}
-        self._engine: Any = None
-        self._table: Any = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -57,17 +56,17 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         if self.kind == "bpe":
-            numbers: list[int] = self._bpe().encode(_plain(text, self.lowercase)).ids
+            numbers: list[int] = self._bpe.encode(_plain(text, self.lowercase)).ids
             return numbers
         lookup = self._numbers.get
         return [lookup(token, UNKNOWN) for token in cutting.pieces_of(text, self.cutting)]
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
         if self.kind == "characters":
-            return [self._by_code_point()[_code_points(_plain(text, self.lowercase))] for text in texts]
+            return [self._by_code_point[_code_points(_plain(text, self.lowercase))] for text in texts]
         if self.kind != "bpe":
             return [np.array(self.encode(text), np.int32) for text in texts]
-        encodings = self._bpe().encode_batch([_plain(text, self.lowercase) for text in texts])
+        encodings = self._bpe.encode_batch([_plain(text, self.lowercase) for text in texts])
         return [np.array(each.ids, np.int32) for each in encodings]
 
     def missing(self, text: str) -> list[str]:
@@ -90,26 +89,25 @@ class Tokenizer:
         }
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
+    @functools.cached_property
     def _by_code_point(self) -> "NDArray[np.int32]":
-        if self._table is None:
-            self._table = np.full(sys.maxunicode + 1, UNKNOWN, np.int32)
-            for token, number in self._numbers.items():
-                if len(token) == 1:
-                    self._table[ord(token)] = number
-        table: NDArray[np.int32] = self._table
+        table = np.full(sys.maxunicode + 1, UNKNOWN, np.int32)
+        for token, number in self._numbers.items():
+            if len(token) == 1:
+                table[ord(token)] = number
         return table
 
+    @functools.cached_property
     def _bpe(self) -> Any:
-        if self._engine is None:
-            from tokenizers import Tokenizer as Engine
+        from tokenizers import Tokenizer as Engine
 
-            try:
-                self._engine = Engine.from_str(self.rules)
-            except Exception as error:  # tokenizers raises plain Exceptions
-                raise ZooError(f"The BPE rules cannot be used: {error}", "Train again.") from error
-            if self._engine.get_vocab_size() != len(self.tokens):
-                raise ZooError("The BPE rules do not fit their tokens", "Give another run, or train again.")
-        return self._engine
+        try:
+            engine = Engine.from_str(self.rules)
+        except Exception as error:  # tokenizers raises plain Exceptions
+            raise ZooError(f"The BPE rules cannot be used: {error}", "Train again.") from error
+        if engine.get_vocab_size() != len(self.tokens):
+            raise ZooError("The BPE rules do not fit their tokens", "Give another run, or train again.")
+        return engine
 
 
 def _code_points(text: str) -> "NDArray[np.uint32]":

@@ -34,10 +34,7 @@ class Child(subprocess.Popen[bytes]):
                 words, env={**env, WATCH_HOST: str(theirs)}, cwd=cwd, start_new_session=True,
                 pass_fds=[theirs, *uses.handles(), *locks], **streams,
             )  # fmt: skip
-
-    @property
-    def ticket(self) -> str:
-        return str(self.pid)
+        self.ticket = str(self.pid)
 
     def events(self) -> Iterable[bytes]:
         return self.stdout or ()
@@ -86,10 +83,10 @@ def execute(command: Command) -> int:
     return job.wait()
 
 
-def stop(job: Child, grace_s: float = GRACE_S) -> None:
+def stop(job: Child) -> None:
     if job.is_running():
         job.terminate()
-    deadline = time.monotonic() + grace_s
+    deadline = time.monotonic() + GRACE_S
     while job.is_running() and time.monotonic() < deadline:
         time.sleep(POLL_S)
     if job.is_running():

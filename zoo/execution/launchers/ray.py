@@ -23,10 +23,7 @@ class RayJob:
 
     def __init__(self, ray: Any, reference: Any, place: str) -> None:
         self._ray, self._reference, self.place = ray, reference, place
-
-    @property
-    def ticket(self) -> str:
-        return str(self._reference.task_id().hex())
+        self.ticket = str(reference.task_id().hex())
 
     def is_running(self) -> bool:
         return not self._ray.wait([self._reference], timeout=0)[0]

@@ -52,11 +52,7 @@ class SlurmJob:
     """A job of Slurm and submitit, listed in the queue while it waits or runs."""
 
     def __init__(self, queue: "Queue", job: Any) -> None:
-        self._queue, self._job = queue, job
-
-    @property
-    def ticket(self) -> str:
-        return str(self._job.job_id)
+        self._queue, self._job, self.ticket = queue, job, str(job.job_id)
 
     @property
     def place(self) -> str:
@@ -102,10 +98,7 @@ class Queue:
     """The waiting and running jobs of this user, and their nodes, from squeue; refreshed at most once a second."""
 
     def __init__(self) -> None:
-        self._asked, self._jobs, self.nodes = 0.0, set[str](), dict[str, str]()
-
-    def add(self, ticket: str) -> None:
-        self._jobs.add(ticket)
+        self._asked, self.jobs, self.nodes = 0.0, set[str](), dict[str, str]()
 
     def has(self, ticket: str) -> bool:
         if time.monotonic() - self._asked >= ASK_S:
@@ -114,9 +107,9 @@ class Queue:
             answer = subprocess.run(command, capture_output=True, text=True, check=False)
             if not answer.returncode:  # the last known state stays while the controller restarts
                 rows = [line.strip().split("|") for line in answer.stdout.splitlines() if line.count("|") == 2]
-                self._jobs = {number for number, _, _ in rows}
+                self.jobs = {number for number, _, _ in rows}
                 self.nodes |= {number: node for number, _, node in rows if node}
-        return ticket in self._jobs
+        return ticket in self.jobs
 
 
 class SlurmExecutor:
@@ -140,7 +133,7 @@ class SlurmExecutor:
             job = self._executor.submit(Shielded(command))
         except (ValueError, subprocess.SubprocessError, self._submitit.core.utils.FailedJobError) as error:
             raise ZooError(f"Slurm rejected the job: {error}", "Check `sinfo` and launcher.options.") from error
-        self._queue.add(str(job.job_id))
+        self._queue.jobs.add(str(job.job_id))
         return SlurmJob(self._queue, job)
 
     def find(self, ticket: str) -> Job | None:

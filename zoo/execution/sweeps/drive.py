@@ -167,8 +167,7 @@ def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
         raise KeyboardInterrupt
 
     # SIGTERM and a closed terminal are treated like Ctrl-C.
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    with processes.handling(dict.fromkeys(numbers, stop)):
+    with processes.handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), stop)):
         try:
             yield
         except BaseException as error:

@@ -25,25 +25,22 @@ class Followed:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._runs: dict[str, Json | None] = {}
+        self.runs: dict[str, Json | None] = {}
         self._stamps: dict[str, list[Stamp]] = {}
         self._logs: dict[Path, event_log.Tail] = {}
 
     def look(self, running: Collection[str], waiting: Collection[str]) -> None:
         """Update the runs that may have changed; ``running`` and ``waiting`` are names of elements."""
         for element in self._sweep.elements:
-            run = self._runs.get(element.name)
+            run = self.runs.get(element.name)
             ended = run["exit"] if run else ""
-            if element.name in self._runs and (ended == "completed" or element.name in waiting):
+            if element.name in self.runs and (ended == "completed" or element.name in waiting):
                 continue
             stamps = [_stamp(folder / records.RECORD) for folder in self._sweep.attempts(element)]
             # The record of a killed run stays at "running"; only its lock shows that it ended.
             settled = element.name in running or ended != "running"
             if stamps != self._stamps.get(element.name) or not settled:
-                self._runs[element.name], self._stamps[element.name] = self._sweep.run_of(element), stamps
-
-    def run(self, element: Element) -> Json | None:
-        return self._runs.get(element.name)
+                self.runs[element.name], self._stamps[element.name] = self._sweep.run_of(element), stamps
 
     def last_epoch(self, folder: Path) -> EpochEvent | None:
         return self._logs.setdefault(folder, event_log.Tail(folder / "events.jsonl")).last_epoch()
@@ -67,7 +64,7 @@ def rows(sweep: Sweep, progress: Progress | None = None, followed: Followed | No
 
 
 def _row(element: Element, progress: Progress, waiting: set[str], followed: Followed) -> list[str]:
-    run, place = followed.run(element) or {}, progress.places.get(element.name, "")
+    run, place = followed.runs.get(element.name) or {}, progress.places.get(element.name, "")
     state = _state(element, str(run.get("exit", "")), progress, waiting)
     result = _headline(run.get("metrics") or {})
     if run and state == "running":
