@@ -690,7 +690,7 @@ def test_names_in_two_folders_are_one_question(tmp_path: Path) -> None:
 def test_a_parquet_file_of_images_is_unpacked_by_its_own_command(tmp_path: Path) -> None:
     (tmp_path / "train.parquet").write_bytes(b"PAR1" + bytes(40))
     why = refused(tmp_path / "train.parquet")
-    assert "path.write_bytes(row.image['bytes'])" in why.remedy
+    assert "path.write_bytes(row['image']['bytes'])" in why.remedy
     assert "If it contains paths: Write it as CSV" in why.remedy
 
 
