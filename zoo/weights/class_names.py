@@ -39,7 +39,10 @@ def choose(source: str | None, weights: Path, count: int, published: bool = Fals
             continue
         console.say(f"Names of the classes: {path}")
         return names
-    return of_imagenet() if count == 1000 else [f"class {number}" for number in range(count)]
+    if count == 1000:
+        return of_imagenet()
+    console.say(f"The {count:,} classes have no names. To give them: classes=FILE, with a name in each line")
+    return [f"class {number}" for number in range(count)]
 
 
 def of_imagenet(column: int = 1) -> list[str]:

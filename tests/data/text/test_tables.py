@@ -555,3 +555,12 @@ def test_texts_are_proposed_before_dates_and_addresses(tmp_path: Path) -> None:
     ]
     content = "\n".join(["review_date,body,rating,reviewer_email", *lines])
     assert "you mean data.text_column=body data.label_column=rating" in refusal(tmp_path / "a.csv", content)
+
+
+def test_a_column_of_labels_that_exists_is_kept_in_the_proposal(tmp_path: Path) -> None:
+    lines = [
+        f"it is review number {number},{number % 2},{('dress', 'shirt', '')[number % 3]}" for number in range(40)
+    ]
+    content = "\n".join(["Review Text,Recommended IND,Class Name", *lines])
+    said = refusal(tmp_path / "a.csv", content, label_column="Recommended IND")
+    assert "you mean 'data.text_column=Review Text' 'data.label_column=Recommended IND'" in said

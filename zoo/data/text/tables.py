@@ -259,8 +259,9 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     values = [Counter(column) for column in zip(*body, strict=True)]
     flags = [place for place, kinds in enumerate(values) if {*kinds} == {"0", "1"}]
     sizes = [_size(title, column) for title, column in zip(some[0], zip(*body, strict=True), strict=True)]
-    text = max(range(len(values)), key=lambda place: (sizes[place], len(values[place])))
-    few = [
+    own = [place for place, title in enumerate(some[0]) if title.strip() == columns[-1][1]]
+    text = max(set(range(len(values))) - {*own}, key=lambda place: (sizes[place], len(values[place])))
+    few = own or [
         place
         for place, kinds in enumerate(values)
         if place != text
@@ -273,7 +274,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         for place, kinds in enumerate(values)
         if _is_of_labels(some[0][place]) and 2 * len(kinds) > len(body) and all(map(is_number, kinds))
     ]
-    if measured and not any(_is_of_labels(some[0][place]) for place in few):
+    if measured and not own and not any(_is_of_labels(some[0][place]) for place in few):
         names = [some[0][place] for place in (text, measured[0])]
         given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
         return f"\nBy its content you mean {given} data.target=number"
@@ -286,7 +287,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
     given += " data.target=classes" * ("," in names[1])  # else the title is read as several columns
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
-    if len(flags) > 1 and header and few[0] in flags:
+    if len(flags) > 1 and header and few[0] in flags and not own:
         columns_of_labels = ",".join(some[0][place].strip() for place in flags)
         label = shlex.quote(f"{columns[-1][0]}={columns_of_labels}")
         return (
