@@ -48,11 +48,15 @@ def names() -> list[str]:
 
 def table_remedy(path: Path) -> str:
     """Return the command that reads labels from a table or a JSON list, or an empty string for other files."""
-    known = path.suffix.lower() in (*TABLES, ".json") and path.is_file()
-    if known and path.suffix.lower() == ".json":
-        with path.open("rb") as file:
-            known = re.match(rb"\s*\[\s*\{", file.read(64)) is not None
+    suffix = path.suffix.lower()
+    known = path.is_file() and (suffix in TABLES or (suffix == ".json" and _is_list(path)))
     return f"Read its labels with `data=image_table data.root={shlex.quote(str(path))}`" if known else ""
+
+
+def _is_list(path: Path) -> bool:
+    """Return whether a JSON file begins like a list of objects, which are rows of a table."""
+    with path.open("rb") as file:
+        return re.match(rb"\s*\[\s*\{", file.read(64)) is not None
 
 
 def load_row(name: str) -> DataRow:

@@ -4,6 +4,7 @@ import gzip
 import json
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -519,42 +520,48 @@ def test_a_title_above_the_header_is_no_row_of_the_table(tmp_path: Path) -> None
     assert "line 1: 'Second quarter' is not a row of a table" in refusal(tmp_path / "a.csv", "\n".join(lines))
 
 
-def test_a_score_is_proposed_before_a_name(tmp_path: Path) -> None:
-    names = ("ann", "bob", "cid", "dan", "eve")
-    lines = [f"{names[number % 5]},{number % 3},it is number {number}" for number in range(40)]
-    content = "\n".join(["ProfileName,Score,Text", *lines])
-    assert "you mean data.text_column=Text data.label_column=Score" in refusal(tmp_path / "a.csv", content)
+NAMES = ("ann", "bob", "cid", "dan", "eve")
 
 
-def test_a_date_is_not_proposed_as_label(tmp_path: Path) -> None:
-    lines = [
-        f"it is number {number},2017-12-0{1 + number % 3},{('world', 'sport')[number % 2]}" for number in range(40)
-    ]
-    content = "\n".join(["text,date,subject", *lines])
-    assert "By its content you mean data.text_column=text data.label_column=subject" in refusal(
-        tmp_path / "a.csv", content
-    )
-
-
-def test_a_column_of_measurements_is_proposed_as_a_number(tmp_path: Path) -> None:
-    lines = [
-        f"{number},{'' if number % 6 else 'https://a.org/b'},the text of number {number},{number / 7 - 2:.4f}"
-        for number in range(40)
-    ]
-    content = "\n".join(["id,licence,excerpt,target", *lines])
-    assert "you mean data.text_column=excerpt data.label_column=target data.target=number" in refusal(
-        tmp_path / "a.csv", content
-    )
-
-
-def test_texts_are_proposed_before_dates_and_addresses(tmp_path: Path) -> None:
-    lines = [
-        f"2024-11-{number % 28 + 1:02} 12:33:{number:02} UTC,a very nice shirt of size {number % 40},"
-        f"{1 + number % 5},first.last.name{number}@mail.example.org"
-        for number in range(60)
-    ]
-    content = "\n".join(["review_date,body,rating,reviewer_email", *lines])
-    assert "you mean data.text_column=body data.label_column=rating" in refusal(tmp_path / "a.csv", content)
+@pytest.mark.parametrize(
+    ("titles", "row", "proposal"),
+    [
+        pytest.param(
+            "ProfileName,Score,Text",
+            lambda number: f"{NAMES[number % 5]},{number % 3},it is number {number}",
+            "you mean data.text_column=Text data.label_column=Score",
+            id="a score before a name",
+        ),
+        pytest.param(
+            "text,date,subject",
+            lambda number: f"it is number {number},2017-12-0{1 + number % 3},{('world', 'sport')[number % 2]}",
+            "By its content you mean data.text_column=text data.label_column=subject",
+            id="no date as label",
+        ),
+        pytest.param(
+            "id,licence,excerpt,target",
+            lambda number: (
+                f"{number},{'' if number % 6 else 'https://a.org/b'},the text of number {number},{number / 7 - 2:.4f}"
+            ),
+            "you mean data.text_column=excerpt data.label_column=target data.target=number",
+            id="measurements as a number",
+        ),
+        pytest.param(
+            "review_date,body,rating,reviewer_email",
+            lambda number: (
+                f"2024-11-{number % 28 + 1:02} 12:33:{number:02} UTC,a very nice shirt of size {number % 40},"
+                f"{1 + number % 5},first.last.name{number}@mail.example.org"
+            ),
+            "you mean data.text_column=body data.label_column=rating",
+            id="texts before dates and addresses",
+        ),
+    ],
+)
+def test_columns_are_proposed_by_titles_and_content(
+    tmp_path: Path, titles: str, row: Callable[[int], str], proposal: str
+) -> None:
+    content = "\n".join([titles, *map(row, range(60))])
+    assert proposal in refusal(tmp_path / "a.csv", content)
 
 
 def test_a_column_of_labels_that_exists_is_kept_in_the_proposal(tmp_path: Path) -> None:

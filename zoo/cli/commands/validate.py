@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoo.cli import execution
 from zoo.cli.parser import Verbs, add_json, add_verb
 from zoo.core import console
-from zoo.core.errors import INTERRUPTED, ZooError, unknown
+from zoo.core.errors import INTERRUPTED, ZooError, require_known
 
 if TYPE_CHECKING:
     from zoo.config.overrides import Overrides
@@ -75,8 +75,7 @@ def _remaining(given: "Overrides") -> "Iterator[Overrides]":
     from zoo.tasks import recipe_status
 
     for group in ("model", "backend"):
-        if (name := given.get(group)) and name not in config_files.options(group):
-            raise unknown(group, name, config_files.options(group))
+        require_known(group, filter(None, [given.get(group)]), config_files.options(group))
     trainings = list(recipe_status.planned(given, machine.probe()))
     took: list[float] = []
     for number, each in enumerate(trainings):

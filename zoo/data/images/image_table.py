@@ -120,7 +120,7 @@ class _Reader:
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
         layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names)
-        how = tables.how_read(chosen, text, bool(layout.titles), encoding)
+        how = f"{chosen.words(text, bool(layout.titles))}; {encoding}"
         layout = layout._replace(sign=known.sign or layout.sign) if known else layout
         self.kind, self.titles = layout.kind, [*map(layout.title, layout.labels)]
         self.notes.append(f"Read {path}: {how}; {layout.words()}")

@@ -273,27 +273,27 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
     stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
-    likely = [
+    # The content is read last, because there may be a file for each image.
+    usual = (
         file
         for file in likely
-        if _names_image(file, stems) or not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file))
-    ]
-    if likely and (command := datasets.table_remedy(likely[0])):
-        if likely[0].parent != path and part_of(likely[0].parent.name):  # each part has its table
-            command = command.replace(shlex.quote(str(likely[0])), shlex.quote(str(path)))
+        if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or _names_image(file, stems)
+    )
+    if (first := next(usual, None)) is None:
+        return ""
+    if command := datasets.table_remedy(first):
+        if first.parent != path and part_of(first.parent.name):  # each part has its table
+            command = command.replace(shlex.quote(str(first)), shlex.quote(str(path)))
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
-    if likely:
-        name = likely[0].relative_to(path).as_posix()
-        return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
-    return ""
+    name = first.relative_to(path).as_posix()
+    return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
 
 
 def _names_image(table: Path, stems: set[str]) -> bool:
     """Return whether the first rows of a table contain the name of an image, or are too few to tell."""
-    is_of_names = _NAMES.fullmatch(table.name)
     with table.open("rb") as file:
         head = file.read(_HEAD).decode("latin-1")
-    few = head.count("\n") < 3 and not is_of_names and re.search(r"[,;\t]", head)
+    few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
     return bool(few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
 
 

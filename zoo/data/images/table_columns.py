@@ -32,8 +32,8 @@ _NESTED = re.compile(r'\[?\{"')
 # Words of sentences, and not of labels.
 _SPOKEN = re.compile(r"\b(an?|the|is|are|while|there)\b", re.IGNORECASE)
 _listed = functools.partial(listed, most=tables.MOST_COLUMNS)
-# Returns the number of the image that a cell names, or None.
 _IN_FOLDERS = "If the folders of the images are their classes: data=folder data.root=DIR"
+# Returns the number of the image that a cell names, or None.
 Number = Callable[[str], int | None]
 
 
@@ -78,16 +78,17 @@ class Columns(NamedTuple):
 
     def shared(self, sample: Sequence[Sequence[str]]) -> str:
         """Return the title of an unused column such as patient_id with few rows a group; empty without one."""
-        count, used = len(sample) - 1, (self.image, *self.labels)
-        for place in range(len(self.titles)) if self.group is None and self.part is None else ():
-            groups = {cells[place].strip() for cells in sample[1:]}
-            several = (
-                count > len(groups) > max(count / _MOST_IN_GROUP, 2 * len({cells[used[1]] for cells in sample[1:]}))
-            )
-            title = self.title(place)
-            if place not in used and several and (_OF_GROUPS.fullmatch(title) or title.lower() in _OBJECTS):
-                return title
-        return ""
+        if self.group is not None or self.part is not None:
+            return ""
+        rows = sample[1:]
+        least = max(len(rows) / _MOST_IN_GROUP, 2 * len({cells[self.labels[0]] for cells in rows}))
+        likely = [
+            (place, title)
+            for place, title in enumerate(self.titles)
+            if (_OF_GROUPS.fullmatch(title) or title.lower() in _OBJECTS) and place not in (self.image, *self.labels)
+        ]
+        counts = ((title, len({cells[place].strip() for cells in rows})) for place, title in likely)
+        return next((title for title, count in counts if len(rows) > count > least), "")
 
     def is_of_box(self, place: int) -> bool:
         return bool(_OF_BOXES.fullmatch(self.plain(place)))

@@ -53,6 +53,7 @@ class Dialect:
 
     delimiter: str
     quoting: str
+    of_json: bool = False
 
     def records(self, text: str) -> Iterator[Record]:
         return self._by_blank(text) if self.delimiter == "space" else self._by_csv(text)
@@ -60,9 +61,11 @@ class Dialect:
     def first(self, text: str) -> list[str]:
         return next((record.cells for record in self.records(text) if not record.problem), [])
 
-    def words(self, text: str) -> str:
-        quoted = f", {_WORDS[self.quoting]}" * self.is_quoted(text)
-        return f"separated by {_WORDS.get(self.delimiter, repr(self.delimiter))}{quoted}"
+    def words(self, text: str, header: bool) -> str:
+        if self.of_json:
+            return "JSON objects, their keys as columns"
+        sign, quoted = _WORDS.get(self.delimiter, repr(self.delimiter)), f", {_WORDS[self.quoting]}"
+        return f"separated by {sign}{quoted * self.is_quoted(text)}; {'a' if header else 'no'} header"
 
     def is_quoted(self, text: str) -> bool:
         return self.delimiter != "space" and (self.quoting == "single" or '"' in text)

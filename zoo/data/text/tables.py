@@ -22,7 +22,6 @@ SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 # Excel reads a delimiter from a line before the header.
 _EXCEL = re.compile(r"sep=([^\w\s\"]|\t)\r?\n")
-_JSON = "; JSON"
 # A cell such as 0,75 of a table with other delimiters.
 _DECIMAL = re.compile(r"(?<![^;\n])([-+]?\d+),(\d+)(?=[;\r\n]|$)")
 _LISTS = re.compile(r"(?<![^;\n])\d+(,\d+){2,}(?=[;\r\n]|$)")
@@ -116,7 +115,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     described = ", ".join(
         f"{kind} in column {titles[place] if titles else place}" for kind, place in zip(kinds, places, strict=True)
     )
-    words = f"{path}: {how_read(chosen, text, bool(header), encoding)}; {described}"
+    words = f"{path}: {chosen.words(text, bool(header))}; {encoding}; {described}"
     if unread := [title for place, title in enumerate(titles) if title and place not in places]:
         words += f"; not used: {listed(unread, most=5)}"
     # A header with empty titles at its end, as spreadsheets write, has that many columns.
@@ -132,13 +131,6 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
 
-def how_read(chosen: Dialect, text: str, header: bool, encoding: str) -> str:
-    """Describe the dialect of a table, its header and the encoding that :func:`load` returned."""
-    if encoding.endswith(_JSON):
-        return f"JSON objects, their keys as columns; {encoding.removesuffix(_JSON)}"
-    return f"{chosen.words(text)}; {'a' if header else 'no'} header; {encoding}"
-
-
 def load(
     path: Path, settings: LabelledData | TableReading, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
@@ -147,8 +139,8 @@ def load(
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
     if settings.delimiter == "auto" and (table := foreign_formats.table_of_json(text)):
-        chosen = Dialect("comma", "double")
-        return table, f"{encoding}{_JSON}", chosen, dialect.shape_of(chosen, table)
+        chosen = Dialect("comma", "double", of_json=True)
+        return table, encoding, chosen, dialect.shape_of(chosen, table)
     foreign_formats.refuse_markup(path, text)
     text, comments = _without_comments(text)
     count, _, rest = text.partition("\n")
@@ -275,8 +267,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         if _is_of_labels(some[0][place]) and 2 * len(kinds) > len(body) and all(map(is_number, kinds))
     ]
     if measured and not own and not any(_is_of_labels(some[0][place]) for place in few):
-        names = [some[0][place] for place in (text, measured[0])]
-        given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
+        given = _as_settings(columns, [some[0][place] for place in (text, measured[0])])
         return f"\nBy its content you mean {given} data.target=number"
     if not few:
         return ""
@@ -284,7 +275,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     few.sort(key=lambda place: (not _is_of_labels(some[0][place]), counts[place], len(values[place])))
     header = some[0][few[0]] not in values[few[0]]
     names = [some[0][place] if header else str(place) for place in (text, *few)]
-    given = " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
+    given = _as_settings(columns, names)
     given += " data.target=classes" * ("," in names[1])  # else the title is read as several columns
     unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
     if len(flags) > 1 and header and few[0] in flags and not own:
@@ -296,6 +287,10 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     second = _second_text(some[0], [text, few[0]]) if header else ""
     other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+
+
+def _as_settings(columns: list[Column], names: list[str]) -> str:
+    return " ".join(shlex.quote(f"{key}={name}") for (key, _), name in zip(columns, names, strict=False))
 
 
 def _size(title: str, column: Sequence[str]) -> int:
