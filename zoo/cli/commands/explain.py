@@ -13,6 +13,7 @@ from zoo.core.paths import existing_input
 
 # Only the end of a longer log is read, because the cause of an error is there.
 MOST_BYTES = 1 << 26
+CAUTION = "Causes are found by the text of lines. If one contradicts what you know of your system, ignore its remedy."
 REMEDY = "Name a log file, or use - and paste the log."
 
 
@@ -36,6 +37,8 @@ def run(parsed: argparse.Namespace) -> int:
         console.output_json(findings, indent=2)
     else:
         console.output(known_issues.render(findings, text))
+        if not all(finding.harmless for finding in findings):
+            console.output(f"\n{CAUTION}")
     return 0 if findings else 1
 
 
