@@ -104,8 +104,8 @@ def test_columns_of_which_one_is_1(tmp_path: Path) -> None:
         "line 4: none of the columns healthy, rust, scab is 1 for images/Train_2.jpg, in 2 rows of 6" in error.message
     )
     assert labels(scan(table, target="labels", label_column="healthy,scab"))["images/Train_2.jpg"] == []
-    table = write(tmp_path / "train.csv", head, *rows("Train_{},1,0,", "Train_{},0,1,1"))
-    assert "column scab contains ''" in refused(table, label_column="rust,scab").message
+    table = write(tmp_path / "train.csv", head, *rows("Train_{},1,0,x", "Train_{},0,1,1"))
+    assert "column scab contains 'x'" in refused(table, label_column="rust,scab").message
 
 
 def test_attributes_are_not_classes_but_one_of_them_can_be(tmp_path: Path) -> None:
@@ -513,6 +513,16 @@ def test_minus_1_is_said_to_mean_no(tmp_path: Path) -> None:
     listing = scan(table)
     assert "In columns of labels, -1 means no, as 0 does" in listing.notes
     assert labels(listing)["0.jpg"] == ["Smiling"]
+
+
+def test_empty_cells_next_to_0_and_1_mean_no_and_are_named(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    marks = rows("{},F,1.0,,-1.0", "{},M,,1.0,", "{},F,,0.0,1.0", count=12)
+    table = write(tmp_path / "t.csv", "id,Sex,No Finding,Edema,Fracture", *marks)
+    assert "All columns of 0 and 1 as labels: data.target=labels" in refused(table).remedy
+    listing = scan(table, target="labels")
+    assert "In columns of labels, -1 or an empty cell means no, as 0 does" in listing.notes
+    assert [labels(listing)[f"{number}.jpg"] for number in range(3)] == [["No Finding"], ["Edema"], ["Fracture"]]
 
 
 def test_a_number_next_to_columns_of_0_and_1_can_be_predicted(tmp_path: Path) -> None:
@@ -928,9 +938,9 @@ def test_ages_are_numbers_to_predict_and_not_classes_of_one_image_each(tmp_path:
 
 def test_named_columns_of_labels_contain_0_and_1_alone(tmp_path: Path) -> None:
     lay(tmp_path, *rows("{}.png"))
-    table = write(tmp_path / "t.csv", "image,a,b", *rows("{}.png,1,0", "{}.png,0,1", "{}.png,1,"))
+    table = write(tmp_path / "t.csv", "image,a,b", *rows("{}.png,1,0", "{}.png,0,1", "{}.png,1,?"))
     for settings in ({}, {"target": "labels"}):
-        assert "column b contains ''" in refused(table, label_column="a,b", **settings).message
+        assert "column b contains '?'" in refused(table, label_column="a,b", **settings).message
     assert "the number: a, b" in refused(table, label_column="a,b", target="number").message
 
 

@@ -126,8 +126,10 @@ class _Reader:
         self.notes.append(f"Read {path}: {how}; {layout.words()}")
         if boxes := [title for place, title in enumerate(layout.titles) if layout.is_of_box(place)]:
             self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
-        if "-1" in (cells[place].strip() for cells in sample for place in layout.labels * (self.kind != NUMBER)):
-            self.notes.append("In columns of labels, -1 means no, as 0 does")
+        flags = {cells[place].strip() for cells in sample[1:] for place in layout.labels * (self.kind != NUMBER)}
+        empty = ["an empty cell"] * ("" in flags and len(layout.labels) > 1)
+        if no := ["-1"] * bool(flags & {"-1", "-1.0"}) + empty:
+            self.notes.append(f"In columns of labels, {' or '.join(no)} means no, as 0 does")
         if shared := layout.shared(sample):
             group = f"data.group={shlex.quote(shared)}"
             self.notes.append(f"Several images have the same {shared}: to keep them in one part, add {group}")
@@ -314,7 +316,7 @@ def _are_same(folder: str, wanted: str) -> bool:
 
 def _class(where: str, cells: list[str], layout: Columns) -> str:
     """Return the class, the number or the labels of a row; raise ZooError if its cells contain none."""
-    given = {layout.title(place): cells[place].strip() for place in layout.labels}
+    given = {layout.title(place): cells[place].strip() or "0" * (len(layout.labels) > 1) for place in layout.labels}
     if layout.kind != CLASSES:
         return targets.of_row(where, given, layout.kind, layout.sign)
     (cell, *more) = given.values()

@@ -121,7 +121,7 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     layout = Columns(first if header else [], image, [], None, grouped)
     layout = layout._replace(part=_part_column(path, columns, layout, given), kind=data.target or "")
     for place in given if len(given) > 1 and data.target != NUMBER else ():
-        if wrong := [cell for cell in columns[place] if cell.lower() not in FLAGS]:
+        if wrong := [cell for cell in columns[place] if cell and cell.lower() not in FLAGS]:
             raise ZooError(
                 f"{path}: column {layout.title(place)} contains {wrong[0]!r}; several label columns contain 0 and 1",
                 "Name one column, or columns of 0 and 1: data.label_column=NAME",
@@ -172,7 +172,8 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
 
 
 def _is_of_flags(column: list[str]) -> bool:
-    return all(cell.lower() in FLAGS for cell in column)
+    """Return True for 0 and 1, of which some cells may be empty."""
+    return {""} != {cell.lower() for cell in column} <= {"", *FLAGS}
 
 
 def _is_of_lists(column: list[str]) -> bool:
@@ -275,8 +276,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     )
     pool = pool or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
-        marks = [place for place in varied if {cell.lower() for cell in columns[place]} <= {"", *FLAGS}]
-        pool = list(dict.fromkeys([*pool, *marks]))
+        pool = list(dict.fromkeys([*pool, *(place for place in flags if place in varied)]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
         numbered = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
