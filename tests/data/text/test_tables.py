@@ -547,6 +547,15 @@ NAMES = ("ann", "bob", "cid", "dan", "eve")
             id="measurements as a number",
         ),
         pytest.param(
+            "id,weight,rings,measured,smiles",
+            lambda number: (
+                f"{number},{100 + number / 3:.2f},{number % 4},{number / 7 - 4:.3f},CC{'OCN'[number % 3]}C{number}"
+            ),
+            "data.label_column=rings. To predict a number: data.target=number, and data.label_column as 'weight' or "
+            "'measured'",
+            id="numbers whose titles say nothing",
+        ),
+        pytest.param(
             "review_date,body,rating,reviewer_email",
             lambda number: (
                 f"2024-11-{number % 28 + 1:02} 12:33:{number:02} UTC,a very nice shirt of size {number % 40},"

@@ -235,7 +235,7 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
             "with the label of each text.",
         )
     order = likely_first(first, list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True)))
-    shown = listed((repr(first[place][:40]) for place in order), most=MOST_COLUMNS)
+    shown = listed((repr(first[place][:80]) for place in order), most=MOST_COLUMNS)
     message = f"{path} has no column {name!r}{nearest(name, first)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
@@ -261,11 +261,10 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         and 2 * kinds[""] < len(body)
         and not DATE.fullmatch(some[0][place].strip())
     ]
-    measured = [
-        place
-        for place, kinds in enumerate(values)
-        if _is_of_labels(some[0][place]) and 2 * len(kinds) > len(body) and all(map(is_number, kinds))
+    numbers = [
+        place for place, kinds in enumerate(values) if 2 * len(kinds) > len(body) and all(map(is_number, kinds))
     ]
+    measured = [place for place in numbers if _is_of_labels(some[0][place])]
     if measured and not own and not any(_is_of_labels(some[0][place]) for place in few):
         given = _as_settings(columns, [some[0][place] for place in (text, measured[0])])
         return f"\nBy its content you mean {given} data.target=number"
@@ -286,6 +285,15 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         )
     second = _second_text(some[0], [text, few[0]]) if header else ""
     other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
+    if header and not own and numbers and not _is_of_labels(some[0][few[0]]):
+        ids = [
+            place for place in numbers if len(values[place]) == len(body) and all(map(str.isdecimal, values[place]))
+        ]
+        titles = [repr(some[0][place]) for place in numbers if place not in (text, *ids)]
+        number = (
+            f". To predict a number: data.target=number, and {columns[-1][0]} as {listed(titles, ' or ', most=5)}"
+        )
+        other += number * bool(titles)
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 
 
