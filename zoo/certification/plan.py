@@ -5,7 +5,7 @@ import dataclasses
 from zoo.certification import endurance, steps, timings
 from zoo.certification.results import QUICK, Place, tuning
 from zoo.certification.work import Do, has_operations
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, require_known
 from zoo.environments import backends, machine, selection, stacks
 from zoo.environments.machine import Machine
 from zoo.environments.selection import Selection
@@ -38,6 +38,8 @@ def places(backend: str | None, stack: str) -> list[Place]:
         backend: name of a single backend; None means all that work here.
         stack: ``best``, ``all`` (every stack that works), or the name of a stack.
     """
+    if stack not in ("best", "all"):
+        require_known("stack", [stack], list(stacks.by_name()))
     here = machine.probe()
     names = [backend] if backend else []
     if not backend:

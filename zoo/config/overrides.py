@@ -23,6 +23,8 @@ RESUME, REFERENCE = "resume", "reference"
 USER = "user"
 # Words that the command-line parser does not read as text.
 NOT_TEXT = ("null", "true", "false", "nan", "inf")
+# Keys, with the signs of Hydra.
+_KEY = re.compile(r"[+~]{0,2}[A-Za-z_]\w*([.@/:-]\w+)*", re.ASCII)
 # Texts that need no quotes.
 _BARE = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 
@@ -174,8 +176,15 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
                 return f"the sweep of {key} has more than {MOST_RUNS:,} values: {value[:60]}"
             return Override(key, value, text, layer, swept)
         return Override(key, parsed.value(), text, layer)
-    except (HydraException, ValueError) as error:  # ValueError: a number with thousands of digits
-        hint = str(error).splitlines()[0] if equals else "write KEY=VALUE"
+    except ValueError as error:  # a number with thousands of digits
+        return f"cannot read {text[:200]!r}: {error}"
+    except HydraException:
+        hint = "write KEY=VALUE"
+        if equals and not _KEY.fullmatch(key):
+            hint = f"{key[:60]!r} is not the name of a setting"
+        elif equals:
+            quoted = value[:60].replace('"', '\\"')
+            hint = f"close its brackets and quotes; a text with special characters needs quotes: {key}='\"{quoted}\"'"
         return f"cannot read {text[:200]!r}: {hint}"
 
 

@@ -103,6 +103,5 @@ def require_known(kind: str, names: Iterable[str], valid: Collection[str]) -> No
 
 
 def unknown(kind: str, word: str, valid: list[str]) -> ZooError:
-    return ZooError(
-        f"There is no {kind} called {word!r}{nearest(word, valid)}", f"Choose one of: {listed(sorted(valid))}"
-    )
+    remedy = f"Choose one of: {listed(sorted(valid))}" if valid else f"No {kind} is stored there."
+    return ZooError(f"There is no {kind} called {word!r}{nearest(word, valid)}", remedy)

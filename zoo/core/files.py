@@ -272,10 +272,14 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
 
 
 def _advice(verb: str, error: BaseException) -> str:
+    if verb == "read" and getattr(error, "errno", True) is None:  # from the HDF5 library
+        return "The file is damaged or of another kind: download it again, or save it again."
     if verb == "read":
         return "Check that it exists and that you have permission to read it."
     if verb == "remove":
         return "Check that its disk is not read-only and that you have permission to write to its folder."
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "Choose another place, or create its folder first; no part of the path before it may be a file."
     if isinstance(error, OSError) and error.errno in FULL:
         return "Free some space; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import secrets
 import shutil
@@ -97,7 +98,10 @@ def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
             listening.listen()
         except OSError as error:
             words = f"Cannot listen on {limits.host}, port {limits.port}: {error.strerror or error}"
-            raise ZooError(words, "Choose another: port=8001, or port=0 for a free one.") from error
+            remedy = "Choose another: port=8001, or port=0 for a free one."
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                remedy = "Give an address of this machine: host=127.0.0.1, or host=0.0.0.0 for all of them."
+            raise ZooError(words, remedy) from error
         yield listening
 
 

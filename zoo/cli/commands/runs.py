@@ -7,6 +7,7 @@ from pathlib import Path
 from zoo.cli import storage_table
 from zoo.cli.parser import Verbs, add_actions, add_json, add_verb
 from zoo.core.errors import ZooError
+from zoo.core.paths import existing_input
 
 
 def add_parser(verbs: "Verbs") -> None:
@@ -25,6 +26,8 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.runs import storage
 
+    if parsed.root != "runs":
+        existing_input(parsed.root, "Give the folder with the run folders.")
     folders = storage.folders(Path(parsed.root))
     shown = folders if parsed.all or parsed.json else folders[-storage_table.NEWEST :]
     storage_table.show_stored("runs", [storage.run(folder) for folder in shown], parsed.json)

@@ -120,7 +120,7 @@ def _begin(part: Path, count: int, size: int) -> _Done:
     if need > free:
         shutil.rmtree(part)
         raise ZooError(
-            f"The decoded images need {need / 1e9:.1f} GB in {part.parent}, but only {free / 1e9:.1f} GB are free",
+            f"The decoded images need {need / 1e6:,.1f} MB in {part.parent}, but only {free / 1e6:,.1f} MB are free",
             "Free some space, choose smaller images (model.input_size), or move the cache: ZOO_CACHE=FOLDER.",
         )
     np.lib.format.open_memmap(part / ARRAY, mode="w+", dtype=np.uint8, shape=(count, size, size, 3))

@@ -273,7 +273,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         if len(class_names) > 2 and all(map(tables.is_number, class_names)):
             remedy += " If the labels are numbers to predict: data.target=number."
         raise ZooError(
-            f"The class {rare!r} has {sizes.min()} texts, fewer than the {count} folds",
+            f"The class {rare[:80]!r} has {sizes.min()} texts, fewer than the {count} folds",
             " ".join([remedy, *(f"{note}." for note in notes)]),
         )
     for label in present:

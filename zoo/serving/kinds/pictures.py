@@ -56,7 +56,8 @@ class Kind(Classifier):
         if shape[2] == 1 and pixels.shape == shape[:2]:
             pixels = pixels[..., None]
         if pixels.shape != shape or not (np.isfinite(pixels).all() and pixels.min() >= 0 and pixels.max() <= 255):
-            words = f"Pixels must be numbers from 0 to 255 in lists of shape {shape}, not {pixels.shape}"
+            words = f"Pixels must be numbers from 0 to 255 in lists of shape {shape}"
+            words += f", not {pixels.shape}" * (pixels.shape != shape)
             raise RequestError(400, words)
         return np.rint(pixels).astype(np.uint8)
 

@@ -26,7 +26,7 @@ from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
-from zoo.tasks.image_classification import feature_writer, predict_photos, source, summary
+from zoo.tasks.image_classification import feature_writer, photo_stream, predict_photos, source, summary
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source.run import TrainedRun
 
@@ -121,7 +121,8 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
     loaded = grayscale.load(str(settings.input), tuple(trained["input_shape"]), origin.style)
     skipped = [list(row) for row in loaded.skipped]
     record = {"name": str(settings.input), "items": len(loaded.names), "skipped": skipped}
-    return Inputs(loaded.names, loaded.save, None, record | {"class_names": trained["class_names"]})
+    names = [photo_stream.shown(name) for name in loaded.names]
+    return Inputs(names, loaded.save, None, record | {"class_names": trained["class_names"]})
 
 
 def trained_on(run: Run, asked: TestData) -> TrainingSet:
