@@ -104,6 +104,19 @@ def test_the_command_sorts_images_by_the_label_files_of_yolo(tmp_path: Path, pat
     assert listing.notes[-2] == f"3 classes: 0 {sizes}, 1 {sizes}, none {sizes}"
 
 
+def test_the_command_moves_masks_next_to_images(tmp_path: Path) -> None:
+    patterns = (f"a set/{name}/{name} ({{}}){end}" for name in ("ill", "well") for end in (".png", "_mask.png"))
+    root = lay(tmp_path, *patterns)
+    with pytest.raises(ZooError, match=r"masks next to its images, such as ill \(0\)_mask") as caught:
+        folder_scan.scan(f"{root}/a set")
+    command = caught.value.remedy.partition("To move them to a folder of masks: ")[2]
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    listing = folder_scan.scan(f"{root}/a set")
+    assert listing.class_names == ["ill", "well"]
+    assert not any("mask" in name for name in listing.names)
+    assert len(list((tmp_path / "masks").rglob("*_mask.png"))) == len(listing.names)
+
+
 def test_the_folder_with_classes_is_named(tmp_path: Path) -> None:
     root = lay(
         tmp_path, *(f"images/{name}/{{}}.jpg" for name in "ab"), *(f"mask:seg/{name}/{{}}.png" for name in "ab")

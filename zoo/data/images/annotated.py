@@ -66,9 +66,14 @@ def check(path: Path) -> list[str]:
             )
         for name in full[:_FEW]:
             if mask := _mask_next_to_image(folder / name):
+                stem = Path(mask).stem
+                end = stem[len(_END_OF_MASK.sub("", stem)) :].rstrip("0123456789")
+                find = f"cd {shlex.quote(str(folder))} && find . -name {shlex.quote(f'*{end}*')}"
+                move = 'mkdir -p "../masks/${f%/*}"; mv "$f" "../masks/$f"; done'
                 raise ZooError(
                     f"{folder / name} contains masks next to its images, such as {mask}",
-                    f"{_CLASSIFY}: move the masks elsewhere. If they belong to the class, add data.layout=classes.",
+                    f"{_CLASSIFY}. If they belong to the class, add data.layout=classes.\n"
+                    f"To move them to a folder of masks: {find} | while read -r f; do {move}",
                 )
     return notes
 
