@@ -127,8 +127,9 @@ def test_the_backend_decides_what_the_same_words_mean() -> None:
     text = "ModuleNotFoundError: No module named 'tensorflow'"
     assert [finding.id for finding in known_issues.explain(text, "plaidml")] == ["plaidml-wants-tensorflow"]
     assert [finding.id for finding in known_issues.explain(text, "mps")] == ["keras-default-backend-tf"]
-    assert known_issues.explain("Segmentation fault: 11", "metal") == []
-    assert known_issues.explain("Segmentation fault: 11") == []
+    for backend in ("metal", None):
+        (finding,) = known_issues.explain("Segmentation fault: 11", backend)
+        assert finding.id == "native-segmentation-fault"
 
 
 def test_a_placement_on_a_gpu_of_nvidia_is_not_blamed_on_metal() -> None:

@@ -25,7 +25,7 @@ INSIDE = (
 # The frames of a traceback of Python or IPython; parts of a path that show an installed file.
 PLACE = re.compile(
     rb'^[^\w\n/~<]{0,4}(?:File )?(?:"([^"\n]{1,300}", line \d{1,7})'
-    rb'|([~/\w][^\s"\]]{0,300}\.py\b:?\d{0,7})[^\n]{0,300}? in '
+    rb'|([~/\w][^\s"\]]{0,300}\.py\b:?+\d{0,7}+)(?!: \w{1,30}Warning)[^\n]{0,300}? in '
     rb"|(<ipython-input-[\w-]{1,40}>|Cell In ?\[\d{1,5}\], line \d{1,5}))",
     re.MULTILINE,
 )
