@@ -53,6 +53,7 @@ class Setting:
         needs: the setting without which it has no effect: ``KEY``, which must be set; ``KEY=A|B``; or ``KEY!=A``;
             several are joined by `` and ``. Keys that a schema lacks are ignored.
         divides: the argument of the model that it must divide.
+        otherwise: a sentence for values that are not valid, with ``{}`` for the value.
     """
 
     default: Any
@@ -69,6 +70,7 @@ class Setting:
     names_stack: bool = False
     needs: str = ""
     divides: str = ""
+    otherwise: str = ""
 
     @property
     def valid(self) -> list[str]:
@@ -88,7 +90,8 @@ class Setting:
 
     def _problem(self, key: str, value: Any) -> str | None:
         if self.choices:
-            return one_of(key.removesuffix(".name"), value, self.valid)  # users set data.name with data=
+            problem = one_of(key.removesuffix(".name"), value, self.valid)  # users set data.name with data=
+            return problem and problem + self.otherwise.format(value)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or self.at_least is None or self.at_most is None or (self.or_zero and value == 0):
             return None

@@ -30,6 +30,7 @@ class FrozenModel:
         dtype: dtype of the input.
         quantization: (scale, zero point) of the input, or None.
         outputs: name -> shape, without the batch, of the numeric outputs.
+        metadata: the ``names`` of the classes and the ``author`` in an ONNX file, as texts, if any.
     """
 
     compiled, predict_function = True, None
@@ -39,11 +40,12 @@ class FrozenModel:
         shape, self.dtype, self.quantization = spec
         self._batch, self._layout, self.shape = shape[0], *_image(shape)
         self._ask, self.outputs, self.name, self._finish = ask, outputs, None, lambda rows: rows
-        self.trackable, self._traced = None, None
+        self.trackable, self._traced, self.metadata = None, None, {}
 
     def described(self):
         return {
             "shape": list(self.shape), "dtype": self.dtype.name, "quantization": self.quantization,
+            "metadata": self.metadata,
             "outputs": {name: [None if size is None else int(size) for size in shape]
                         for name, shape in self.outputs.items()},
         }  # fmt: skip
@@ -241,9 +243,12 @@ def _onnx(path):
                for row in session.get_outputs() if re.match(r"tensor\((?!string)", row.type)}  # fmt: skip
     kind = asked.type[len("tensor(") : -1].replace("double", "float64")
     dtype = np.dtype("float32" if kind == "float" else kind)
-    return FrozenModel(
+    opened = FrozenModel(
         (shape, dtype, None), outputs, lambda stored, name: session.run([name], {asked.name: stored})[0]
     )
+    opened.metadata = {key: value for key, value in session.get_modelmeta().custom_metadata_map.items()
+                       if key in ("names", "author")}  # fmt: skip
+    return opened
 
 
 def _saved_model(path):

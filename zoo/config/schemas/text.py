@@ -66,7 +66,8 @@ class LabelledData(TextData):
         literal=True, needs="data.name=text_table")  # fmt: skip
     target: str | None = setting(
         None, "target of an item in a table: classes (one class), labels (any number of labels) or number (an age); "
-        "null detects it", choices=tuple(KINDS), needs="data.name=text_table")  # fmt: skip
+        "null detects it", choices=tuple(KINDS), otherwise=". A column is named with data.label_column={}",
+        needs="data.name=text_table")  # fmt: skip
     delimiter: str = setting(
         "auto", "delimiter of a table: auto, comma, tab, semicolon, pipe, space (the first), or signs such as ::",
         literal=True, needs="data.name=text_table")  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
+from zoo.core.files import file_sha256
 from zoo.data import datasets
 from zoo.data.images import decode
 
@@ -32,6 +33,8 @@ PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submis
 _NAMES = re.compile(
     r"((class|label)[_ ]?names?|(train|val|test|all)?[_ ]?class(es)?|predicate.*|names|wnids?|synsets?)\.\w+"
     r"|(images|image_class_labels|train_test_split|bounding_boxes)\.txt", re.IGNORECASE)  # fmt: skip
+# Folders with at least this many images of the same names and sizes may be copies.
+_MANY = 10
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # The end of a folder name that numbers the clips of a class, and names of frames.
@@ -181,6 +184,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     inner, place = copy_command(f"{shlex.quote(str(path))}/*/*/*"), 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
     sort = f'cd {shlex.quote(str(path))} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
+        _refuse_copies(path, folders)
         raise ZooError(
             f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
             "They are either parts of one data set, or classes.",
@@ -191,6 +195,28 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
             "keep patients apart, write a table (data=image_table, data.group). Classes: add data.layout=classes.",
         )
+
+
+def _refuse_copies(path: Path, folders: list[str]) -> None:
+    """Raise an error if each folder contains the same images."""
+    files = [[path / name / each for each in decode.iter_images(path / name)] for name in folders]
+    first, *others = [Counter((file.name, file.stat().st_size) for file in each) for each in files]
+    if (
+        first.total() >= _MANY
+        and all(each == first for each in others)
+        and len({_digests(each) for each in files}) == 1
+    ):
+        kept = min(files, key=lambda each: len(each[0].parts))[0].relative_to(path).parts[0]
+        raise ZooError(
+            f"{path}: the folders {listed(folders)} contain the same {first.total():,} images",
+            f"Give one of them: {as_root(path / kept)}.",
+        )
+
+
+def _digests(files: list[Path]) -> frozenset[tuple[str, str]]:
+    """Return names and checksums of some files, the same ones for copies of a folder."""
+    some = sorted(files, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY]
+    return frozenset((file.name, file_sha256(file)) for file in some)
 
 
 def _refuse_doubled(path: Path, folders: list[str]) -> None:
@@ -301,18 +327,20 @@ def names_note(path: Path) -> str:
     """Return how to sort images whose names begin with their classes, such as cat.0.jpg, or an empty string."""
     names = list(itertools.islice(decode.iter_images(path), 1000))
     inner = names[0].rpartition("/")[0] if names else ""
-    path, stems = path / inner, [Path(name).stem for name in names if name.rpartition("/")[0] == inner]
+    path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
+    stems, files = [Path(name).stem for name in names], " ".join(sorted({f"*{Path(name).suffix}" for name in names}))
     begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
     if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
         begins, end = r"(\d{1,3})_", "_.*"
     for where, pattern, rest in (("begin", begins, end), ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_")):
         words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
         if len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4:
+            copies = path.parent / "sorted"
             return (
                 f"The names of the images may {where} with their classes, such as {listed(sorted(words), most=3)}. "
-                f"To sort copies of them into {path.parent / 'sorted'}: cd {shlex.quote(str(path))} && for f in *; "
+                f"To sort copies of them into {copies}: cd {shlex.quote(str(path))} && for f in {files}; "
                 f"do c=$(echo \"$f\" | sed 's/{rest}//'); "
-                'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. '
+                f'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. Then give {as_root(copies)}. '
             )
     return ""
 

@@ -27,6 +27,7 @@ _OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", 
 _MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
+_DATES = re.compile(r"(\d{1,4}[-./]\d{1,2}[-./]\d{2,4}\b.*)?")
 # JSON objects in a cell.
 _NESTED = re.compile(r'\[?\{"')
 # Words of sentences, and not of labels.
@@ -146,6 +147,7 @@ def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int
         and not _OF_IMAGES.fullmatch(layout.plain(place))
         and not tables.DATE.fullmatch(layout.title(place))
         and not any(map(_NESTED.match, column))
+        and not all(map(_DATES.fullmatch, column))
         and [number(cell) for cell in column] != images
     ]
 
@@ -271,12 +273,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         return flags
     pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
-    pool = _different(
-        columns, sorted(pool, key=lambda place: (layout.plain(place)[:4] == "fold", place in numeric, place))
-    )
-    pool = pool or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
+    likely = sorted(pool, key=lambda place: (layout.plain(place)[:4] == "fold", place in numeric, place))
+    pool = _different(columns, likely) or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
-        pool = list(dict.fromkeys([*pool, *(place for place in flags if place in varied)]))
+        pool = list(dict.fromkeys([*pool, *likely, *(place for place in flags if place in varied)]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
         numbered = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]

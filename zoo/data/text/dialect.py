@@ -154,7 +154,12 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
     named = any(each for each, *_ in others)
     if not named and not blanks and (long := _long(sample, names, regular)):
         return long
-    if regular and not label.isdecimal():
+    wide = any(
+        share == 1 and len(Dialect(sign, "double").first(sample)) > 2
+        for sign, (_, _, share, *_) in ranked.items()
+        if sign != "space"
+    )
+    if wide or (regular and not label.isdecimal()):
         ranked.pop("space", None)
     return max(ranked, key=lambda each: ranked[each]) if ranked else None
 

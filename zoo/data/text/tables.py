@@ -271,8 +271,10 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     if not few:
         return ""
     counts = [len(kinds) > MOST_COLUMNS and all(map(is_number, kinds)) for kinds in values]
-    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), counts[place], len(values[place])))
-    header = some[0][few[0]] not in values[few[0]]
+    header = not any(some[0][place] in values[place] for place in few)
+    # Without titles, the label is usually next to the text.
+    apart = [not header and abs(place - text) > 1 for place in range(len(values))]
+    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), counts[place], apart[place], len(values[place])))
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = _as_settings(columns, names)
     given += " data.target=classes" * ("," in names[1])  # else the title is read as several columns

@@ -1,5 +1,6 @@
 """A classifier from a SavedModel, TensorFlow Lite or ONNX file, executed by the runtime of that format."""
 
+import ast
 import re
 import zipfile
 from pathlib import Path
@@ -59,7 +60,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         height, width = edges.get("height"), edges.get("width")
     size = saved.size_of(settings, path, (height, width))
     target = CLASSES if settings.wants_features else saved.target_of(facts)
-    names = [] if settings.wants_features else _names(settings, path, row["outputs"], facts, target)
+    names = [] if settings.wants_features else _names(settings, path, row, facts, target)
     of_azure = saved.facts(path, AZURE_FACTS)
     mean, scale = _scaling(settings, path, row, facts, of_hub, of_azure)
     if channels == 1:
@@ -87,9 +88,15 @@ def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classi
     return classifier(context)
 
 
-def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json, target: str) -> list[str]:
+def _names(settings: ClassifierConfig, path: Path, row: Json, facts: Json, target: str) -> list[str]:
     """Return the class names from ``classes=``, the file itself or a file next to it, or numbers."""
-    wanted = settings.model["output"]
+    wanted, outputs = settings.model["output"], row["outputs"]
+    boxes = [name for name, shape in outputs.items() if len(shape) > 1 and shape[-1] == 4]
+    if boxes and len(outputs) > 2:
+        raise ZooError(
+            f"{path} detects objects: output {boxes[0]} has 4 sides for each of {outputs[boxes[0]][0]} boxes",
+            "Only classifiers work, which have one number for each class.",
+        )
     shapes = [shape for name, shape in outputs.items() if wanted in (None, name)]
     counts = {_width(shape) for shape in shapes} - {None}
     if len(counts) != 1:
@@ -106,11 +113,23 @@ def _names(settings: ClassifierConfig, path: Path, outputs: Json, facts: Json, t
     count = max(2 if target == CLASSES else 1, counts.pop() or 0)
     by_number = saved.facts(path, saved.CONFIG).get("id2label")
     of_hub = [by_number.get(str(number)) for number in range(count)] if isinstance(by_number, dict) else None
-    own = settings.classes is None and (facts.get("classes") or _packed(path) or of_hub)
+    own = settings.classes is None and (facts.get("classes") or _packed(path) or of_hub or _in_metadata(path, row))
     if own and len(own) == count and all(isinstance(name, str) for name in own):
         return list(own)
     beside = path / "-" if path.is_dir() and any((path / name).is_file() for name in class_names.BESIDE) else path
     return class_names.choose(settings.classes, beside, count)
+
+
+def _in_metadata(path: Path, row: Json) -> list[Any] | None:
+    """Return the names that Ultralytics writes into ONNX files, such as ``{0: 'ripe', 1: 'unripe'}``, or None."""
+    try:
+        names = ast.literal_eval(row.get("metadata", {}).get("names", ""))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(names, dict):
+        return None
+    console.say(f"Names of the classes: in the metadata of {path.name}")
+    return [names.get(number) for number in range(len(names))]
 
 
 def _width(shape: list[int | None]) -> int | None:
@@ -157,12 +176,15 @@ def _scaling(
     if wanted := _AZURE_RANGES.get(str(of_azure.get("Image.NominalPixelRange"))):
         console.say(f"{AZURE_FACTS} next to {path.name}: scale={wanted}, {of_azure.get('Image.BitmapPixelFormat')}")
         return SCALES[wanted]
+    if row.get("metadata", {}).get("author") == "Ultralytics":
+        console.say(f"{path.name} is of Ultralytics: scale=0..1")
+        return SCALES["0..1"]
     inside = _scaled_inside(path)
     raise ZooError(
         f"scale is missing: it was not found in {path.name}"
         + f"; its {inside} changes pixels, so scale=none is likely" * bool(inside),
         f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine and "
-        "Keras's MobileNet, imagenet for photos in PyTorch and the ONNX Model Zoo, 0..1 for TensorFlow Hub.",
+        "Keras's MobileNet, imagenet for photos in PyTorch and the ONNX Model Zoo, 0..1 for TensorFlow Hub and YOLO.",
     )
 
 
