@@ -150,6 +150,7 @@ def test_all_values_out_of_range_are_reported_at_once() -> None:
         ("trainer.epochs=$(id)", "needs quotes"),
         ("trainer..epochs=3", "'trainer..epochs' is not the name of a setting"),
         ("data.validation=nan", "data.validation must be from"),
+        ("data.target=species", "A column is named with data.label_column=species"),
         ("data.placement=gpu", "data.placement must be one of auto, host, device"),
         ("trainer.learning_rate=inf", "trainer.learning_rate must be from"),
         ("trainer.epochs=" + "9" * 5000, "cannot read"),

@@ -525,6 +525,25 @@ def test_empty_cells_next_to_0_and_1_mean_no_and_are_named(tmp_path: Path) -> No
     assert [labels(listing)[f"{number}.jpg"] for number in range(3)] == [["No Finding"], ["Edema"], ["Fracture"]]
 
 
+def test_semicolons_separate_names_with_blanks_and_decimal_commas(tmp_path: Path) -> None:
+    """A table that a German Excel saved."""
+    lay(tmp_path, *(f"Zi {n} Ferse ({n}).jpg" for n in range(30)))
+    lines = (f"Zi {n} Ferse ({n}).jpg;0{n % 9}.01.2023;West {n % 2};{n % 7},{n % 9};Grad {n % 3}" for n in range(30))
+    table = write(tmp_path / "a.csv", "Datei;Aufnahme;Station;Größe in cm²;Grad", *lines, encoding="cp1252")
+    listing = scan(table, label_column="Grad")
+    assert listing.class_names == ["Grad 0", "Grad 1", "Grad 2"]
+    assert "separated by semicolons" in listing.notes[0]
+
+
+def test_columns_that_divide_the_rows_alike_are_all_named_and_dates_are_none(tmp_path: Path) -> None:
+    """An export of iNaturalist."""
+    lay(tmp_path, *(f"{n}.jpg" for n in range(30)))
+    lines = (f"{n},2023-05-0{n % 5 + 1},{'ab'[n % 2]},kind {n % 3},Genus {n % 3}" for n in range(30))
+    table = write(tmp_path / "a.csv", "id,observed_on,quality,guess,scientific_name", *lines)
+    error = refused(table)
+    assert error.message.endswith("may hold the classes: quality, guess, scientific_name")
+
+
 def test_a_number_next_to_columns_of_0_and_1_can_be_predicted(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{number}.jpg" for number in range(40)))
     lines = (f"{number},{number % 2},{number // 2 % 2},{3 * number + number % 5}" for number in range(40))

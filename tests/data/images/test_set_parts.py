@@ -74,6 +74,19 @@ def test_folders_that_hold_the_same_folders_are_refused_with_both_readings(tmp_p
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["fold_a", "fold_b"]
 
 
+def test_copies_of_a_set_are_named_and_variants_are_not_copies(tmp_path: Path) -> None:
+    """natural-images: the archive holds the set twice, once in a further folder."""
+    names = [f"{kind}/{number}.png" for kind in ("cat", "dog") for number in range(6)]
+    root = lay(tmp_path, *(f"{folder}/{name}" for folder in ("data/set", "set") for name in names))
+    with pytest.raises(ZooError, match="the folders data, set contain the same 12 images") as caught:
+        folder_scan.scan(str(root))
+    assert caught.value.remedy == f"Give one of them: data.root={root / 'set'}."
+    for name in names:
+        Image.new("RGB", (9, 9), "blue").save(root / "set" / name)
+    with pytest.raises(ZooError, match="is ambiguous"):
+        folder_scan.scan(str(root))
+
+
 def test_the_inner_folders_of_subjects_are_copied_by_the_command(tmp_path: Path) -> None:
     """leapGestRecog: each of ten subjects has a folder of each gesture."""
     root = lay(tmp_path / "a set", *(f"{subject:02}/{name}/0.png" for subject in range(5) for name in "ab"))

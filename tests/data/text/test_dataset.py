@@ -262,6 +262,18 @@ def test_markup_is_read_as_a_text_with_a_note(tmp_path: Path, text: str, words: 
     assert f"{words} are learned as text" in note
 
 
+def test_a_command_takes_the_texts_out_of_a_table_for_a_language_model(tmp_path: Path) -> None:
+    """abcnews-date-text.csv."""
+    table = tmp_path / "news.csv"
+    table.write_text("date,headline\n" + "".join(f'2003021{n % 9},"rain, and wind {n}"\n' for n in range(90)))
+    (note,) = dataset.prepare(LanguageData(name="text_file", root=str(table)), 1).info.notes
+    assert "a table of 2 columns: its delimiters and other columns are learned as text" in note
+    command, _, then = note.partition("alone: ")[2].rpartition(", then ")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
+    assert then == "data.root=texts.txt"
+    assert (tmp_path / "texts.txt").read_text().splitlines()[:2] == ["headline", "rain, and wind 0"]
+
+
 def test_the_vocabulary_is_learned_from_training_texts_only(tmp_path: Path) -> None:
     root = tmp_path / "own"
     root.mkdir()

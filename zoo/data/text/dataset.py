@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.overrides import override
-from zoo.config.schemas.text import AUTO, DELIMITERS, LabelledData, LanguageData, TextData
+from zoo.config.schemas.text import AUTO, LabelledData, LanguageData, TextData
 from zoo.core import console, formats, paths
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError, listed
@@ -20,7 +20,7 @@ from zoo.core.files import file_sha256, files_below, fill_once
 from zoo.data import npy_images
 from zoo.data.images import decode, set_parts
 from zoo.data.targets import Targets
-from zoo.data.text import dialect, files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
+from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
@@ -220,9 +220,10 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
         raise ZooError(f"{path} is empty", "data=text_file needs a text.")
     notes = [] if row.encoding != "auto" or encoding.startswith("utf-8") else [f"{path} was read as {encoding}"]
     first = next(iter(read()))
-    if what := foreign_formats.markup(first):
-        notes.append(f"{path} is {what} are learned as text")
-    notes += _of_table(path, first, encoding)
+    least = 2 if path.suffix.lower() in (".csv", ".tsv") else 3
+    if what := foreign_formats.markup(first, least):
+        alone = _column_alone(path, first, encoding, least)
+        notes.append(f"{path} is {what} are learned as text{alone}")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         most = int(sum(map(len, read())) * (1 - row.validation))
@@ -231,24 +232,20 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     return _Content({}, TextInfo([], [], unknown, CLASSES, notes=notes), tokenizer)
 
 
-def _of_table(path: Path, text: str, encoding: str) -> list[str]:
-    """Return a note on a table, with a command that takes the texts out of it; none for a file of other kinds."""
-    sign = dialect.detect_delimiter(text, [], "", "") if path.suffix.lower() in (".csv", ".tsv") else None
-    rows = [record.cells for record in dialect.Dialect(sign, "double").records(text[:100_000])] if sign else []
-    if not rows or len(rows[0]) < 2:
-        return []
+def _column_alone(path: Path, text: str, encoding: str, least: int) -> str:
+    """Return a command that takes the texts out of a table, to follow a note on it; empty for other texts."""
+    sign, rows = foreign_formats.table(text, least)
+    if not rows:
+        return ""
     letters = [sum(map(str.isalpha, "".join(column))) for column in zip(*rows, strict=False)]
     place = letters.index(max(letters))
     code = (
         f'import csv; file = open({json.dumps(str(path))}, encoding="{encoding}", newline=""); '
-        f"rows = csv.reader(file, delimiter={json.dumps(DELIMITERS.get(str(sign), sign))}); next(rows); "
+        f"rows = csv.reader(file, delimiter={json.dumps(sign)}); "
         f"texts = [row[{place}] for row in rows if len(row) > {place}]; "
         'open("texts.txt", "w", encoding="utf-8").write("\\n".join(texts))'
     )
-    return [
-        f"{path} is a table, and all its columns are learned ({listed(rows[0])}), with their separators. "
-        f"To learn {rows[0][place]} alone: python3 -c {shlex.quote(code)}, then data.root=texts.txt"
-    ]
+    return f". To learn {rows[0][place][:40]!r} alone: python3 -c {shlex.quote(code)}, then data.root=texts.txt"
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:

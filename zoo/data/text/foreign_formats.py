@@ -102,20 +102,30 @@ def is_markup(text: str) -> bool:
     return text.lstrip()[:5].lower() in ("<?xml", "<!doc", "<html")
 
 
-def markup(text: str) -> str:
-    """Return what a model would learn from XML, HTML, JSON or a table, to precede "are"; empty for plain text."""
+def markup(text: str, least: int = 3) -> str:
+    """Return what a model would learn from XML, HTML, JSON or a table, to precede "are"; empty for plain text.
+
+    ``least`` is the number of columns from which on lines are a table.
+    """
     if is_markup(text):
         return "XML or HTML: its tags"
     begins = re.match(r'\s*\[?\s*\{\s*"[^"\n]{1,80}"\s*:', text)
     is_json = begins or (re.match(r'\s*[\[{]\s*"', text) and _value(text) is not None)
     kind = "JSON lines" if _object(text.partition("\n")[0]) is not None else "JSON" if is_json else ""
-    for sign in ",\t;|" * (not kind):
+    if not kind and (rows := table(text, least)[1]):
+        return f"a table of {len(rows[0])} columns: its delimiters and other columns"
+    return f"{kind}: names and quotation marks" if kind else ""
+
+
+def table(text: str, least: int) -> tuple[str, list[list[str]]]:
+    """Return the delimiter and first rows of a table with at least that many columns; no rows for other texts."""
+    for sign in ",\t;|":
         reader = csv.reader(io.StringIO(text[: 1 << 16], newline=""), delimiter=sign)
         rows = list(itertools.islice(filter(None, reader), 40))[:-1]  # the last may be cut off
         width = len(rows[0]) if len(rows) > 8 else 0
-        if width > 2 and sum(len(row) == width for row in rows) > 0.9 * len(rows):
-            return f"a table of {width} columns: its delimiters and other columns"
-    return f"{kind}: names and quotation marks" if kind else ""
+        if width >= least and sum(len(row) == width for row in rows) > 0.9 * len(rows):
+            return sign, rows
+    return "", []
 
 
 def _object(text: str) -> dict[str, Any] | None:

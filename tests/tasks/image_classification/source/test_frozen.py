@@ -36,6 +36,28 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().err
 
 
+def test_a_detector_with_boxes_is_refused_whatever_output_is_named(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer["outputs"] = {"boxes": [10, 4], "kinds": [10], "scores": [10], "count": []}
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    for words in ((), ("model.output=scores",)):
+        said = " ".join(refusal(capsys, "model=net.onnx", "scale=0..1", *words).split())
+        assert "detects objects: output boxes has 4 sides for each of 10 boxes" in said
+
+
+def test_names_and_scaling_of_a_model_of_ultralytics(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer["metadata"] = {"author": "Ultralytics", "names": "{0: 'old', 1: 'ripe', 2: 'unripe'}"}
+    Path("net.onnx").write_bytes(onnx(b"Conv"))
+    said = " ".join(refusal(capsys, "model=net.onnx").split())
+    assert "Names of the classes: in the metadata of net.onnx" in said
+    assert "net.onnx is of Ultralytics: scale=0..1" in said
+    answer["metadata"]["names"] = "__import__('os')"
+    assert "The 3 classes have no names" in refusal(capsys, "model=net.onnx")
+
+
 @pytest.mark.parametrize("kind", [b"Sub", b"Div", b"Mul"])
 def test_a_model_that_begins_with_arithmetic_may_scale_pixels_itself(
     answer: dict[str, Any], capsys: pytest.CaptureFixture[str], kind: bytes
