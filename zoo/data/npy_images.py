@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zoo.core import console
 from zoo.core.arrays import Bytes, NDArray, np
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, counted
 
 PART_BYTES = 2**22
 NUMBERS = "It must be uint8 (0 to 255), or floats from 0 to 1."
@@ -51,11 +52,13 @@ class NpyImages:
     def _parts(self) -> Iterator["NDArray[Any]"]:
         """Yield copies of successive rows; the file is mapped only briefly, because mapped pages count as memory."""
         step = max(1, PART_BYTES // (self._shape[0] * self._shape[1]))
-        for begin in range(0, self._count, step):
-            array = _mapped(self._path)
-            rows = array[None] if self._single else array
-            part = np.array(rows[begin : begin + step], order="C")
-            yield part.reshape(-1, *self._shape)
+        with console.bar(f"Reading {counted(self._count, 'image')}", self._count) as bar:
+            for begin in range(0, self._count, step):
+                array = _mapped(self._path)
+                rows = array[None] if self._single else array
+                part = np.array(rows[begin : begin + step], order="C")
+                yield part.reshape(-1, *self._shape)
+                bar.advance(len(part))
 
     def _check_range(self) -> None:
         low, high = np.inf, -np.inf
@@ -102,7 +105,7 @@ def _mapped(path: Path) -> "NDArray[Any]":
     # Malformed headers raise nearly any exception.
     except Exception as error:
         raise ZooError(
-            f"The array in {path} cannot be read: {error}",
+            f"The array in {path} cannot be read: {str(error).partition(chr(10))[0]}",
             "It must be whole, and of plain numbers (no objects). Write it with numpy.save.",
         ) from error
     return array
