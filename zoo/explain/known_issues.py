@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from zoo.core import paths, schema
-from zoo.explain import log_clues
+from zoo.explain import keras_names, log_clues
 from zoo.explain.log_text import LogText, printable
 
 # In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
@@ -109,6 +109,7 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
         if matches:
             _, place, values = matches[-1 if issue.rank == 1 else 0]
             values = log.origin(place) | values
+            values |= keras_names.releases(values) if "{releases" in issue.cause else {}
             cause, remedy, command = (_filled(text, values) for text in (issue.cause, issue.remedy, issue.command))
             shown = (issue.source, issue.effect, log.line(place), log.number(place))
             findings[issue.id] = Finding(issue.id, cause, remedy, command, *shown)

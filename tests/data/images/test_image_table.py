@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -542,6 +543,30 @@ def test_columns_that_divide_the_rows_alike_are_all_named_and_dates_are_none(tmp
     table = write(tmp_path / "a.csv", "id,observed_on,quality,guess,scientific_name", *lines)
     error = refused(table)
     assert error.message.endswith("may hold the classes: quality, guess, scientific_name")
+
+
+def test_numbers_that_recur_are_no_names_of_images(tmp_path: Path) -> None:
+    """Analog clocks: hour and minute, and image 0 belongs to row 0."""
+    lay(tmp_path, *(f"{n}.jpg" for n in range(60)))
+    table = write(tmp_path / "label.csv", "hour,minute", *(f"{n % 12},{7 * n % 60 // 2}" for n in range(60)))
+    assert "has no column that names images: 0 of 60" in refused(table, label_column="hour", target="number").message
+    named = write(tmp_path / "b.csv", "hour,file_number", *(f"{n % 3},{n // 2}" for n in range(60)))
+    assert "two rows that differ" in refused(named, label_column="hour").message
+
+
+def test_a_row_for_each_image_and_label_is_turned_by_the_command(tmp_path: Path) -> None:
+    """RSNA Intracranial Hemorrhage: ID_1_epidural."""
+    lay(tmp_path, *(f"images/ID_{n}.png" for n in range(12)))
+    kinds = ("any", "epidural", "subdural")
+    lines = (f"ID_{n}_{kind},{int((n + place) % 3 > 0)}" for n in range(12) for place, kind in enumerate(kinds))
+    table = write(tmp_path / "train.csv", "ID,Label", *lines)
+    error = refused(table, label_column="Label")
+    assert "column ID names an image and one of 3 labels, such as 'ID_0_any'" in error.message
+    command, _, then = error.remedy.partition("image: ")[2].partition("\n")
+    subprocess.run(command, shell=True, check=True)  # noqa: S602
+    assert then == f"Then give data.root={tmp_path / 'labels_of_images.csv'} data.target=labels."
+    listing = scan(tmp_path / "labels_of_images.csv", target="labels")
+    assert labels(listing)["images/ID_0.png"] == ["epidural", "subdural"]
 
 
 def test_a_number_next_to_columns_of_0_and_1_can_be_predicted(tmp_path: Path) -> None:

@@ -201,6 +201,22 @@ def test_a_line_of_ten_megabytes_is_a_text_like_any_other(tmp_path: Path) -> Non
         assert [len(text) for text in texts.texts] == [len(long), 5]
 
 
+def test_lines_that_end_with_labels_are_rows_of_a_table(tmp_path: Path) -> None:
+    """Sentiment Labelled Sentences: three files of TEXT, tab and 0 or 1."""
+    root = tmp_path / "labelled sentences"
+    root.mkdir()
+    for name in ("amazon", "imdb"):
+        lines = [f"a sentence {number} of {name}\t{number % 2}" for number in range(30)]
+        (root / f"{name}_labelled.txt").write_text("\n".join(lines))
+    with pytest.raises(ZooError, match="ends with a tab and one of 0, 1, as the rows of a table do") as caught:
+        sources.source_of(row("text_lines", root)).read()
+    subprocess.run(caught.value.remedy.split("`")[1], shell=True, check=True, cwd=tmp_path)  # noqa: S602
+    joined = row("text_table", tmp_path / "joined.tsv", text_column="0", label_column="1")
+    texts = sources.source_of(joined).read()
+    assert texts.class_names == ["0", "1"]
+    assert len(texts.texts) == 60
+
+
 def test_lines_of_one_file_a_class(tmp_path: Path) -> None:
     root = folder(tmp_path, {"set.pos": "fine\r\n\ngood\n", "set.neg": "dull\u2028still the same line\n"})
     texts = sources.source_of(row("text_lines", root, class_files=["set.neg", "set.pos"])).read()

@@ -1,6 +1,7 @@
 """Find the columns of a table with the classes of images: file, class, part and group."""
 
 import functools
+import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zoo.config.schemas.image_classification import TableReading
-from zoo.core.errors import ZooError, listed, nearest
+from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.data.images import decode, set_parts
 from zoo.data.targets import FLAG, FLAGS, sign_in
 from zoo.data.text import tables
@@ -27,6 +28,7 @@ _OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", 
 _MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
+_OF_FILES = re.compile(r"(?i)image|img|file|photo|pic|path|name|index|number|id|no|nr|bild|foto")
 _DATES = re.compile(r"(\d{1,4}[-./]\d{1,2}[-./]\d{2,4}\b.*)?")
 # JSON objects in a cell.
 _NESTED = re.compile(r'\[?\{"')
@@ -199,9 +201,15 @@ def _image_column(
     """Return the column that names most images; columns that name the same images count as one."""
     layout = [[number(cell) for cell in column] for column in columns]
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]
+    # Numbers that recur, such as minutes, name images only by their title.
+    for place, title in enumerate(first if len(columns) > 1 else ()):
+        recur = len(set(columns[place])) < len(columns[place]) and all(map(str.isdecimal, columns[place]))
+        if recur and not _OF_FILES.search(title):
+            ranks[place] = (0, 0)
     best = max(ranks)
     if not best[0] or (len(columns) > 1 and 2 * best[0] < len(columns[0])):
         for column, title in zip(columns, first, strict=True):
+            _refuse_joined(path, column, title, first, number)
             several = [name for name in names if len(column[0]) > 3 and Path(name).name.startswith(column[0])]
             if len(several) > 1:
                 raise ZooError(
@@ -214,12 +222,34 @@ def _image_column(
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {names[0]}. Give the folder that directly contains these files with "
-            "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one.",
+            "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one with such names.",
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
     if any(layout[place] != layout[same[0]] for place in same):
         raise _ambiguous(path, "data.image_column", [first[place] for place in same], "images")
     return same[0]
+
+
+def _refuse_joined(path: Path, column: list[str], title: str, titles: list[str], number: Number) -> None:
+    """Raise an error if each cell names an image and a label, such as ID_1_epidural, with its value beside it."""
+    pairs = [cell.rpartition("_") for cell in column]
+    kinds = {kind for *_, kind in pairs}
+    if len(titles) != 2 or 2 * len(kinds) > len(column) or any(number(name) is None for name, *_ in pairs[:20]):
+        return
+    value, table = next(each for each in titles if each != title), path.with_name("labels_of_images.csv")
+    of_row, of_value = (f"row[{json.dumps(each)}]" for each in (title, value))
+    code = (
+        f'import csv; rows = list(csv.DictReader(open({json.dumps(str(path))}, newline=""))); table = {{}}; '
+        f'cut = lambda row: {of_row}.rpartition("_"); kinds = sorted({{cut(row)[2] for row in rows}}); '
+        f"[table.setdefault(cut(row)[0], {{}}).update({{cut(row)[2]: {of_value}}}) for row in rows]; "
+        f'out = csv.writer(open({json.dumps(str(table))}, "w", newline="")); out.writerow(["image", *kinds]); '
+        'out.writerows([name, *(cells.get(kind, "0") for kind in kinds)] for name, cells in table.items())'
+    )
+    raise ZooError(
+        f"{path}: column {title} names an image and one of {counted(len(kinds), 'label')}, such as {column[0]!r}",
+        f"To write a row for each image: python3 -c {shlex.quote(code)}\n"
+        f"Then give data.root={shlex.quote(str(table))} data.target=labels.",
+    )
 
 
 def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: list[int]) -> int | None:

@@ -331,6 +331,14 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
     """Raise an error for files of marked-up texts, of texts of several lines, or of labels of another file."""
     rows = {path: read[path][:LOOKED_AT] for part, _, path in files if part == files[0][0]}
     for path, lines in rows.items():
+        ends = {line.rpartition("\t")[2].strip() for line in lines if line.strip()}
+        if 1 < len(ends) <= len(lines) / 10 and all("\t" in line for line in lines if line.strip()):
+            every = " ".join(shlex.quote(str(each)) for each in read)
+            raise ZooError(
+                f"Each line of {path} ends with a tab and one of {listed(sorted(ends))}, as the rows of a table do",
+                f"To learn these labels: `awk 1 {every} > joined.tsv`. "
+                "Then give data=text_table data.root=joined.tsv data.text_column=0 data.label_column=1.",
+            )
         tags = [line for line in lines if re.fullmatch(r"\s*</?[A-Za-z_][^<>]*>\s*", line)]
         if len(tags) * 10 > len(lines):
             raise ZooError(

@@ -102,8 +102,10 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
         hint = f"; its layer {layer!r} changes pixels, so scale=none is likely" if layer else ""
         raise ZooError(
             f"scale is missing: {name} does not define how pixels were scaled in training{hint}",
-            f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine and "
-            "Keras's MobileNet, and 0..1 for most other networks of Keras.",
+            f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine, "
+            "MobileNet, Inception and Xception, small ones too, and 0..1 for most other networks of Keras. With a "
+            "wrong one, answers are wrong and look certain: look it up in the code of the training, or try images "
+            "of known classes.",
         )
     if layer and settings.scale != "none":
         console.warn(f"The layer {layer!r} of {name} changes pixels: scale=none is likely right")
