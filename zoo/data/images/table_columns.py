@@ -231,7 +231,7 @@ def _image_column(
 
 
 def _refuse_joined(path: Path, column: list[str], title: str, titles: list[str], number: Number) -> None:
-    """Raise an error if each cell names an image and a label, such as ID_1_epidural, with its value beside it."""
+    """Raise an error if each cell names an image and a label, such as ID_1_epidural, next to its value."""
     pairs = [cell.rpartition("_") for cell in column]
     kinds = {kind for *_, kind in pairs}
     if len(titles) != 2 or 2 * len(kinds) > len(column) or any(number(name) is None for name, *_ in pairs[:20]):
