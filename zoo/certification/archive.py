@@ -12,6 +12,7 @@ member                      content
 ==========================  ===============================================================================
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -80,10 +81,8 @@ def run_record(run: Path, cleaner: Cleaner) -> Json:
 def _locks(state: Certification) -> dict[str, str]:
     locks = {}
     for place in state.places:
-        try:
+        with contextlib.suppress(ZooError):  # the environment step reports a missing lock
             locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
-        except ZooError:  # the environment step reports a missing lock
-            continue
     return locks
 
 

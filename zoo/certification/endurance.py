@@ -33,9 +33,8 @@ def memory(work: Work) -> Findings:
     if len(peaks) < 4:
         return Findings(problem="the system does not report the memory of a process")
     grown = peaks[-1] - peaks[2]
-    words = [
-        f"{peaks[2] / 1e6:.0f} MB after the third epoch, {peaks[-1] / 1e6:.0f} MB after the last of {len(peaks)}"
-    ]
+    third, last = (f"{peaks[place] / 1e6:.0f} MB" for place in (2, -1))
+    words = [f"{third} after the third epoch, {last} after the last of {len(peaks)}"]
     leaks = grown > GROWTH_BYTES and grown > GROWTH_SHARE * peaks[2]
     problem = f"the worker's memory grew by {grown / 1e6:.0f} MB in {len(peaks) - 3} epochs" if leaks else ""
     return Findings(words, {"peak_bytes": peaks[-1], "grown_bytes": grown}, problem, "Train in several runs.")

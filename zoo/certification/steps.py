@@ -135,7 +135,6 @@ def space_file(model: str, backend: str) -> Path:
     folder = paths.CONFIGS / "tune" / model
     chosen = next((path for path in (folder / f"{backend}.yaml", folder / "cpu.yaml") if path.is_file()), None)
     if chosen is None:
-        raise ZooError(
-            f"{model} declares no search space", f"Write {folder / 'cpu.yaml'}; mnist_dense's is an example."
-        )
+        remedy = f"Write {folder / 'cpu.yaml'}; mnist_dense's is an example."
+        raise ZooError(f"{model} declares no search space", remedy)
     return chosen

@@ -121,7 +121,5 @@ def _gpu_obstacle(entry: Support, machine: Machine, matching: list[Gpu]) -> str:
     if matching:
         return f"{matching[0].name} has no working driver (`nvidia-smi` does not list it)"
     wanted = " or ".join(VENDORS[vendor] for vendor in entry.vendors)
-    present = " and ".join(gpu.name for gpu in machine.gpus)
-    return f"it needs a GPU made by {wanted}, " + (
-        f"this machine has {present}" if present else "this machine has none"
-    )
+    present = " and ".join(gpu.name for gpu in machine.gpus) or "none"
+    return f"it needs a GPU made by {wanted}, this machine has {present}"

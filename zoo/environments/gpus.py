@@ -86,8 +86,7 @@ def of_mac(reports: Mapping[str, str], notes: list[str]) -> list[Gpu]:
 
 
 def _nvidia_gpus(text: str, capabilities: str) -> list[Gpu]:
-    lines = [line.rsplit(",", 2) for line in text.splitlines() if line.count(",") >= 2]
-    rows = [[cell.strip() for cell in line] for line in lines]
+    rows = [[cell.strip() for cell in line.rsplit(",", 2)] for line in text.splitlines() if line.count(",") >= 2]
     numbers = re.findall(r"^\d+\.\d+$", capabilities, re.MULTILINE)
     compute = numbers if len(numbers) == len(rows) else [_compute_of(row[0]) for row in rows]
     pairs = zip(rows, compute, strict=True)

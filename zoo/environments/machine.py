@@ -222,11 +222,8 @@ def _macos(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
     chip = known.get("machdep.cpu.brand_string", "")
     translated = known.get("sysctl.proc_translated") == "1"
     apple = known.get("hw.optional.arm64") == "1" or translated or chip.startswith("Apple")
-    notes += [
-        f"{gpu.name} is not used: macOS has no driver for it on Apple silicon (TinyGPU and mac-amdgpu serve tinygrad)"
-        for gpu in graphics
-        if apple and gpu.vendor in ("amd", "nvidia")
-    ]
+    undriven = "is not used: macOS has no driver for it on Apple silicon (TinyGPU and mac-amdgpu serve tinygrad)"
+    notes += [f"{gpu.name} {undriven}" for gpu in graphics if apple and gpu.vendor in ("amd", "nvidia")]
     if chip.startswith("VirtualApple"):  # Rosetta's name of the chip; the GPU has the real name
         chip = next((gpu.name for gpu in graphics if gpu.vendor == "apple"), chip)
     return Machine(

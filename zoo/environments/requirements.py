@@ -70,9 +70,8 @@ def _text(path: Path) -> str:
             raise OSError(f"it has more than {MOST_BYTES:,} bytes")
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ZooError(
-            f"Cannot read {path}: {error}", "Name a file of requirements, or a script in UTF-8."
-        ) from error
+        remedy = "Name a file of requirements, or a script in UTF-8."
+        raise ZooError(f"Cannot read {path}: {error}", remedy) from error
 
 
 def read_script(path: Path) -> Metadata:

@@ -64,7 +64,6 @@ def resolve(
         given = [str(wanted) if argument == "-" else argument for argument in arguments]
         if constraints:
             given += ["--constraints", str(fixed)]
-        outcome = uv_client.run(
-            ["pip", "compile", "-q", "--python", sys.executable, *_COMMON, "-o", str(fresh), *given], extra=variables
-        )
+        command = ["pip", "compile", "-q", "--python", sys.executable, *_COMMON, "-o", str(fresh), *given]
+        outcome = uv_client.run(command, extra=variables)
         return outcome, fresh.read_text(encoding="utf-8") if outcome.code == 0 else ""

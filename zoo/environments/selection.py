@@ -236,11 +236,7 @@ def _elsewhere(candidates: Mapping[str, Candidate], machine: Machine) -> str:
     if not usable:
         nothing = "The zoo does not support this machine yet; it has stacks for Linux and macOS."
         return str(best_update(machine, stacks.by_name()) or nothing)
-    lines = [
-        f"  {COMMAND}{candidate.backend.name:<9} # {candidate.why}"
-        for candidate in usable
-        if candidate.backend.trains
-    ]  # fmt: skip
+    lines = [f"  {COMMAND}{each.backend.name:<9} # {each.why}" for each in usable if each.backend.trains]
     return "\n".join(["What works on this machine:", *lines])
 
 

@@ -213,12 +213,9 @@ def _bad_pairs(requirements: list[str]) -> list[str]:
     unpinned = sorted(names & METAL_BEFORE.keys() - pinned.keys())
     problems = [f"{name} must be pinned together with tensorflow-metal" for name in unpinned]
     for name, first_bad in METAL_BEFORE.items():
-        numbers = version_numbers(pinned.get(name, "0"))[:2]
-        if numbers >= first_bad:
-            known = ".".join(map(str, first_bad))
-            problems.append(
-                f"{name} {pinned[name]} does not work with tensorflow-metal; it must be older than {known}"
-            )
+        if version_numbers(pinned.get(name, "0"))[:2] >= first_bad:
+            limit = f"it must be older than {'.'.join(map(str, first_bad))}"
+            problems.append(f"{name} {pinned[name]} does not work with tensorflow-metal; {limit}")
     return problems
 
 

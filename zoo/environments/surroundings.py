@@ -100,9 +100,8 @@ def _programs(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
         remedy = "`python -m pip install -U pip`. Stacks are not affected"
         yield Check("pip", match[1], f"{meaning}; {remedy}" if old else "")
     if library := reports.get(TLS, "").strip():
-        meaning = (
-            "older than 1.1.1: current servers may reject it" if version_numbers(library)[:3] < (1, 1, 1) else ""
-        )
+        is_old = version_numbers(library)[:3] < (1, 1, 1)
+        meaning = "older than 1.1.1: current servers may reject it" if is_old else ""
         if "LibreSSL" in library:
             meaning = "Apple's old library: downloads may fail, urllib3 2 rejects it"
             meaning += "; use Python from python.org or Homebrew"

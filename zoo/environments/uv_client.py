@@ -44,8 +44,8 @@ class CompletedCommand:
     code: int
     words: list[str]
 
-    def tail(self, count: int = 20) -> str:
-        return "\n".join(f"    {line}" for line in self.words[-count:])
+    def tail(self) -> str:
+        return "\n".join(f"    {line}" for line in self.words[-20:])
 
     def find(self, pattern: str) -> str | None:
         """Return the first group of the first match in the output, or None."""

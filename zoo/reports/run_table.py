@@ -52,8 +52,7 @@ def write(runs: list[str], root: str | None, output: str | None) -> Path:
     names = [name.removeprefix("run=") for name in runs or ["last"]]
     named = [_newest(base) if name == "last" else run_folder.find(name, base) for name in names]
     folders = [run for folder in named for run in _runs_of(folder)]
-    usual = (named[0] if len(named) == 1 else base) / PAGE
-    path = user_path(output) if output else usual
+    path = user_path(output) if output else (named[0] if len(named) == 1 else base) / PAGE
     files.check_writable(path, "Choose a writable place: --output FILE")
     page = search.page(named[0]) if len(named) == 1 and search.is_search(named[0]) else report_page.page(folders)
     path = path.absolute()

@@ -48,11 +48,10 @@ def _winner(winner: Untrusted) -> Html:
         [name, ", ".join(each.text() or "not reached" for each in row.rows())]
         for name, row in [*winner.items("confirmed_s"), *winner.items("confirmed")]
     ]
-    facts = [[words, winner.text(key)] for key, words in FACTS]
     return join([
         table("Settings of the winner", ["Setting", "Value"], values),
         table("Results with new seeds", ["Who", winner.text("metric") or "Seconds to the target"], times),
-        table("Evidence", ["What", "Value"], facts),
+        table("Evidence", ["What", "Value"], [[words, winner.text(key)] for key, words in FACTS]),
     ])  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """A queue in front of a worker: waiting items are batched, and a worker that crashes or hangs is restarted."""
 
 import asyncio
-import contextlib
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -147,7 +146,9 @@ class Engine(Supervisor):
             return [await future for future in futures]
         finally:
             timer.cancel()
-            _give_up(futures)
+            for future in futures:
+                if not future.cancel() and not future.cancelled():
+                    future.exception()  # asyncio reports errors that nobody took
 
     def _pump(self) -> None:
         while self.is_ready and self._free and self._waiting:
@@ -225,10 +226,3 @@ def _fail(futures: "list[asyncio.Future[Any]]", error: RequestError) -> None:
     for future in futures:
         if not future.done():
             future.set_exception(error)
-
-
-def _give_up(futures: "list[asyncio.Future[Any]]") -> None:
-    for future in futures:
-        if not future.cancel() and not future.cancelled():
-            with contextlib.suppress(Exception):
-                future.exception()

@@ -88,10 +88,8 @@ def _matrix(predictions: "Arrays", classes: int) -> "NDArray[np.int64]":
 
 def class_figures(predictions: "Arrays", names: list[str]) -> list[Json]:
     matrix = _matrix(predictions, len(names))
-    counts = zip(
-        names, matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist(), matrix.diagonal().tolist(), strict=True
-    )
-    return [{"class": name, "items": items} | shares(items, taken, right) for name, items, taken, right in counts]
+    counts = np.stack([matrix.sum(axis=1), matrix.sum(axis=0), matrix.diagonal()], axis=1).tolist()
+    return [{"class": name, "items": row[0]} | shares(*row) for name, row in zip(names, counts, strict=True)]
 
 
 def macro(rows: list[Json]) -> Json:

@@ -89,12 +89,10 @@ class Items(NamedTuple):
 
 def add_defaults(overrides: Overrides, _: Machine) -> Overrides:
     """Add the only stack that converts models."""
-    for key, wanted in (("backend", "cpu"), ("stack", STACK)):
-        given = overrides.get(key)
-        if given not in (None, wanted) and not (key == "backend" and given == "auto"):
-            raise ZooError(
-                f"{key}={given} cannot export", f"Leave {key}= out: stack {STACK} exports runs of any stack."
-            )
+    for key, usable in (("backend", (None, "auto", "cpu")), ("stack", (None, STACK))):
+        if (given := overrides.get(key)) not in usable:
+            remedy = f"Leave {key}= out: stack {STACK} exports runs of any stack."
+            raise ZooError(f"{key}={given} cannot export", remedy)
     return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
 
 
@@ -252,15 +250,8 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     }
     write_json(part / REPORT, report)
     context.record.compared_with = compared
-    lines = [
-        f"# {subject.model['name']}, exported",
-        "",
-        f"From {console.escape_controls(subject.about)}.",
-        "",
-        *export_table.markdown(rows, compared),
-        "",
-    ]
-    atomic_write(part / "README.md", "\n".join(lines))
+    head = f"# {subject.model['name']}, exported\n\nFrom {console.escape_controls(subject.about)}.\n\n"
+    atomic_write(part / "README.md", head + "\n".join(export_table.markdown(rows, compared)) + "\n")
 
 
 def _place(part: Path, target: Path) -> None:
@@ -275,9 +266,8 @@ def _place(part: Path, target: Path) -> None:
             _copy(part, target)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise ZooError(
-                f"{target} already exists (created while this command ran); it was not changed", ELSEWHERE
-            ) from error
+            words = f"{target} already exists (created while this command ran); it was not changed"
+            raise ZooError(words, ELSEWHERE) from error
         raise
 
 

@@ -94,8 +94,7 @@ def discounted(model: str, backend: str, row: evidence.Row) -> str:
         return "stale: the recipe has changed"
     stack = stacks.load(row["stack"]) if row["stack"] in stacks.names() else None
     lock = stacks.lock_file(stack, row["platform"]) if stack and row["platform"] in stack.platforms else None
-    same = lock and file_sha256(lock) == row.get("lock_sha256")
-    return "" if same else "stale: the lock has changed"
+    return "" if lock and file_sha256(lock) == row.get("lock_sha256") else "stale: the lock has changed"
 
 
 def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evidence.Row]:

@@ -42,9 +42,8 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     _refuse_unknown(fixed, space)
     limit = _limit(own)
     target = None if limit else _target(own, space, model, data)
-    folder = (
-        user_path(own["study"]) if "study" in own else Path("tune") / f"{model.replace('/', '_')}_{backend}_{data}"
-    )
+    usual = Path("tune", f"{model.replace('/', '_')}_{backend}_{data}")
+    folder = user_path(own["study"]) if "study" in own else usual
     if folder.exists() and not folder.is_dir():
         raise ZooError(f"study={folder} is not a folder", "Name a new folder, or the one of an earlier search.")
     search = Search(

@@ -156,9 +156,8 @@ def predictions(run: Run) -> list[str]:
     speed = f"{run.metrics.get('items_per_s', 0):,.0f} per second"
     summary.append(f"{where(record)}: {len(rows) + more:,} {record['data'].get('what', 'images')}, {speed}")
     if rows and "class" not in rows[0]:
-        return (
-            [*summary, _result(run.metrics)] if any(f"test_{name}" in run.metrics for name in _FIGURES) else summary
-        )
+        is_judged = any(f"test_{name}" in run.metrics for name in _FIGURES)
+        return [*summary, _result(run.metrics)] if is_judged else summary
     if "test_accuracy" in run.metrics:
         summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
     return summary

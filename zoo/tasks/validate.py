@@ -200,26 +200,19 @@ def _probes(record: Json) -> Json:
     """Return the result of each numeric probe; reasons for skipped ones only without paths of this machine."""
     probes = {}
     for row in record.get("probes") or []:
-        skipped = row.get("skipped")
-        hidden = skipped and evidence.names_a_place(skipped)
-        probes[row["name"]] = {
-            "ok": row["ok"],
-            "largest_error": row.get("largest_error"),
-            "tolerance": row.get("tolerance"),
-            "skipped": "see the log of the run" if hidden else skipped,
-        }
+        kept = {name: row.get(name) for name in ("ok", "largest_error", "tolerance", "skipped")}
+        hidden = kept["skipped"] and evidence.names_a_place(kept["skipped"])
+        probes[row["name"]] = kept | {"skipped": "see the log of the run"} if hidden else kept
     return probes
 
 
 def _probe_words(probes: Json) -> str:
     if not probes:
         return "No probes were run."
-    skipped = {name: row["skipped"] for name, row in probes.items() if row["skipped"]}
+    skipped = [f"{name} ({row['skipped']})" for name, row in probes.items() if row["skipped"]]
     right = [name for name, row in probes.items() if row["ok"] and not row["skipped"]]
-    summary = f"Probes: {len(right)} of {len(probes)} right"
-    return summary + (
-        f"; not compared: {'; '.join(f'{name} ({why})' for name, why in skipped.items())}" if skipped else ""
-    )
+    more = f"; not compared: {'; '.join(skipped)}" if skipped else ""
+    return f"Probes: {len(right)} of {len(probes)} right{more}"
 
 
 def _remarks(record: Json, row: evidence.Row) -> list[str]:
@@ -239,10 +232,8 @@ def _remarks(record: Json, row: evidence.Row) -> list[str]:
     if BUSY in row.get("note", ""):
         remarks.append(f"Note: {BUSY}.")
     if row["grade"] == "stand-in":
-        stands_in = _stands_in(record["stack"])
-        remarks.append(
-            f"The stack {stands_in}: this shows that the recipe runs on that Keras, but does not test the GPU."
-        )
+        what = "this shows that the recipe runs on that Keras, but does not test the GPU."
+        remarks.append(f"The stack {_stands_in(record['stack'])}: {what}")
     return remarks
 
 

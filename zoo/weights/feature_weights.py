@@ -49,9 +49,8 @@ def read_shards(folder: Path) -> "Arrays":
     except OSError as error:
         raise storage_error("read", Path(error.filename or path), error) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise formats.RejectedFileError(
-            path, f"it is not a model of TensorFlow.js ({type(error).__name__}: {error})"
-        ) from error
+        reason = f"it is not a model of TensorFlow.js ({type(error).__name__}: {error})"
+        raise formats.RejectedFileError(path, reason) from error
 
 
 def _shards(folder: Path, group: dict[str, Any]) -> list[str]:

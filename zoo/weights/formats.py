@@ -117,10 +117,8 @@ def check_finite(path: Path, arrays: "Arrays") -> None:
     for name, array in arrays.items():
         wrong = array.size - int(np.count_nonzero(np.isfinite(array)))
         if wrong:
-            raise RejectedFileError(
-                path,
-                f"{name!r} contains NaN or infinity in {wrong:,} of {array.size:,} places; weights must be finite",
-            )
+            places = f"{wrong:,} of {array.size:,} places"
+            raise RejectedFileError(path, f"{name!r} contains NaN or infinity in {places}; weights must be finite")
 
 
 def read_npz(path: Path, archive: zipfile.ZipFile) -> Weights:
@@ -161,9 +159,8 @@ def _read_npy(path: Path, stream: IO[bytes], member: zipfile.ZipInfo) -> "NDArra
         raise RejectedFileError(path, f"{member.filename!r} is of type {dtype}; weights are floating-point numbers")
     declared = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or declared > member.file_size:
-        raise RejectedFileError(
-            path, f"{member.filename!r} declares the shape {shape}, but is {member.file_size:,} bytes long"
-        )
+        stored = f"is {member.file_size:,} bytes long"
+        raise RejectedFileError(path, f"{member.filename!r} declares the shape {shape}, but {stored}")
     content = stream.read(declared)
     if len(content) != declared:
         raise RejectedFileError(path, f"{member.filename!r} is truncated")
@@ -193,11 +190,9 @@ def read_safetensors(path: Path) -> Weights:
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
     check_names(path, arrays)
     order = _noted_order(header.get("__metadata__", {}), arrays)
-    if order is None:
-        return Weights(
-            dict(sorted(arrays.items())), "safetensors", order_problems=("it does not store the order of the layers",)
-        )
-    return Weights({name: arrays[name] for name in order}, "safetensors")
+    problems = ("it does not store the order of the layers",) if order is None else ()
+    names = sorted(arrays) if order is None else order
+    return Weights({name: arrays[name] for name in names}, "safetensors", order_problems=problems)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -139,12 +139,11 @@ def _read_hdf5(path: Path) -> Weights:
             parsed = _json(path, config) if isinstance(config, str) else None
             return keras2_layout.read_keras2(path, tree, root, parsed)
         if not tree.attributes.keys() & set(keras3_layout.CONTAINERS):
-            raise RejectedFileError(
-                path, f"it is HDF5, but not of Keras: it contains {', '.join(sorted(file)[:5]) or 'nothing'}"
-            )
-        with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            content = ", ".join(sorted(file)[:5]) or "nothing"
+            raise RejectedFileError(path, f"it is HDF5, but not of Keras: it contains {content}")
+        with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             for group in tree.attributes:
-                order = creation_order(content, h5py.h5o.get_info(file[group or "/"].id).addr)
+                order = creation_order(mapped, h5py.h5o.get_info(file[group or "/"].id).addr)
                 tree.order |= {group: order} if order else {}
     return keras3_layout.read_keras3(tree, None, "Keras 3 weights")
 

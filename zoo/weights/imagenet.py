@@ -57,9 +57,8 @@ def table() -> dict[str, Architecture]:
 def _row(model: Mapping[str, Any]) -> Architecture:
     rows, name = table(), str(model["name"])
     if name not in rows:
-        raise ZooError(
-            f"No weights were published for {name}", f"Choose one of {', '.join(rows)}, or give weights=PATH."
-        )
+        remedy = f"Choose one of {', '.join(rows)}, or give weights=PATH."
+        raise ZooError(f"No weights were published for {name}", remedy)
     return rows[name]
 
 

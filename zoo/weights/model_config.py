@@ -48,8 +48,7 @@ def layers(config: Any) -> list[Layer]:
 
 
 def before_network(rows: list[Layer]) -> list[Layer]:
-    first = next((index for index, row in enumerate(rows) if row.kind in _WEIGHTED), 0)
-    return rows[:first]
+    return rows[: next((index for index, row in enumerate(rows) if row.kind in _WEIGHTED), 0)]
 
 
 def input_shape(rows: list[Layer]) -> list[int] | None:

@@ -72,9 +72,8 @@ def choose(
     path = imagenet.published(model, checksum) if source == "imagenet" else _own(source)
     sha256 = file_sha256(path)
     if checksum not in (None, sha256):
-        raise ZooError(
-            f"The sha256 of {path} is {sha256}, not {checksum}", "Get the right file, or correct the checksum."
-        )
+        remedy = "Get the right file, or correct the checksum."
+        raise ZooError(f"The sha256 of {path} is {sha256}, not {checksum}", remedy)
     try:
         chosen = _of_file(path, sha256, source, model, given)
         if source == "imagenet":

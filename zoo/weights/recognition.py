@@ -72,8 +72,7 @@ def _aligned(weights: Weights, steps: list[Step]) -> "tuple[list[Arrays], dict[s
     if not names or not set(names) <= set(layers):
         if set(weights.order_problems) - {NESTED}:
             return [], {}
-        kinds = [path for path in layers if _kind(layers[path])]
-        names = kinds[: len(steps)]
+        names = [path for path in layers if _kind(layers[path])][: len(steps)]
     trunk = [layers[name] for name in names]
     if [_kind(layer) for layer in trunk] != [step.kind for step in steps] or not _connected(trunk):
         return [], {}

@@ -167,9 +167,8 @@ def _refuse_code(path: Path, rows: list[KerasConfig]) -> None:
                 "Then give model=FOLDER.",
             )
         if _is_custom(row):
-            raise ZooError(
-                f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing", OWN
-            )
+            words = f"{path} is refused: {name!r} is a {kind}, which is not part of Keras: its code is missing"
+            raise ZooError(words, OWN)
 
 
 def _is_custom(row: KerasConfig) -> bool:

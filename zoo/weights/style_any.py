@@ -41,9 +41,8 @@ def read(folder: Path) -> Weights:
         constants |= tflite.read(path)
     missing = sorted(set(_names().values()) - set(constants))
     if missing:
-        raise RejectedFileError(
-            folder, f"its files of TensorFlow Lite are not predictor and transformer: {missing[0]} is missing"
-        )
+        reason = f"its files of TensorFlow Lite are not predictor and transformer: {missing[0]} is missing"
+        raise RejectedFileError(folder, reason)
     return Weights({name: _as_keras(name, constants[published]) for name, published in _names().items()}, KIND)
 
 

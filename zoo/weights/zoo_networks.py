@@ -132,11 +132,9 @@ def find(model: str, source: str) -> ZooNetwork:
         models = dict.fromkeys(row.card.model for row in load_all())
         raise ZooError(f"The zoo has no trained network of {model}", f"It has networks of {listed(models)}.")
     if not chosen:
-        words = listed(row.source for row in known)
-        raise ZooError(
-            f"There is no weights={source} of {model}{nearest(source, [row.source for row in known])}",
-            f"Choose one of {words}: `python -m zoo list weights`.",
-        )
+        sources = [row.source for row in known]
+        remedy = f"Choose one of {listed(sources)}: `python -m zoo list weights`."
+        raise ZooError(f"There is no weights={source} of {model}{nearest(source, sources)}", remedy)
     for name, sha256 in chosen[0].card.files.items():
         path = chosen[0].folder / name
         if not path.is_file() or file_sha256(path) != sha256:
@@ -159,8 +157,7 @@ def as_run(overrides: Overrides) -> Overrides:
         raise ZooError(f"weights={source} needs a model", f"Give model=NAME: {listed(models)}.")
     for entry in overrides:
         if entry.key == "run" or entry.key.startswith("model."):
-            words = f"{entry.text} has no effect with weights={source}"
-            raise ZooError(words, f"Remove {entry.key}.")
+            raise ZooError(f"{entry.text} has no effect with weights={source}", f"Remove {entry.key}.")
     network = find(str(model), source)
     console.say(f"{network.source}: {network.card.about}")
     return Overrides.of({"run": network.folder}) | overrides.without("model", "weights")
@@ -179,10 +176,8 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
     wrong = {key: value for key, value in given.items() if fixed.get(key, value) != value}
     if wrong:
         asked = ", ".join(f"model.{key}={value}" for key, value in wrong.items())
-        raise ZooError(
-            f"{network.source} has {', '.join(f'{key}={fixed[key]}' for key in wrong)}, and {asked} is "
-            "requested", f"Remove model.{' and model.'.join(wrong)}.",
-        )  # fmt: skip
+        own, remedy = ", ".join(f"{key}={fixed[key]}" for key in wrong), f"Remove model.{' and model.'.join(wrong)}."
+        raise ZooError(f"{network.source} has {own}, and {asked} is requested", remedy)
     console.say(f"Starting from {network.source}: {network.card.about}")
     return network, fixed
 

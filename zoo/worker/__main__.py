@@ -222,10 +222,8 @@ def _prove_together(group, versions, proof):
     rows = group.gather_values(dict(about, threads=group.settings.threads))
     for rank, row in enumerate(rows):
         if row["versions"] != rows[0]["versions"]:
-            raise UserError(
-                "process %d on %s has versions %s, but the first one on %s has %s: build the same environment there"
-                % (rank, row["host"], row["versions"], rows[0]["host"], rows[0]["versions"])
-            )
+            why = "process %d on %s has versions %s, but the first one on %s has %s: build the same environment there"
+            raise UserError(why % (rank, row["host"], row["versions"], rows[0]["host"], rows[0]["versions"]))
     return {"processes": {"engine": group.engine.describe, "all": rows}}
 
 

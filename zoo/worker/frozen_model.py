@@ -108,8 +108,7 @@ class FrozenModel:
         if width not in ((classes, 1) if classes == 2 else (classes,)):
             raise UserError("%s returns %d numbers for an image, but there are %d classes" % (path, width, classes))
         height, across, channels = self.shape
-        random = np.random.RandomState(0)
-        probe = random.uniform(-3, 3, (4, height or 224, across or 224, channels))
+        probe = np.random.RandomState(0).uniform(-3, 3, (4, height or 224, across or 224, channels))
         rows = self.predict_on_batch(probe).reshape(4, -1)
         within = rows.min() >= 0 and rows.max() <= 1
         sums = np.abs(rows.sum(axis=1) - 1).max() < 0.005 * width + 0.01
@@ -162,9 +161,8 @@ def build(model):
     if classes is None:
         return opened
     opened.choose(name, model.saved, rank=1)
-    model.notes = (
-        opened.end_unchanged() if model.args.get("unchanged") else opened.end_in_probabilities(classes, model.saved)
-    )
+    unchanged = model.args.get("unchanged")
+    model.notes = opened.end_unchanged() if unchanged else opened.end_in_probabilities(classes, model.saved)
     return opened
 
 
@@ -200,11 +198,9 @@ def _module(path, *names):
 
 
 def _lite(path):
-    module = _module(path, "ai_edge_litert.interpreter", "tensorflow.lite")
-    model = module.Interpreter(model_path=path)
+    model = _module(path, "ai_edge_litert.interpreter", "tensorflow.lite").Interpreter(model_path=path)
     asked, answers = _only(model.get_input_details(), path), model.get_output_details()
-    sizes = asked.get("shape_signature", asked["shape"])
-    shape = [None if size < 0 else int(size) for size in sizes]
+    shape = [None if size < 0 else int(size) for size in asked.get("shape_signature", asked["shape"])]
     model.allocate_tensors()
     present = [asked["shape"].tolist()]
 
@@ -216,7 +212,11 @@ def _lite(path):
         model.set_tensor(asked["index"], stored)
         model.invoke()
         row = next(each for each in answers if each["name"] == name)
-        return _real(model.get_tensor(row["index"]), _quantization(row))
+        values, quantization = model.get_tensor(row["index"]), _quantization(row)
+        if quantization is None:
+            return values
+        scale, zero = quantization
+        return (values.astype(np.float32) - zero) * np.float32(scale)
 
     outputs = {row["name"]: [int(size) for size in row["shape"][1:]] for row in answers}
     return FrozenModel((shape, np.dtype(asked["dtype"]), _quantization(asked)), outputs, ask)
@@ -227,14 +227,8 @@ def _quantization(row):
     return (float(scale), int(zero)) if scale else None
 
 
-def _real(rows, quantization):
-    scale, zero = quantization or (1.0, 0)
-    return (rows.astype(np.float32) - zero) * np.float32(scale) if quantization else rows
-
-
 def _onnx(path):
-    runtime = _module(path, "onnxruntime")
-    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    session = _module(path, "onnxruntime").InferenceSession(path, providers=["CPUExecutionProvider"])
     asked = _only(session.get_inputs(), path)
     shape = [size if isinstance(size, int) else None for size in asked.shape]
     if len(shape) == 4 and shape.count(None) >= 3:  # as Hugging Face exports networks: channels first

@@ -15,8 +15,7 @@ def build(request):
 
     The argument ``normalise``, (mean, scale) by channel of pixels 0..255, replaces the network's own preprocessing.
     """
-    load = not request.weights and checkpoint_files.resumed(request) is None
-    return build_model(request.model, load)
+    return build_model(request.model, not request.weights and checkpoint_files.resumed(request) is None)
 
 
 def build_trained(request):

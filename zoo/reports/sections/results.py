@@ -95,8 +95,7 @@ def _promises(record: Untrusted) -> list[Html]:
     because = record.words("expected_not_applicable", "because")
     if because:
         said.append(tag("p", f"The expected result of the recipe does not apply to this run: {', '.join(because)}"))
-    compared = [tag("p", words) for words in record.words("reference", "compared")]
-    return [*said, *compared]
+    return [*said, *(tag("p", words) for words in record.words("reference", "compared"))]
 
 
 def _failure(record: Untrusted) -> Html | None:

@@ -61,9 +61,8 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
     from zoo.data.images import grayscale
 
     classifier = origin.classifier()
-    numbers = class_names.labels_of(
-        folder.folders, classifier.classes, f"The classes of {folder.source}", by_number=True
-    )
+    words = f"The classes of {folder.source}"
+    numbers = class_names.labels_of(folder.folders, classifier.classes, words, by_number=True)
     label_of = dict(zip(folder.folders, numbers, strict=True))
     chosen = [name for name, _ in folder.names(settings.data.test_limit)]
     loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen)

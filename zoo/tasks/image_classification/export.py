@@ -34,8 +34,7 @@ def export(overrides: Overrides) -> Run:
     context = create_context(EXPORT, overrides)
     if isinstance(origin, TrainedRun):
         return exporting.export(context, _of_run(context.settings, origin))
-    classifier = origin.classifier(context)
-    return exporting.export(context, _of_network(classifier, context.settings))
+    return exporting.export(context, _of_network(origin.classifier(context), context.settings))
 
 
 def _of_network(network: Classifier, settings: ExportConfig) -> Subject:
@@ -110,8 +109,7 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
 
 
 def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
-    inputs = grayscale.load(given, shape, style)
-    return _written(folder, np.concatenate(list(inputs.parts))[:most])
+    return _written(folder, np.concatenate(list(grayscale.load(given, shape, style).parts))[:most])
 
 
 def _code(how: Reading, inside: bool) -> tuple[Callable[..., Any], ...]:

@@ -109,18 +109,15 @@ class PhotoStream:
         With 0 classes, the worker returns only the number of completed images.
         """
         shape = (SLOTS, self._batch, self._how.height, self._how.width, 3)
-        paths = {name: folder / f"{name}.ring" for name in ("pixels", "probabilities")[: 2 if classes else 1]}
-        self._files = list(paths.values())
-        self._pixels = np.memmap(paths["pixels"], np.uint8, "w+", shape=shape)
+        pixels, answers = folder / "pixels.ring", folder / "probabilities.ring" if classes else None
+        self._files = [pixels, answers] if answers else [pixels]
+        self._pixels = np.memmap(pixels, np.uint8, "w+", shape=shape)
         kept = (SLOTS, self._batch, classes)
-        self._answers = (
-            np.memmap(paths["probabilities"], np.float32, "w+", shape=kept) if classes else np.empty(kept, np.float32)
-        )
+        self._answers = np.memmap(answers, np.float32, "w+", shape=kept) if answers else np.empty(kept, np.float32)
         for slot in range(SLOTS):
             self._free.put(slot)
-        probabilities = str(paths["probabilities"]) if classes else None
         return StreamPart(
-            pixels=str(paths["pixels"]), probabilities=probabilities, shape=list(shape), classes=classes,
+            pixels=str(pixels), probabilities=str(answers) if answers else None, shape=list(shape), classes=classes,
             items=items, precision=precision,
         )  # fmt: skip
 

@@ -79,8 +79,7 @@ def opened(overrides: Overrides) -> tuple[RunContext[InferConfig], predict_photo
     overrides = overrides.with_("command", {"input": "-"})
     origin = source.find(INFER, overrides)
     context = create_context(INFER, overrides)
-    is_gray = isinstance(origin, TrainedRun) and origin.shape[2] == 1
-    style = origin.style if isinstance(origin, TrainedRun) and is_gray else None
+    style = origin.style if isinstance(origin, TrainedRun) and origin.shape[2] == 1 else None
     classifier = origin.classifier(context)
     classifier.refuse_needless(context)
     return context, classifier, style
@@ -128,10 +127,9 @@ def _inputs(settings: InferConfig, origin: TrainedRun) -> Inputs:
 def trained_on(run: Run, asked: TestData) -> TrainingSet:
     """Return the data of a run, with the requested number of test images."""
     trained = run.record["config"]
-    data, model = DataSettings(**trained["data"]), trained["model"]
     given = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
-    data = dataclasses.replace(data, **given)
-    material = training_set.prepare(TrainConfig(model=model, data=data, seed=trained["seed"]))
+    data = DataSettings(**trained["data"] | given)
+    material = training_set.prepare(TrainConfig(model=trained["model"], data=data, seed=trained["seed"]))
     trained_run.refuse_other_data(run, data.name, material.record["sha256"])
     return material
 
@@ -146,11 +144,8 @@ def test_set(run: Run, limits: TestData) -> Inputs:
     pixels, labels = training_set.part(material, "test")
     names = [material.names[row] if material.names else f"test[{row}]" for row in rows]
     record = {"name": data["name"], "items": len(rows), "sha256": data["sha256"]}
-
-    def save(path: Path) -> None:
-        np.save(path, pixels, allow_pickle=False)
-
-    return Inputs(names, save, labels, record | {"class_names": material.class_names})
+    record |= {"class_names": material.class_names}
+    return Inputs(names, lambda path: np.save(path, pixels, allow_pickle=False), labels, record)
 
 
 def refuse_for_arrays(context: RunContext[ClassifierConfig]) -> None:

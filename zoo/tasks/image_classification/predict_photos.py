@@ -102,14 +102,9 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     with recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
-        best, features = settings.top or BEST, None
-        if settings.wants_features:
-            features = feature_writer.part(context.folder, settings.output.layer)
-        with (
-            writer_of(context.folder, classifier, title, settings.sheets, settings.probabilities, best)
-            if features is None
-            else FeatureNames(context.folder)
-        ) as writer:
+        features = feature_writer.part(context.folder, settings.output.layer) if settings.wants_features else None
+        how = title, settings.sheets, settings.probabilities, settings.top or BEST
+        with FeatureNames(context.folder) if features else writer_of(context.folder, classifier, *how) as writer:
             names = {"numbers" if classifier.kind == NUMBER else "class_names": classifier.classes}
             about = {"name": str(settings.input), **names}
             predict_all(context, classifier, photos, writer, writer.take, about, features)

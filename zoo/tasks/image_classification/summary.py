@@ -29,8 +29,7 @@ def tables(run: Run) -> list[Table]:
     if rows and "labels" in next(run.each_prediction(), {}):
         return [("", ["image", "labels"], rows)]
     ranks = ["1st", "2nd", "3rd", "4th", "5th"][: max((len(row) - 1 for row in rows), default=0)]
-    heads = run.record["data"].get("numbers", ranks)
-    return [("", ["image", *heads], rows)] if rows else []
+    return [("", ["image", *run.record["data"].get("numbers", ranks)], rows)] if rows else []
 
 
 def _best(row: dict[str, Any]) -> list[str]:
@@ -53,9 +52,8 @@ def _photos(run: Run) -> list[str]:
         summary.append(f"Contact sheet: {pages}; tables: predictions.csv, predictions.json")
     if data["skipped_items"]:
         summary.append(f"Skipped, with reasons in skipped.csv: {data['skipped_items']:,}")
-    summary.append(
-        f"{summaries.where(record)}, {metrics.get('precision', 'float32')}: {counted(data['items'], 'image')}"
-    )
+    precision = metrics.get("precision", "float32")
+    summary.append(f"{summaries.where(record)}, {precision}: {counted(data['items'], 'image')}")
     if "precision_tried" in metrics:
         summary.append(_precision(metrics))
     if "end_to_end_items_per_s" in metrics:

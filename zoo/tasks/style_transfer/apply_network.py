@@ -181,9 +181,7 @@ def _restyle(
         pictures = pipeline.ImagePipeline(plan, Path(folder), settings.size)
         with pictures.queue:
             request = request_of(context, {"name": context.record.model} | size, "apply_style_network", weights)
-            paintings = [
-                images.store(Path(folder, f"painting_{index}.npy"), style) for index, style in enumerate(styles)
-            ]
+            paintings = [images.store(Path(folder, f"painting_{n}.npy"), style) for n, style in enumerate(styles)]
             shares = settings.style_weights or [1.0] * len(styles)
             request.restyle = RestylePart(
                 exchange=folder, tile=settings.tile, precision=settings.precision, items=len(plan),

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo.config.schemas.style_transfer import StyleConfig
+from zoo.config.schemas.style_transfer import Features, StyleConfig
 from zoo.core import console, paths
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
@@ -12,9 +12,12 @@ from zoo.core.files import check_writable, file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.data.sources import bundled_photos
+from zoo.protocol.request import FeatureNetworkPart
 from zoo.runs import records
 from zoo.runs.records import Json
 from zoo.tasks.style_transfer import images
+from zoo.weights import feature_weights
+from zoo.weights.feature_networks import FeatureNetwork
 
 # The painting without style=.
 PAINTING = paths.ROOT / "assets" / "style_waves.jpg"
@@ -89,6 +92,15 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     return free
 
 
+def feature_network(chosen: FeatureNetwork, settings: Features, seed: int, folder: Path) -> FeatureNetworkPart:
+    """Return the part of a request for a feature network, whose weights are written to a folder."""
+    part = FeatureNetworkPart(network=chosen.network, weights=None, seed=seed, precision=settings.precision)
+    if chosen.arrays is not None:
+        part.weights = str(folder / "features.npz")
+        feature_weights.write(Path(part.weights), chosen.arrays)
+    return part
+
+
 def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
     """Return the path of a resumed run's result, which the run may replace, or None if the file was changed."""
     if folder is None or not settings.save:
@@ -97,8 +109,7 @@ def own_result(folder: Path | None, settings: StyleConfig) -> Path | None:
     record = records.read(folder)
     # A record may come from a third party: use only its file name, in the folder of the setting.
     path = target.with_name(Path(str(record.get("saved", ""))).name or target.name)
-    unchanged = path.is_file() and file_sha256(path) == record.get("saved_sha256")
-    return path if unchanged else None
+    return path if path.is_file() and file_sha256(path) == record.get("saved_sha256") else None
 
 
 def described(job: StyleInputs) -> Json:

@@ -11,14 +11,14 @@ from zoo.core.files import file_sha256, remove
 from zoo.data.images import files
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.execution.worker_process import Outcome
-from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, Request, StylePart, StyleSize
+from zoo.protocol.request import LayersPart, LossWeightsPart, Request, StylePart, StyleSize
 from zoo.runs import plots
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks import fastest_stack
 from zoo.tasks.style_transfer import images, inputs
-from zoo.weights import feature_networks, feature_weights
+from zoo.weights import feature_networks
 from zoo.weights.feature_networks import FeatureNetwork
 
 
@@ -31,8 +31,7 @@ def train(overrides: Overrides) -> Run:
         set_data(context, inputs.described(job))
         context.record.features = {"network": features.network, "weights": features.source}
         try:
-            outcome = execute(context, _request(context, job, features))
-            _finish(context, job, outcome, features)
+            _finish(context, job, execute(context, _request(context, job, features)), features)
         finally:
             # The arrays for the worker are copies of the user's images.
             remove(context.folder / "work")
@@ -42,18 +41,11 @@ def train(overrides: Overrides) -> Run:
 def _request(context: RunContext[StyleConfig], job: inputs.StyleInputs, features: FeatureNetwork) -> Request:
     settings, work_dir = context.settings, context.folder / "work"
     work_dir.mkdir(exist_ok=True)
-    if features.arrays is not None:
-        feature_weights.write(work_dir / "features.npz", features.arrays)
     # An image to start from already has its fine detail.
     long_side = [job.long_side] if job.start else images.sizes(job.long_side, settings.min_size)
     request = request_of(context, settings.model, "optimize_style")
     request.style = StylePart(
-        features=FeatureNetworkPart(
-            network=features.network,
-            weights=str(work_dir / "features.npz") if features.arrays is not None else None,
-            seed=settings.seed,
-            precision=settings.precision,
-        ),
+        features=inputs.feature_network(features, settings, settings.seed, work_dir),
         layers=LayersPart(**vars(settings.layers)),
         strength=LossWeightsPart(**vars(settings.strength)),
         shares=job.shares,

@@ -27,7 +27,7 @@ from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks.style_transfer import apply_network, export, images, inputs, patches
 from zoo.tasks.style_transfer.apply_network import MODEL
-from zoo.weights import feature_networks, feature_weights, io, zoo_networks
+from zoo.weights import feature_networks, io, zoo_networks
 from zoo.weights.formats import Weights
 
 # The initial weights, in the run folder during training.
@@ -51,16 +51,11 @@ def train(overrides: Overrides) -> Run:
     start = _start(context)
     chosen = feature_networks.choose(settings.features, settings.feature_weights, settings.download)
     layers = _layers(chosen)
-    features = FeatureNetworkPart(
-        network=chosen.network, seed=settings.seed, weights=None, precision=settings.precision
-    )
     with recorded_run(context, [MODEL, context.choice.backend.name]):
         data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
         data |= {"style": str(painting.path), "sha256": inputs.checksum([painting.path, *files])}
         set_data(context, data | {"starts_from": settings.weights})
-        if chosen.arrays is not None:
-            features.weights = str(context.folder / "features.npz")
-            feature_weights.write(context.folder / "features.npz", chosen.arrays)
+        features = inputs.feature_network(chosen, settings, settings.seed, context.folder)
         images.store(context.folder / "painting.npy", painting.pixels)
         if start is not None:
             io.write(context.folder / START, start)
@@ -128,9 +123,7 @@ def _work(
     context: RunContext[StyleNetworkConfig], files: list[Path], features: FeatureNetworkPart, layers: LayersPart
 ) -> None:
     settings, trainer = context.settings, context.settings.trainer
-
-    def feed(queue: ArrayQueue) -> None:
-        patches.feed(queue, files, trainer.size, trainer.batch_size, trainer.steps, settings.seed)
+    how = trainer.size, trainer.batch_size, trainer.steps, settings.seed
 
     def watch(event: Event) -> None:
         if isinstance(event, ArtifactEvent) and event.kind == "batch":
@@ -142,7 +135,7 @@ def _work(
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
-        with ArrayQueue(inbox, patches.AHEAD, feed) as queue:
+        with ArrayQueue(inbox, patches.AHEAD, lambda into: patches.feed(into, files, *how)) as queue:
             start = None if settings.weights is None else context.folder / START
             request = request_of(context, settings.model, "train_style_network", start)
             request.train = StyleTrainPart(
@@ -165,9 +158,7 @@ def _words(context: RunContext[Settings]) -> list[str]:
     metrics = context.record.metrics
     if "step" not in metrics:
         there = (context.folder / "weights.npz").is_file()
-        return [
-            "Interrupted; the weights are those of an earlier step" if there else "Interrupted before the first step"
-        ]
+        return [f"Interrupted{'; the weights are those of an earlier step' if there else ' before the first step'}"]
     figures = ", ".join(f"{name} {metrics[name]:.4f}" for name in ("loss", "content", "style", "roughness"))
     begun = "Interrupted after" if context.record.exit == "interrupted" else "Trained"
     return [

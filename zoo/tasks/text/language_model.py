@@ -86,9 +86,8 @@ def prompt_tokens(tokenizer: tokenization.Tokenizer, prompt: str) -> list[int]:
     if missing:
         shown = " ".join(repr(each) for each in missing[:10])
         raise ZooError(f"The vocabulary of the run lacks {shown} of the prompt", "Remove this from the prompt.")
-    return (
-        tokenizer.encode(prompt) or [each for each in tokenizer.encode("\n") if each != tokenization.UNKNOWN] or [2]
-    )
+    line_end = [each for each in tokenizer.encode("\n") if each != tokenization.UNKNOWN]
+    return tokenizer.encode(prompt) or line_end or [2]
 
 
 def summary(run: Run) -> list[str]:

@@ -49,8 +49,7 @@ def infer(overrides: Overrides) -> Run:
         csv_files.write_skipped(context.folder / "skipped.csv", inputs.skipped)
         request = request_of(context, trained, "predict_text", source.folder / "weights.npz")
         request.data, request.infer = save(context.folder, inputs), InferPart(batch_size=settings.batch_size)
-        outcome = execute(context, request)
-        raise_if_failed(context, outcome)
+        raise_if_failed(context, execute(context, request))
         _keep(context, inputs, source, trained)
     return context.result
 
@@ -91,13 +90,12 @@ def _keep(context: RunContext[Settings], inputs: Inputs, source: Run, trained: J
     elif inputs.labels is not None:
         more["true_class"] = [classes[label] for label in inputs.labels[: len(names)]]
     tables.write_predictions(context.folder / "predictions.csv", names, classes, outputs, more, *how)
+    pairs = zip(tables.answers(names, classes, outputs, *how), outputs, strict=True)
     rows = [
         row
         | ({} if kind == NUMBER else {"probabilities": dict(zip(classes, values.tolist(), strict=True))})
         | {name: column[number] for name, column in more.items()}
-        for number, (row, values) in enumerate(
-            zip(tables.answers(names, classes, outputs, *how), outputs, strict=True)
-        )
+        for number, (row, values) in enumerate(pairs)
     ]
     text = json.dumps(rows, ensure_ascii=False, indent=1)
     (context.folder / "predictions.json").write_text(text, encoding="utf-8", errors="replace")

@@ -5,7 +5,7 @@ import numpy as np
 from zoo.models import compat
 
 
-def per_item(model, arguments=None):
+def per_item(model, arguments):
     """Count the multiplications and additions in products and convolutions for one item; the rest is negligible.
 
     All inputs must have a fixed size. ``arguments`` are those of the builder; for transformers, they determine the
@@ -16,7 +16,6 @@ def per_item(model, arguments=None):
         layer, _, own = name.rpartition("/")
         if "kernel" in own:
             counted += 2 * int(np.prod(shape)) * _positions(model.get_layer(layer))
-    arguments = arguments or {}
     if "heads" in arguments:  # queries by keys, and attention weights by values: (length, length, d_model) twice
         counted += 2 * 2 * arguments["length"] ** 2 * arguments["d_model"] * arguments["layers"]
     if arguments.get("tied"):  # the embedding table is also the last kernel

@@ -108,8 +108,7 @@ def _openvino(model, x, training, precision):
         compat.outputs(model, x)  # compiles
     finally:
         openvino.compute_in("float32")
-    compiled = getattr(model, "ov_compiled_model", None)
-    request = compiled.create_infer_request()
+    request = model.ov_compiled_model.create_infer_request()
     return lambda: next(iter(request.infer([x], share_inputs=True, share_outputs=True).values()))
 
 
@@ -129,6 +128,5 @@ def _session(model, x, training, way):
     if way != "graph":
         raise UserError("the mode %s is not available on this stack" % way)
     K = compat.keras.backend
-    phase = K.learning_phase()
-    call = K.function([model.input, phase], [model.output])
+    call = K.function([model.input, K.learning_phase()], [model.output])
     return lambda: call([x, 1 if training else 0])[0]

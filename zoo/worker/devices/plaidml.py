@@ -56,10 +56,9 @@ def choose(ids, device):
         return device.id
     wanted = [name for name in ids if kind(name) == device.device_kind]
     if not wanted:
-        raise UserError(
-            "PlaidML finds no %s; it finds %s" % (device.device_kind.upper(), ", ".join(ids) or "no device")
-        )
-    return sorted(wanted, key=lambda name: (not name.startswith("metal_"), ids.index(name)))[0]
+        words = "PlaidML finds no %s; it finds %s"
+        raise UserError(words % (device.device_kind.upper(), ", ".join(ids) or "no device"))
+    return min(wanted, key=lambda name: (not name.startswith("metal_"), ids.index(name)))
 
 
 def kind(name):

@@ -60,9 +60,8 @@ def proof(device):
     if product.device.type in ("cuda", "mps"):
         getattr(torch, product.device.type).synchronize()
     if float(product[0, 0]) != 64.0:
-        raise RuntimeError(
-            "PyTorch multiplied two matrices of ones on %s and got %r" % (product.device, product[0, 0])
-        )
+        words = "PyTorch multiplied two matrices of ones on %s and got %r"
+        raise RuntimeError(words % (product.device, product[0, 0]))
     kind = "cpu" if product.device.type == "cpu" else "gpu"
     description = torch.cuda.get_device_name(product.device) if product.device.type == "cuda" else ""
     return DeviceProof(name=str(product.device), device_kind=kind, proof="matmul", description=description)

@@ -24,10 +24,8 @@ def require_divisible(batch_size, group):
     if batch_size < group.size:
         raise UserError("a batch of %d cannot be shared by %d processes" % (batch_size, group.size))
     if batch_size % group.multiple:
-        raise UserError(
-            "on JAX all processes need equal shares: trainer.batch_size must be a multiple of %d, got %d"
-            % (group.multiple, batch_size)
-        )
+        words = "on JAX all processes need equal shares: trainer.batch_size must be a multiple of %d, got %d"
+        raise UserError(words % (group.multiple, batch_size))
 
 
 def together(group, count, work):

@@ -90,10 +90,8 @@ class Group(Alone):
             self.engine.start()
         except Exception as error:
             first = "%s:%d" % (self.hosts[0], self.rows[0]["port"])
-            raise UserError(
-                "process %d on %s cannot reach the first process (at %s): %s"
-                % (self.rank, self.hosts[self.rank], first, describe(error))
-            ) from error
+            words = "process %d on %s cannot reach the first process (at %s): %s"
+            raise UserError(words % (self.rank, self.hosts[self.rank], first, describe(error))) from error
         # Restore the handler that stops training, because coordination services replace it.
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
         self.agree(None)
@@ -126,10 +124,8 @@ class Group(Alone):
         from zoo.models import compat  # imports Keras
 
         if compat.MAJOR < 3:
-            raise UserError(
-                "distributed.processes=%d needs Keras 3, this is %s: choose stack=torch, jax or tf-2.21"
-                % (self.size, compat.version())
-            )
+            words = "distributed.processes=%d needs Keras 3, this is %s: choose stack=torch, jax or tf-2.21"
+            raise UserError(words % (self.size, compat.version()))
         self.engine.prepare_keras()
         compat.share_with(self)
 

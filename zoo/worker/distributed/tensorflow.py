@@ -40,11 +40,8 @@ class Engine(BaseEngine):
 
     def prepare_keras(self):
         tensorflow = self._tensorflow
-        self.dense, self.split, self._sum_figures = (
-            tensorflow.convert_to_tensor,
-            tensorflow.split,
-            tensorflow.function(self.sum),
-        )
+        self.dense, self.split = tensorflow.convert_to_tensor, tensorflow.split
+        self._sum_figures = tensorflow.function(self.sum)
         self._patch_keras()
 
     @property

@@ -40,8 +40,7 @@ def find(name):
 
 def wanted(asked):
     """List the exporters of the formats that every training run saves, and of the requested formats."""
-    names = ALWAYS + tuple(sorted(set(asked) - set(ALWAYS)))
-    return [find(name) for name in names]
+    return [find(name) for name in (*ALWAYS, *sorted(set(asked) - set(ALWAYS)))]
 
 
 def save(model, folder, events, exporters, whole=None):

@@ -5,7 +5,4 @@ from zoo.worker import weights
 KIND = "weights"
 NAME = "weights.npz"
 NEEDS = ()
-
-
-def export(model, path):
-    weights.save(model, path)
+export = weights.save

@@ -16,7 +16,6 @@ TASKS = {
     "pictures": "restyles images of any size",
     "next_token": "predicts the next token of a text (one step, with its cache)",
 }
-_HEAD = programs.ending("head")
 # Use of the program, and what its function returns.
 _USES = {
     "images": ("classifies image files: `python predict.py cat.jpg dog.png`", "probabilities of all classes"),
@@ -98,9 +97,7 @@ def program(subject, exporter):
     lines = ["import %s" % name for name in standard] + ["from types import SimpleNamespace"]
     other = ["import numpy as np", *programs.OTHER[kind]]
     title = "%s for %s" % (subject.request.name, exporter.RUNTIME)
-    head = _HEAD % (title, words, "\n".join(lines), "\n".join(other), json_name(exporter))
+    head = programs.ending("head") % (title, words, "\n".join(lines), "\n".join(other), json_name(exporter))
     sources = [inspect.getsource(function).strip() for function in (*programs.FUNCTIONS[kind], exporter.opened)]
-    return (
-        "\n\n\n".join([head, subject.request.code.strip(), *sources, programs.ending(kind, subject.request.target)])
-        + "\n"
-    )
+    parts = [head, subject.request.code.strip(), *sources, programs.ending(kind, subject.request.target)]
+    return "\n\n\n".join(parts) + "\n"

@@ -58,8 +58,7 @@ def of_files(kind, answers, source, scale=1.0, thresholds=None):
             near = np.abs(theirs - np.array(thresholds)) <= FROM_FILES[kind]
             changed += bool(((ours >= thresholds) != (theirs >= thresholds))[~near].any())
         elif kind != "pictures":
-            best = theirs.max() - theirs[0, ours.argmax()]
-            changed += bool(best > 2 * FROM_FILES[kind])
+            changed += bool(theirs.max() - theirs[0, ours.argmax()] > 2 * FROM_FILES[kind])
     worst = int(np.argmax(differences))
     return {"difference": differences[worst], "changed": changed, "worst": worst, "items": len(answers)}
 

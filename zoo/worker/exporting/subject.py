@@ -59,8 +59,7 @@ def _images(request):
         return [[preprocess(np.array(pixels[begin : begin + size]))] for begin in range(0, len(pixels), size)]
 
     pixels = np.load(request.data.x, mmap_mode="r", allow_pickle=False)
-    shape = preprocess(np.array(pixels[:1])).shape[1:]
-    inputs = [("image", (None, *shape), "float32")]
+    inputs = [("image", (None, *preprocess(np.array(pixels[:1])).shape[1:]), "float32")]
     return Subject("images", model, inputs, ["probabilities"], ask, affine(preprocess, pixels.shape[-1]))
 
 
@@ -139,9 +138,8 @@ def affine(preprocess, channels):
         ``{"layout": ..., "channels": ..., "subtract": [...], "divide": [...]}``: channels are RGB, BGR or gray; the
         network takes (pixels 0 to 255 - subtract) / divide.
     """
-    start, steps = _response(preprocess, np.zeros(channels)), []
-    for channel in range(channels):
-        steps.append((_response(preprocess, 255.0 * np.eye(channels)[channel]) - start) / 255.0)
+    start = _response(preprocess, np.zeros(channels))
+    steps = [(_response(preprocess, color) - start) / 255.0 for color in 255.0 * np.eye(channels)]
     matrix, probe = np.array(steps, np.float64), np.arange(60, 60 + 40 * channels, 40)
     if np.abs(_response(preprocess, probe) - probe @ matrix - start).max() > 1e-3 * max(1.0, np.abs(start).max()):
         raise UserError("the preprocessing of this model is not a linear function of each color")
@@ -159,5 +157,4 @@ def _response(preprocess, color):
 def _channels(matrix):
     if matrix.shape[1] == 1:
         return "gray"
-    flipped = np.abs(np.diag(matrix[::-1])).sum() > np.abs(np.diag(matrix)).sum()
-    return "BGR" if flipped else "RGB"
+    return "BGR" if np.abs(np.diag(matrix[::-1])).sum() > np.abs(np.diag(matrix)).sum() else "RGB"

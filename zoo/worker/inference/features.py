@@ -105,12 +105,14 @@ def _path(model, name):
     for path in sorted(paths, key=len):
         if path[-1].name == name:
             return path
-    names = [path[-1].name for path in paths]
-    near = difflib.get_close_matches(name, names, 3, 0.5)
-    raise UserError(
-        "the model has no layer %r (output.layer)%s; its layers are %s"
-        % (name, "; did you mean %s?" % " or ".join(map(repr, near)) if near else "", listed(names))
-    )
+    raise unknown_layer(name, "output.layer", [path[-1].name for path in paths], 3)
+
+
+def unknown_layer(name, key, names, most=1):
+    """Return the error for a layer that a setting names and the model does not have, with ``most`` similar names."""
+    near = difflib.get_close_matches(name, names, most, 0.5)
+    hint = "; did you mean %s?" % " or ".join(map(repr, near)) if near else ""
+    return UserError("the model has no layer %r (%s)%s; its layers are %s" % (name, key, hint, listed(names)))
 
 
 def _paths(model):

@@ -63,8 +63,7 @@ def _merge(node, before):
 
 def _elementwise(node, orders, order):
     """Move a transpose past an operation whose inputs all have the same transpose or are constants."""
-    values = node.input_values()
-    constants = [_constant(value) for value in values]
+    constants = [_constant(value) for value in node.input_values()]
     if any(permutation != order and constant is None for permutation, constant in zip(orders, constants)):
         return
     for place, constant in enumerate(constants):

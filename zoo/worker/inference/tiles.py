@@ -161,8 +161,7 @@ def _spans(length, size, halo):
     size = -(-length // count)
     window = min(length, size + 2 * halo)
     for start in range(0, length, size):
-        begin = min(max(0, start - halo), length - window)
-        yield begin, window, start, min(size, length - start)
+        yield min(max(0, start - halo), length - window), window, start, min(size, length - start)
 
 
 class Moments:

@@ -27,8 +27,7 @@ def run(request, events, stop, phases):
     frameworks compile while they compute it.
     """
     settings, began = request.restyle, time.monotonic()
-    device = devices.load(request.device.framework)
-    predictors.prepare(device, settings.precision)
+    predictors.prepare(devices.load(request.device.framework), settings.precision)
     network, arguments = module_of(request.model.name), request.model.args
     model = network.build(compat, initializer="zeros", **arguments)
     painter = None

@@ -31,11 +31,9 @@ def run(request, events, stop, phases):
     events.emit("ready", rows=[row for row, _ in prepared], peak_gflop_per_s=peak)
     with timed(phases, "run_s"):
         for asked in iter_commands(stop):
-            _, call = prepared[asked["case"]]
-            taken, error = _turn(call, asked["seconds"])
-            events.emit(
-                "batch", case=asked["case"], taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes()
-            )
+            case = asked["case"]
+            taken, error = _turn(prepared[case][1], asked["seconds"])
+            events.emit("batch", case=case, taken_s=taken, error=error, peak_memory_bytes=memory.peak_bytes())
     return {"metrics": {"cases": len(prepared), "peak_gflop_per_s": peak}}
 
 

@@ -53,12 +53,10 @@ class _Job:
         self.items = sum(len(question[0]) for question in self._questions)
         self.labels = np.load(request.data.labels, allow_pickle=False) if request.data.labels else None
         own = self._subject.answers(self._questions)
+        self.source, self.source_ms, outputs = own, self._wanted.answers_ms, len(self._subject.outputs)
         if self._wanted.answers:
-            outputs = len(self._subject.outputs)
             self.source = answer.load(self._wanted.answers, len(self._questions), outputs)
-            self.source_ms = self._wanted.answers_ms
         else:
-            self.source = own
             self.source_ms = comparison.milliseconds(lambda one: self._subject.answers([one]), self._questions[0])
         self.rebuilt = comparison.compare(self._subject.kind, own, self.source, **self._how)["difference"]
         calibration = self._wanted.calibration
@@ -67,7 +65,6 @@ class _Job:
 
         self._examples = self._subject.questions(self._wanted.examples, 1)
         if self._wanted.example_answers:
-            outputs = len(self._subject.outputs)
             self._example_answers = answer.load(self._wanted.example_answers, len(self._examples), outputs)
         else:
             self._example_answers = self._subject.answers(self._examples)
@@ -123,10 +120,9 @@ class _Job:
         card.write(self._subject, exporter, about, folder)
         if not row["not_run"]:
             opened = exporter.opened(folder, about)
-            self._check(row, lambda question: opened(self._subject.named(question)))
-            self._check_readme(row, lambda question: opened(self._subject.named(question)), folder)
+            self._check(row, lambda question: opened(self._subject.named(question)), folder)
 
-    def _check(self, row, run):
+    def _check(self, row, run, folder):
         answers = [run(question) for question in self._given]
         row.update(comparison.compare(self._subject.kind, answers, self.source, **self._how), ran=True)
         row["accuracy"] = comparison.accuracy(answers, self.labels)
@@ -138,6 +134,7 @@ class _Job:
             most = tuple(tolerance[name] for name in ("difference", "changed"))
             problem = "its outputs differ from the source model's: %s; the limits are %.3g and %.3g"
             raise UserError(problem % (words, *most))
+        self._check_readme(row, run, folder)
 
     def _check_readme(self, row, run, folder):
         """Run the README's code on files, and compare its answers with the zoo's own."""
@@ -146,9 +143,8 @@ class _Job:
         row["files"] = comparison.of_files(kind, answers, self._example_answers, **self._how)
         most, own = self._wanted.tolerance[row["quantize"]]["difference"] + comparison.FROM_FILES[kind], row["files"]
         if not self._subject.before:
-            own = comparison.of_files(
-                kind, answers, [run(question) for question in self._scaled_examples()], **self._how
-            )
+            scaled = [run(question) for question in self._scaled_examples()]
+            own = comparison.of_files(kind, answers, scaled, **self._how)
         if own["difference"] > (most if self._subject.before else comparison.FROM_FILES[kind]) or own["changed"]:
             name = os.path.basename(files[own["worst"]]) if kind in ("images", "pictures") else files[own["worst"]]
             words = "its README's program differs for files: largest difference %.3g, for %r; %d of %d answers differ"

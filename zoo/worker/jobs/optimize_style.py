@@ -182,8 +182,7 @@ class _Maker:
         rows, columns = self._shape[:2]
         fields = self.losses()
         seconds = round(time.monotonic() - self._began, 3)
-        row = dict(fields, step=self.done, height=rows, width=columns, seconds=seconds)
-        self._checkpoints.rows.append(row)
+        self._checkpoints.rows.append(dict(fields, step=self.done, height=rows, width=columns, seconds=seconds))
         speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings.every

@@ -5,12 +5,11 @@ Pixels and probabilities are in two files that both sides map, each of a few slo
 each with a ``batch`` event; then the host may fill the slot again.
 """
 
-import importlib
 import time
 
 import numpy as np
 
-from zoo.worker import precision
+from zoo.worker import devices, precision
 from zoo.worker.inference import features, lower_precision, predictors
 from zoo.worker.inference.outputs import finite
 from zoo.worker.input_queue import iter_commands
@@ -70,7 +69,7 @@ def _predictor(request, shape, phases):
 
 def _network(request, shape, in_precision):
     """Return the framework's best function from a batch of pixels to probabilities."""
-    device = importlib.import_module("zoo.worker.devices." + request.device.framework)
+    device = devices.load(request.device.framework)
     predictors.prepare(device, in_precision)
     return predictors.of(device, *build_trained(request), shape)
 

@@ -19,20 +19,19 @@ def run(request, events, stop, phases):
         model = build_trained_for_texts(request)
     data, arguments = request.data, request.model.args
     texts = open_texts(data, arguments["length"], arguments["fixed"])
-    chosen, size = np.arange(len(texts)), min(request.infer.batch_size, len(texts))
+    count = len(texts)
+    chosen, size = np.arange(count), min(request.infer.batch_size, count)
     too_long = int((np.diff(np.load(data.offsets, allow_pickle=False)) > arguments["length"]).sum())
     if too_long:
         events.emit(
             "warning",
             message="%d of %d texts are longer than the %d tokens that the model reads: only their beginning and end "
-            "were read" % (too_long, len(texts), arguments["length"]),
+            "were read" % (too_long, count, arguments["length"]),
         )
     with timed(phases, "infer_s"):
-        predicted = predict_texts(
-            model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=len(texts))
-        )
+        predicted = predict_texts(model, texts, chosen, size, stop, lambda done: events.step(step=done, steps=count))
     finite(predicted)
-    metrics = {"items": len(texts), "items_per_s": len(texts) / max(1e-9, phases["infer_s"])}
+    metrics = {"items": count, "items_per_s": count / max(1e-9, phases["infer_s"])}
     if stop.asked:
         return {"metrics": metrics, "stopped": "interrupted"}
     return {"metrics": dict(metrics, **save(request, events, predicted)), "stopped": None}

@@ -1,14 +1,13 @@
 """Train an image classifier from random weights, or from existing weights in stages."""
 
-import difflib
 import os
 import shutil
 import tempfile
 
 from zoo.models import compat
-from zoo.models.saved_weights import listed
 from zoo.worker import endings, weights
 from zoo.worker.errors import UserError
+from zoo.worker.inference.features import unknown_layer
 from zoo.worker.model import build
 from zoo.worker.training import evaluation, feature_extraction, image_batches
 from zoo.worker.training.augment import make_augmenter
@@ -88,11 +87,7 @@ def _before(model, wanted, key):
     names = [layer.name for layer in model.layers]
     wanted = wanted or names[0]
     if wanted not in names:
-        near = difflib.get_close_matches(wanted, names, 1, 0.5)
-        raise UserError(
-            "the model has no layer %r (%s)%s; its layers are %s"
-            % (wanted, key, "; did you mean %r?" % near[0] if near else "", listed(names))
-        )
+        raise unknown_layer(wanted, key, names)
     return set(names[: names.index(wanted)])
 
 
@@ -165,12 +160,9 @@ class _Stages:
         return fit(model, batches, stage, self._checkpointer, self._training)
 
     def _batches(self, parts, preprocess, augment=None, mixup=0.0):
-        settings, classes, balance = self._training.settings, self._data.classes, self._data.balance
-        group, target = self._training.group, self._training.target
-        batches = image_batches.ImageBatches(
-            parts, preprocess, settings, classes, augment, balance, mixup, group, target
-        )
-        return batches.place(self._training)
+        run, data = self._training, self._data
+        more = augment, data.balance, mixup, run.group, run.target
+        return image_batches.ImageBatches(parts, preprocess, run.settings, data.classes, *more).place(run)
 
 
 def compile_model(model, settings, target=None):

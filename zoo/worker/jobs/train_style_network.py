@@ -164,10 +164,8 @@ class _Training:
         with timed(self._phases, "train_s" if "compile_s" in self._phases else "compile_s"):
             values = compat.train_terms(self._terms, TERMS, batch)
         if not all(math.isfinite(value) for value in values):
-            raise FloatingPointError(
-                "the loss became %s at step %d; a lower learning_rate than %g usually helps"
-                % (values[0], step, self._settings.learning_rate)
-            )
+            words = "the loss became %s at step %d; a lower learning_rate than %g usually helps"
+            raise FloatingPointError(words % (values[0], step, self._settings.learning_rate))
         return values
 
     def _show(self, step, values, began):
@@ -183,10 +181,9 @@ class _Training:
         if self._group.rank:
             return
         weights.save(self._model, path)
-        record = dict(self.last, learning_rate=rate)
+        record = dict(self.last, learning_rate=rate, peak_memory_bytes=memory.peak_bytes())
         record.update(epoch=-(-step // self._settings.report), epoch_s=took, steps=steps)
         record["items_per_s"] = steps * self._settings.batch_size / max(1e-9, took)
-        record["peak_memory_bytes"] = memory.peak_bytes()
         total = -(-self._settings.steps // self._settings.report)
         self._events.emit("epoch", epochs=total, best=True, **record)
         sample = os.path.join(self._folder, "sample_%06d.npy" % step)

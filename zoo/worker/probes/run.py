@@ -112,9 +112,8 @@ def enforce(rows, device, events):
 
 
 def _describe(row):
-    size = "%d wrong" % row["largest_error"] if row["tolerance"] == 0 else (
-        "off by %.2g of the largest value, %g is allowed" % (row["largest_error"], row["tolerance"])
-    )  # fmt: skip
+    error, allowed = row["largest_error"], row["tolerance"]
+    size = "off by %.2g of the largest value, %g is allowed" % (error, allowed) if allowed else "%d wrong" % error
     known = "known issue " + row["issue"] if row["issue"] else "no known issue"
     return "%s (%s; %s)" % (row["name"], size, known)
 

@@ -29,13 +29,8 @@ def answerer(request):
     def answer(asked):
         size = asked["rows"], asked["columns"], 3
         count = int(np.prod(size))
-        pixels = inputs[asked["slot"], :count].reshape(size)
-        outputs[asked["slot"], :count] = _restyled(model, pixels).ravel()
+        pixels = programs.padded(inputs[asked["slot"], :count].reshape(size), SIZES)
+        restyled = tiles.to_pixels(compat.outputs(model, pixels[None])[0][0])[: size[0], : size[1]]
+        outputs[asked["slot"], :count] = restyled.ravel()
 
     return answer
-
-
-def _restyled(model, pixels):
-    rows, columns = pixels.shape[:2]
-    whole = programs.padded(pixels, SIZES)[None]
-    return tiles.to_pixels(compat.outputs(model, whole)[0][0])[:rows, :columns]

@@ -32,7 +32,6 @@ def available_layers(settings):
     has = [any(name.startswith((layer + "/", layer + "_")) for name in names) for layer in layers]
     count = [*has, False].index(False)
     if not count:
-        raise UserError(
-            "the weights in %s are not of %s: they have no layer %r" % (settings.weights, settings.network, layers[0])
-        )
+        words = "the weights in %s are not of %s: they have no layer %r"
+        raise UserError(words % (settings.weights, settings.network, layers[0]))
     return layers[:count]

@@ -75,8 +75,7 @@ def build(features, layers, target, weights):
         _content(layers.content, maps, aims, weights.content, start),
         _rough(picture, target.content.shape, weights.total_variation),
     ]
-    model = compat.keras.models.Model(inputs=start, outputs=terms)
-    function = compat.value_and_grad(model, layer)
+    function = compat.value_and_grad(compat.keras.models.Model(inputs=start, outputs=terms), layer)
     if not any(mask is not None for mask in target.masks):
         _prove(function, layers, target, own, weights)
     return function

@@ -37,8 +37,7 @@ def draw_partners(count, alpha, seeds):
     which the shares are drawn.
     """
     random = np.random.RandomState(seeds)
-    shares = random.beta(alpha, alpha, count).astype(np.float32)
-    return shares, random.permutation(count)
+    return random.beta(alpha, alpha, count).astype(np.float32), random.permutation(count)
 
 
 def blend(rows, second, shares):

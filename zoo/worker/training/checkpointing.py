@@ -80,10 +80,8 @@ class Checkpointer:
             self._loaded = None
             places = self._run.group.gather_values(self._steps + state.done)
             if len(set(places)) > 1:
-                raise UserError(
-                    "the processes read different checkpoints (steps %s): %s is not the same folder on all machines"
-                    % (", ".join(str(place) for place in places), self._run.folder)
-                )
+                why = "the processes read different checkpoints (steps %s): %s is not the same folder on all machines"
+                raise UserError(why % (", ".join(map(str, places)), self._run.folder))
         elif self._settings.on_nan == "rollback" or self._run.group.size > 1:
             self.save(state)
 
@@ -94,10 +92,8 @@ class Checkpointer:
             training_state.restore(self._model, state.model, arrays)
         else:
             training_state.restore_weights(self._model, arrays)
-            self._run.warn(
-                "Resuming on %s with weights from %s: the optimizer and random numbers are reset"
-                % (" on ".join(here), " on ".join(saved["stack"]))
-            )
+            words = "Resuming on %s with weights from %s: the optimizer and random numbers are reset"
+            self._run.warn(words % (" on ".join(here), " on ".join(saved["stack"])))
         state.restore(saved["course"])
         state.average.restore(arrays)
 
@@ -186,9 +182,8 @@ class Checkpointer:
         self._restore(state, *checkpoint)
         self._rolled_back = True
         state.scale, state.rollbacks = scale, rollbacks
-        self._run.warn(
-            "%s. Back to epoch %d, step %d, with %g times the learning rate" % (error, state.epoch, state.step, scale)
-        )
+        words = "%s. Back to epoch %d, step %d, with %g times the learning rate"
+        self._run.warn(words % (error, state.epoch, state.step, scale))
 
     def leave(self, state):
         self._finished[str(state.first)] = state.epoch - state.first

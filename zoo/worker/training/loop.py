@@ -53,9 +53,8 @@ def fit(model, batches, stage, checkpointer, run):
 
 class _Loop:
     def __init__(self, state, batches, stage, checkpointer, run):
-        self._state, self._batches, self._stage, self._checkpointer, self._run = (
-            state, batches, stage, checkpointer, run,
-        )  # fmt: skip
+        self._state, self._batches, self._stage = state, batches, stage
+        self._checkpointer, self._run = checkpointer, run
         self._settings = stage.settings
         self._total = sum(batches.steps(epoch) for epoch in range(stage.first, stage.final + 1))
         self._freeze_at = int(stage.freezing.share * self._total) if stage.freezing else None

@@ -53,5 +53,4 @@ class WeightAverage:
 
     def restore(self, arrays):
         """Continue from the arrays of a checkpoint; without arrays, the average starts again."""
-        kept = [arrays[name] for name in sorted(arrays) if name.startswith("ema/")]
-        self._arrays = kept or None
+        self._arrays = [arrays[name] for name in sorted(arrays) if name.startswith("ema/")] or None

@@ -9,8 +9,7 @@ OPERATIONS = ("product", "convolution")
 
 
 def places():
-    on_gpu = mx.default_device().type == mx.DeviceType.gpu
-    return [("cpu", "cpu")] + ([("gpu", "gpu")] if on_gpu else [])
+    return [("cpu", "cpu")] + ([("gpu", "gpu")] if mx.default_device().type == mx.DeviceType.gpu else [])
 
 
 def prepare(what, arrays, place):
