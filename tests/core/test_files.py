@@ -253,7 +253,7 @@ def test_advice_fits_what_failed() -> None:
     assert storage_error("write", Path("x"), OSError(errno.EROFS, "Read-only")).remedy.startswith("Check its perm")
     assert storage_error("read", Path("x.h5"), OSError("truncated file")).remedy.startswith("The file is damaged")
     missing = FileNotFoundError(errno.ENOENT, "No such file or directory")
-    assert "create its folder first" in storage_error("write", Path("no/x"), missing).remedy
+    assert "Create its folder first" in storage_error("write", Path("no/x"), missing).remedy
     assert storage_error("remove", Path("x"), full).remedy.startswith("Check that its disk")
     assert storage_error("write", Path("x"), OSError("no reason")).message == "Cannot write x: no reason"
 

@@ -279,7 +279,7 @@ def _advice(verb: str, error: BaseException) -> str:
     if verb == "remove":
         return "Check that its disk is not read-only and that you have permission to write to its folder."
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "Choose another place, or create its folder first (no part of it may be a file). ZOO_CACHE=FOLDER moves caches."
+        return "Create its folder first, and no part of it may be a file. ZOO_CACHE=FOLDER keeps caches elsewhere."
     if isinstance(error, OSError) and error.errno in FULL:
         return "Free some space; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."
