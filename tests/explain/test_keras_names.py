@@ -9,7 +9,11 @@ from zoo.explain import keras_names, known_issues
     ("line", "sentence", "packages"),
     [
         ("No module named 'keras.src.legacy'", "It is in Keras 3.0 and later.", "--upgrade keras tensorflow"),
-        ("No module named 'keras.engine.topology'", "It is in Keras 2.0 to 2.3.", "keras==2.2.4 'tensorflow<2'"),
+        (
+            "No module named 'keras.engine.topology'",
+            "It is in Keras 2.0 to 2.3.",
+            "keras==2.2.4 'tensorflow<2' (with Python 3.7)",
+        ),
         ("No module named 'keras.layers.merge'", "It is in Keras 2.0 to 2.8.", "tensorflow==2.8.*"),
         ("No module named 'keras.utils.np_utils'", "It is in Keras 2.0 to 2.12.", "tensorflow==2.12.*"),
         (
@@ -20,7 +24,7 @@ from zoo.explain import keras_names, known_issues
         (
             "cannot import name 'multi_gpu_model' from 'keras.utils' (/x/keras/utils/__init__.py)",
             "It is in Keras 2.0 to 2.3.",
-            "keras==2.2.4 'tensorflow<2'",
+            "keras==2.2.4 'tensorflow<2' (with Python 3.7)",
         ),
     ],
 )

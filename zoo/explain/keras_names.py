@@ -8,7 +8,7 @@ from zoo.core import paths
 
 # Packages under which the modules of tensorflow.keras are installed.
 _OF_TENSORFLOW = re.compile(r"^(keras\.api\._v2\.keras|keras\._tf_keras\.keras)\b")
-_OLD = "keras==2.2.4 'tensorflow<2'"
+_OLD = "keras==2.2.4 'tensorflow<2' (with Python 3.7)"
 
 
 def releases(values: dict[str, str]) -> dict[str, str]:
