@@ -45,4 +45,4 @@ def test_a_name_that_no_release_lacks_or_has_gets_no_releases() -> None:
 
 def test_a_part_of_tensorflow_has_its_releases() -> None:
     values = {"from": "keras.api._v2.keras.layers.experimental.preprocessing", "name": "RandomFlip"}
-    assert keras_names.releases(values)["releases"] == "It is in TensorFlow 2.6 to 2.15."
+    assert keras_names.releases(values)["releases"] == "It is in Keras 2.6 to 2.15."

@@ -15,6 +15,10 @@ from typing import Any
 from zoo.core import console, file_locks
 from zoo.core.errors import StorageError, ZooError
 
+# Folders that operating systems and storage devices create next to or in the user's.
+OF_SYSTEMS = (
+    "__macosx", "@eadir", "$recycle.bin", "system volume information", "lost+found", "#recycle", "#snapshot",
+)  # fmt: skip
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -172,6 +176,11 @@ def file_digest(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
+def is_of_system(name: str) -> bool:
+    """Return True for hidden files, and for folders that operating systems and storage devices create."""
+    return name.startswith(".") or name.lower() in OF_SYSTEMS
+
+
 def files_below(
     folder: Path, failed: Callable[[Path, OSError], None], twice: Callable[[Path, str], None] = lambda *_: None
 ) -> Iterator[str]:
@@ -192,7 +201,7 @@ def files_below(
     def below(folder: Path, prefix: str, above: list[str]) -> Iterator[str]:
         try:
             with os.scandir(folder) as entries:
-                visible = [entry for entry in entries if not entry.name.startswith(".")]
+                visible = [entry for entry in entries if not is_of_system(entry.name)]
         except OSError as error:
             failed(folder, error)
             return

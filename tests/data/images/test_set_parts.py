@@ -74,6 +74,11 @@ def test_folders_that_hold_the_same_folders_are_refused_with_both_readings(tmp_p
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["fold_a", "fold_b"]
 
 
+def test_thumbnails_of_a_storage_device_within_a_class_are_not_its_images(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{kind}/{n}.png" for kind in "ab" for n in range(3)), "a/@eaDir/0.png/SYNOPHOTO_THUMB_M.png")
+    assert folder_scan.scan(str(tmp_path)).notes[-1] == "2 classes: a (3), b (3)"
+
+
 def test_copies_of_a_set_are_named_and_variants_are_not_copies(tmp_path: Path) -> None:
     """natural-images: the archive holds the set twice, once in a further folder."""
     names = [f"{kind}/{number}.png" for kind in ("cat", "dog") for number in range(6)]

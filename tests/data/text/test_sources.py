@@ -201,6 +201,15 @@ def test_a_line_of_ten_megabytes_is_a_text_like_any_other(tmp_path: Path) -> Non
         assert [len(text) for text in texts.texts] == [len(long), 5]
 
 
+def test_parts_between_the_name_of_a_set_and_a_class(tmp_path: Path) -> None:
+    """Yelp, as used for style transfer of texts: sentiment.train.0, sentiment.dev.1."""
+    names = [f"sentiment.{part}.{label}" for part in ("train", "dev", "test") for label in "01"]
+    root = folder(tmp_path, {name: f"a line of {name}\nanother one of {name}\n" for name in names})
+    texts = sources.source_of(row("text_lines", root)).read()
+    assert texts.class_names == ["0", "1"]
+    assert "0, validation: one text a line of" in str(texts.notes)
+
+
 def test_lines_that_end_with_labels_are_rows_of_a_table(tmp_path: Path) -> None:
     """Sentiment Labelled Sentences: three files of TEXT, tab and 0 or 1."""
     root = tmp_path / "labelled sentences"

@@ -523,6 +523,14 @@ def test_a_title_above_the_header_is_no_row_of_the_table(tmp_path: Path) -> None
 NAMES = ("ann", "bob", "cid", "dan", "eve")
 
 
+def test_a_rare_sign_before_labels_outranks_a_comma_in_each_line(tmp_path: Path) -> None:
+    """Financial PhraseBank: Kesko , sales rose .@positive"""
+    lines = [f"{NAMES[n % 4]} , sales number {n} rose .@{('positive', 'neutral')[n % 2]}" for n in range(40)]
+    assert "you mean data.text_column=0 data.label_column=1" in refusal(tmp_path / "a.txt", "\n".join(lines))
+    texts = read(tmp_path / "b.txt", "\n".join(lines), text_column="0", label_column="1")
+    assert texts.class_names == ["neutral", "positive"]
+
+
 @pytest.mark.parametrize(
     ("titles", "row", "proposal"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import file_sha256
+from zoo.core.files import file_sha256, is_of_system
 from zoo.data import datasets
 from zoo.data.images import decode
 
@@ -22,10 +22,6 @@ WORDS = {
 # Words without meaning next to these: training_set, test images.
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
-# Folders that operating systems and storage devices create next to the user's.
-OF_SYSTEMS = (
-    "__macosx", "@eadir", "$recycle.bin", "system volume information", "lost+found", "#recycle", "#snapshot",
-)  # fmt: skip
 # Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
@@ -382,4 +378,4 @@ def subfolders(path: Path) -> list[str]:
         names = sorted(entry.name for entry in entries if os.path.isdir(entry.path))  # no looped links
     for name in names:
         console.expect_path(name)
-    return [name for name in names if not name.startswith(".") and name.lower() not in OF_SYSTEMS]
+    return [name for name in names if not is_of_system(name)]

@@ -149,9 +149,9 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
     others = [rank for delimiter, rank in ranked.items() if delimiter != "space"]
     regular = any(named or share >= _NEARLY_ALL for named, _, share, _, _ in others)
     blanks = label.isdecimal() and "space" in ranked
-    if not regular and not blanks and (rare := _rare(sample)):
-        return rare
     named = any(each for each, *_ in others)
+    if not named and not blanks and (rare := _rare(sample)):
+        return rare
     if not named and not blanks and (long := _long(sample, names, regular)):
         return long
     wide = any(
@@ -169,8 +169,9 @@ def _rare(text: str) -> str:
     rows = [line for line in files.lines(text) if line.strip()]
     for sign in _RARE:
         cells = [line.split(sign) for line in rows]
-        kinds = min(len({each[place].strip() for each in cells}) for place in (0, -1))
-        if len(cells[0]) > 1 and len({len(each) for each in cells}) == 1 and 1 < kinds <= len(cells) / 2:
+        labels = min(({each[place].strip() for each in cells} for place in (0, -1)), key=len)
+        few = 1 < len(labels) <= len(cells) / 2 and not re.search(r"[,;|\t]", "".join(labels))
+        if few and len(cells[0]) > 1 and len({len(each) for each in cells}) == 1:
             return sign
     return ""
 

@@ -374,7 +374,7 @@ def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     inner = [(root / name, part[0]) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
     files = [(part, Path(name).stem, folder / name) for folder, part in inner for name in _likely_class_files(folder)]
     for name in _likely_class_files(root):
-        files.append((*(set_parts.part_of(Path(name).stem) or ("", "")), root / name))
+        files.append((*(_part_between(name) or set_parts.part_of(Path(name).stem) or ("", "")), root / name))
     used = sorted(file for file in files if file[0] in PARTS)
     classes = {part: {label for each, label, _ in used if each == part} for part, *_ in used}
     labels = set[str]().union(*classes.values())
@@ -383,6 +383,16 @@ def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     notes = [f"{label}, {part}: one text a line of {path}" for part, label, path in used]
     left = [str(path.relative_to(root)) for part, _, path in files if part not in PARTS]
     return used, notes + [f"Not read: {listed(left)}"] * bool(left)
+
+
+def _part_between(name: str) -> tuple[str, str] | None:
+    """Return part and class of a name such as ``sentiment.train.0``, or None."""
+    pieces = name.removesuffix(SUFFIX).split(".")
+    places = [place for place, piece in enumerate(pieces) if piece.lower() in set_parts.WORDS]
+    if len(pieces) < 2 or len(places) != 1:
+        return None
+    label = ".".join(pieces[places[0] + 1 :] or pieces[: places[0]])
+    return set_parts.WORDS[pieces[places[0]].lower()], label
 
 
 def _likely_class_files(root: Path) -> list[str]:

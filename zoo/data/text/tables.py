@@ -288,13 +288,10 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     second = _second_text(some[0], [text, few[0]]) if header else ""
     other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
     if header and not own and numbers and not _is_of_labels(some[0][few[0]]):
-        ids = [
-            place for place in numbers if len(values[place]) == len(body) and all(map(str.isdecimal, values[place]))
-        ]
-        titles = [repr(some[0][place]) for place in numbers if place not in (text, *ids)]
-        number = (
-            f". To predict a number: data.target=number, and {columns[-1][0]} as {listed(titles, ' or ', most=5)}"
-        )
+        every = [place for place in numbers if place != text]
+        ids = [place for place in every if len(values[place]) == len(body) and "".join(values[place]).isdecimal()]
+        titles = listed((repr(some[0][place]) for place in every if place not in ids), " or ", most=5)
+        number = f". To predict a number: data.target=number, and {columns[-1][0]} as {titles}"
         other += number * bool(titles)
     return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
 

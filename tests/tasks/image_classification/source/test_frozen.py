@@ -122,3 +122,13 @@ def test_size_scaling_and_names_of_a_model_from_the_hugging_face_hub(
     facts["image_mean"] = [0.4, 0.4, 0.4]
     Path("preprocessor_config.json").write_text(json.dumps(facts))
     assert "scale is missing" in refusal(capsys, "model=net.onnx")
+
+
+def test_the_description_above_a_folder_called_onnx_is_read(
+    answer: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("hub/onnx").mkdir(parents=True)
+    Path("hub/onnx/model.onnx").write_bytes(onnx(b"Conv"))
+    facts = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    Path("hub/preprocessor_config.json").write_text(json.dumps(facts))
+    assert "preprocessor_config.json next to model.onnx: scale=-1..1" in refusal(capsys, "model=hub/onnx/model.onnx")

@@ -115,6 +115,8 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
 def facts(path: Path, name: str) -> Json:
     """Return the description in a file next to a model, or an empty dict."""
     place = path.parent / name
+    if path.parent.name == "onnx" and not place.is_file():  # as Hugging Face lays out its exports
+        place = path.parent.parent / name
     if not place.is_file() or place.stat().st_size > MOST_BYTES:
         return {}
     try:
