@@ -23,9 +23,9 @@ RELEASES = (
     "3.9.2", "3.10.0", "3.11.3", "3.12.4", "3.13.2", "3.14.1", "3.15.1",
 )  # fmt: skip
 TARGET = Path(__file__).resolve().parent.parent.parent / "zoo" / "explain" / "keras_names.json"
-# Where the names of tensorflow.keras are in a wheel, and folders whose modules have a shorter public name.
+# Where the names of tensorflow.keras are in a wheel, and a folder whose modules have a shorter public name.
 OF_TENSORFLOW = ("keras/api/_v2/keras/", "keras/_tf_keras/keras/")
-SHORTENED = (("keras/api/", "keras/"),)
+PUBLIC = "keras/api/"
 # Folders of tests, and of a copy of the package in some wheels.
 LEFT_OUT = ("keras/api/_v1/", "keras/keras/", "keras/integration_test/", "keras/testing_infra/", "keras/distribute/")
 Sources = dict[str, ast.Module]
@@ -88,8 +88,8 @@ def of_release(wheel: Path) -> set[str]:
         for prefix in OF_TENSORFLOW:
             if f"{plain}/".startswith(prefix):
                 plain = f"tensorflow/keras/{plain[len(prefix) :]}".rstrip("/")
-        for long, short in SHORTENED:
-            plain = short + plain[len(long) :] if plain.startswith(long) else plain
+        if plain.startswith(PUBLIC):
+            plain = f"keras/{plain[len(PUBLIC) :]}"
         module = plain.replace("/", ".")
         rows |= {module, *(f"{module}:{name}" for name in names if not module.startswith("keras.src."))}
     return rows
@@ -109,8 +109,8 @@ def spans(releases: list[bool], labels: list[str]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Download what is missing, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheels", default=tempfile.mkdtemp(), help="folder for the wheels; those in it are used")
-    folder = Path(parser.parse_args(arguments).wheels)
+    parser.add_argument("--wheels", help="folder for the wheels; those in it are used")
+    folder = Path(parser.parse_args(arguments).wheels or tempfile.mkdtemp())
     for release in RELEASES:
         if not list(folder.glob(f"[kK]eras-{release}-*.whl")):
             options = ["--no-deps", "--no-binary", ":none:", "--ignore-requires-python", "-q", "-d", str(folder)]

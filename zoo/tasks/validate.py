@@ -200,7 +200,7 @@ def _probes(record: Json) -> Json:
     """Return the result of each numeric probe; reasons for skipped ones only without paths of this machine."""
     probes = {}
     for row in record.get("probes") or []:
-        kept = {name: row.get(name) for name in ("ok", "largest_error", "tolerance", "skipped")}
+        kept = {"ok": row["ok"]} | {name: row.get(name) for name in ("largest_error", "tolerance", "skipped")}
         hidden = kept["skipped"] and evidence.names_a_place(kept["skipped"])
         probes[row["name"]] = kept | {"skipped": "see the log of the run"} if hidden else kept
     return probes
