@@ -32,7 +32,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from scripts.benchmarks import common, imdb, large_inputs, long_text, mnist, mobilenet_inference, ratios, torch_step
+from scripts.benchmarks import (
+    common,
+    imdb,
+    large_inputs,
+    long_text,
+    mnist,
+    mobilenet_inference,
+    ratios,
+    torch_step,
+    turns,
+)
+from scripts.benchmarks.turns import spread
 
 BEFORE, NOW = "before", "now"
 COPIES = 64  # of ten photos
@@ -85,7 +96,7 @@ def main() -> int:
             chosen = {name: row._replace(peers={}) for name, row in chosen.items()}
         log = options.log or Path(folder) / "log.jsonl"
         measure(chosen, trees, options.rounds, log, Path(folder))
-        measured = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        measured = turns.read(log)
     show(chosen, measured)
     common.write_ratios(options.output, compared(chosen, measured, commit))
     return 0
@@ -167,13 +178,10 @@ def table(data: Path, folder: Path) -> dict[str, Row]:
 
 def measure(rows: dict[str, Row], trees: dict[str, Path], rounds: int, log: Path, folder: Path) -> None:
     """Take all rounds that the log lacks, a line for each measurement."""
-    log.touch()
-    known = {tuple(json.loads(line)[key] for key in ("row", "way", "round")) for line in log.open(encoding="utf-8")}
+    known = {tuple(line[key] for key in ("row", "way", "round")) for line in turns.read(log)}
     for number in range(rounds + 1):  # the first is not counted
         for name, row in rows.items():
-            ways = [*trees, *row.peers]
-            turn = number % len(ways)
-            for way in [*ways[turn:], *ways[:turn]]:
+            for way in turns.order([*trees, *row.peers], number):
                 if (name, way, number) in known or (number == 0 and (way in row.peers or not row.prepares)):
                     continue
                 with tempfile.TemporaryDirectory(dir=folder) as to:
@@ -183,8 +191,7 @@ def measure(rows: dict[str, Row], trees: dict[str, Path], rounds: int, log: Path
                     taken["product_s"] = product()
                 line = {"row": name, "way": way, "round": number, **taken}
                 print(json.dumps(line), file=sys.stderr, flush=True)
-                with log.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(line) + "\n")
+                turns.append(log, line)
 
 
 def product() -> float:
@@ -359,16 +366,13 @@ def stock_files(photos: Path, width: float, _: int) -> Figures:
 
 def rounds_of(measured: list[dict[str, Any]], name: str, way: str, key: str = "speed") -> list[float]:
     """Return the figures of a line by round, the first left out."""
-    lines = [
-        line for line in measured if line["row"] == name and line["way"] == way and line["round"] and key in line
-    ]
-    return [line[key] for line in sorted(lines, key=lambda line: line["round"])]
+    return list(turns.by_round(measured, name, way, key).values())
 
 
 def times(row: Row, ours: list[float], theirs: list[float]) -> list[float]:
     """Return how many times as fast ours is in each round."""
     pairs = zip(ours, theirs, strict=True)
-    return [their / our if row.unit == "s" else our / their for our, their in pairs]
+    return [turns.ratio(row.unit, our, their) for our, their in pairs]
 
 
 def compared(rows: dict[str, Row], measured: list[dict[str, Any]], commit: str) -> list[tuple[Any, ...]]:
@@ -404,11 +408,6 @@ def show(rows: dict[str, Row], measured: list[dict[str, Any]]) -> None:
         cells += ["; ".join(f"{peer} {figures_by[peer]}" for peer in row.peers), ratios_by.get(BEFORE, "")]
         cells += ["; ".join(ratios_by[peer] for peer in row.peers)]
         print(f"| {' | '.join(cells)} |")
-
-
-def spread(figures: list[float], digits: int) -> str:
-    """Return median and extremes in words."""
-    return f"{statistics.median(figures):.{digits}f} ({min(figures):.{digits}f} to {max(figures):.{digits}f})"
 
 
 if __name__ == "__main__":
