@@ -20,10 +20,12 @@ LAYERS, WIDTH, HEADS, LENGTH, BATCH, STEPS = 4, 128, 4, 64, 12, 500
 
 
 class Block(nn.Module):  # type: ignore[misc, unused-ignore]
-    """One layer, normalization first."""
+    """One layer, normalization first. Attention is PyTorch's fused operation, or explicit products and softmax."""
 
-    def __init__(self) -> None:
+    def __init__(self, explicit: bool) -> None:
         super().__init__()
+        self.explicit = explicit
+        self.register_buffer("later", torch.full((LENGTH, LENGTH), float("-inf")).triu(1), persistent=False)
         self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.joint, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.inner, self.outer = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
@@ -31,7 +33,11 @@ class Block(nn.Module):  # type: ignore[misc, unused-ignore]
     def forward(self, x: Any) -> Any:
         shape = (len(x), -1, HEADS, WIDTH // HEADS)
         q, k, v = (part.view(shape).transpose(1, 2) for part in self.joint(self.norm1(x)).split(WIDTH, 2))
-        attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if self.explicit:
+            scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5 + self.later[: x.shape[1], : x.shape[1]]
+            attended = scores.softmax(-1).to(v.dtype) @ v
+        else:
+            attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(attended.transpose(1, 2).reshape(x.shape))
         return x + self.outer(functional.gelu(self.inner(self.norm2(x))))
 
@@ -39,10 +45,10 @@ class Block(nn.Module):  # type: ignore[misc, unused-ignore]
 class Model(nn.Module):  # type: ignore[misc, unused-ignore]
     """Embeddings, layers, and logits by the embedding of the characters."""
 
-    def __init__(self, vocabulary: int) -> None:
+    def __init__(self, vocabulary: int, explicit: bool = False) -> None:
         super().__init__()
         self.letters, self.places = nn.Embedding(vocabulary, WIDTH), nn.Embedding(LENGTH, WIDTH)
-        self.blocks, self.norm = nn.Sequential(*(Block() for _ in range(LAYERS))), nn.LayerNorm(WIDTH)
+        self.blocks, self.norm = nn.Sequential(*(Block(explicit) for _ in range(LAYERS))), nn.LayerNorm(WIDTH)
 
     def forward(self, x: Any) -> Any:
         embedded = self.letters(x) + self.places.weight[: x.shape[1]]

@@ -1,6 +1,7 @@
 """Training steps in a stack's interpreter: ``python training_step.py NETWORK WAY PRECISION THREADS [TREE]``.
 
-WAY is zoo, on any stack, or plain or compiled: PyTorch without Keras. THREADS 0 leaves their number to the stack. The
+WAY is zoo, on any stack, or PyTorch without Keras: plain or compiled, explicit (attention that is not fused, for the
+language model) or timm (its MobileNet, which must be installed). THREADS 0 leaves their number to the stack. The
 zoo is that of TREE, another checkout, or the one that this file belongs to. NETWORK is language, or a classifier of
 the zoo, with its width if it has one: mobilenet-0.25. A line of input, ``{"steps": N}``, is answered by
 ``{"seconds": [...], "cpu_seconds": ...}``: one for each step, and processor time of all threads for the mean step;
@@ -8,6 +9,7 @@ the zoo, with its width if it has one: mobilenet-0.25. A line of input, ``{"step
 ``step``, all of it.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -65,7 +67,7 @@ def batch(network: str) -> tuple[Any, Any]:
     return draw.rand(PICTURES, EDGE, EDGE, 3).astype(np.float32), draw.randint(0, CLASSES, PICTURES)
 
 
-def plain(network: str, precision: str, compiled: bool) -> Step:
+def plain(network: str, precision: str, way: str) -> Step:
     """Return a step of plain PyTorch as a good user writes it: fused attention and optimizer, channels last."""
     torch: Any = importlib.import_module("torch")
     torch.manual_seed(1)
@@ -74,14 +76,15 @@ def plain(network: str, precision: str, compiled: bool) -> Step:
     if network == "language":
         sys.path.insert(0, str(HERE))
         peer: Any = importlib.import_module("shakespeare_torch")
-        model = peer.Model(CHARACTERS)
+        model = peer.Model(CHARACTERS, explicit=way == "explicit")
         peer.initialize(model)
         optimizer, clip, x = peer.optimizer_of(model, 1e-3), 1.0, x.long()
     else:
-        model = mobilenet(torch.nn).to(memory_format=torch.channels_last).train()
+        model = timm(torch) if way == "timm" else mobilenet(torch.nn)
+        model = model.to(memory_format=torch.channels_last).train()
         optimizer, clip = torch.optim.Adam(model.parameters(), 1e-4, fused=True), 0.0
         x = x.permute(0, 3, 1, 2)  # NHWC in memory is what PyTorch calls channels last
-    call = torch.compile(model) if compiled else model
+    call = torch.compile(model) if way == "compiled" else model
 
     def step() -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
@@ -111,6 +114,14 @@ def mobilenet(nn: Any) -> Any:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, CLASSES))
 
 
+def timm(torch: Any) -> Any:
+    """Return timm's MobileNet v1 of width 1."""
+    with contextlib.suppress(RuntimeError):
+        # Without its compiled part (built for CUDA), torchvision cannot be imported unless this operation exists.
+        torch.library.define("torchvision::nms", "(Tensor boxes, Tensor scores, float threshold) -> Tensor")
+    return importlib.import_module("timm").create_model("mobilenetv1_100", num_classes=CLASSES)
+
+
 def profile(step: Step, count: int) -> dict[str, float]:
     """Return milliseconds a step that PyTorch's operations took themselves, by their names, and ``step``, of all."""
     profiler: Any = importlib.import_module("torch.profiler")
@@ -127,7 +138,7 @@ def main(network: str, way: str, precision: str, threads: int, tree: Path) -> No
     """Answer until standard input ends."""
     if threads:
         importlib.import_module("torch").set_num_threads(threads)
-    step = zoo(network, precision, tree) if way == "zoo" else plain(network, precision, way == "compiled")
+    step = zoo(network, precision, tree) if way == "zoo" else plain(network, precision, way)
     for line in sys.stdin:
         question = json.loads(line)
         if "profile" in question:
