@@ -163,9 +163,9 @@ class Workshop:
 
     @functools.cached_property
     def labels(self) -> Path:
-        """The classes that the zoo predicts for :attr:`photos` in float32, as a JSON list of numbers."""
+        """The classes of :attr:`photos`, decoded at their full size, in float32, as a JSON list of numbers."""
         file = self.folder / "labels.json"
-        file.write_text(json.dumps(predicted(self, "float32", self.folder / "labels")[1]), encoding="utf-8")
+        self.peer("peer_photos.py", "exact", self.mobilenet / "model.onnx", self.photos, "float32", file)
         return file
 
     @functools.cached_property
@@ -179,6 +179,11 @@ class Workshop:
         """The pixels that clients of servers send, and their class by MobileNet 0.25 next to it (answer.json)."""
         for kind in ("zoo", "litserve"):
             serving.body(kind, self.folder)
+        # BentoML takes a list, which it joins with those of other requests.
+        content = json.loads((self.folder / "litserve.body").read_text())
+        (self.folder / "bentoml.body").write_text(json.dumps({"b64": [content["b64"]]}))
+        script = (self.folder / "litserve.lua").read_text().replace("litserve.body", "bentoml.body")
+        (self.folder / "bentoml.lua").write_text(script)
         (self.folder / "classes.txt").write_text("".join(f"class {number}\n" for number in range(1000)))
         file = self.folder / "zoo.body"
         answer = self.peer("peer_serving.py", "answer", self.mobilenet / "model.onnx", file)
@@ -301,7 +306,7 @@ def predicted(shop: Workshop, precision: str, folder: Path) -> tuple[Figures, li
 
 
 def classified(shop: Workshop, precision: str, _: int, folder: Path) -> Figures:
-    """Classify the photos by the zoo, and compare the classes with those of float32."""
+    """Classify the photos by the zoo, and compare the classes with :attr:`Workshop.labels`."""
     figures, classes = predicted(shop, precision, folder)
     expected = json.loads(shop.labels.read_text(encoding="utf-8"))
     return {**figures, "accuracy": float(np.mean(np.array(classes) == np.array(expected)))}
@@ -356,7 +361,7 @@ def served(shop: Workshop, server: str, _: int, folder: Path) -> Figures:
         Requests a second, processor seconds of the server for each, and 1.0 as accuracy if its answer is right.
     """
     expected = f"class {json.loads((shop.folder / 'answer.json').read_text())}"
-    kind = "litserve" if server == "litserve" else "zoo"
+    kind = "zoo" if server == "fastapi" else server
     try:
         if server == "zoo":
             with serving.zoo(0.25, "float32", shop.data / WEIGHTS, shop.folder) as target:
@@ -373,7 +378,7 @@ def served(shop: Workshop, server: str, _: int, folder: Path) -> Figures:
 
 
 def _load(target: serving.Served, kind: str, folder: Path, expected: str) -> Figures:
-    mime = "application/json" if kind == "litserve" else "application/octet-stream"
+    mime = "application/octet-stream" if kind == "zoo" else "application/json"
     words = [sys.executable, str(common.WORKERS / "http_load.py"), target[0], str(folder / f"{kind}.body"), mime]
     answer = turns.run([*words, str(CLIENTS), str(WARM_S)], common.ROOT, variables()).answer()
     right = float(f'"{expected}"' in answer["first"])
@@ -426,7 +431,7 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
             functools.partial(classified, shop, precision),
             {f"simplejpeg, cv2, OpenVINO, {way}": functools.partial(by_peer, way, precision)
              for way in ("threads", "processes")},
-            20, target=0.95, quality="same class", prepare=prepare,
+            20, slack=0.02, quality="same class as at full size", prepare=prepare,
             missing=shop.lacks(WEIGHTS, *jpegs, bfloat16=precision == "bfloat16"),
         )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 Files are decoded by simplejpeg, at a reduced size where that suffices, and resized in 8 bits by cv2. The network
 scales the pixels itself. WAY is ``threads``: threads decode the next batches while all cores compute; or
-``processes``: each core decodes and computes its own batches. Writes JSON: images a second from the first file to the
+``processes``: each core decodes and computes its own batches; or ``exact``, which writes LABELS, the classes of files
+that are decoded at full size. Writes JSON: images a second from the first file to the
 last class, and ``accuracy``, the share of the classes that LABELS has too.
 """
 
@@ -32,8 +33,14 @@ def decode(path: str) -> Any:
     pixels = simplejpeg.decode_jpeg(
         Path(path).read_bytes(), "RGB", fastdct=True, fastupsample=True, min_height=EDGE, min_width=EDGE, min_factor=1
     )
-    way = cv2.INTER_AREA if min(pixels.shape[:2]) > 2 * EDGE else cv2.INTER_LINEAR
-    return cv2.resize(pixels, (EDGE, EDGE), interpolation=way)
+    return cv2.resize(pixels, (EDGE, EDGE), interpolation=cv2.INTER_AREA)
+
+
+def exact(path: str) -> Any:
+    """Return the pixels of a file, decoded at its full size and resized by Pillow with antialiasing."""
+    from PIL import Image
+
+    return np.asarray(Image.open(path).convert("RGB").resize((EDGE, EDGE), Image.Resampling.BILINEAR))
 
 
 def network(file: str, precision: str, threads: int) -> Network:
@@ -76,13 +83,15 @@ def main(way: str, file: str, folder: str, precision: str, labels: str) -> None:
             seconds = time.perf_counter() - began
     else:
         cv2.setNumThreads(1)
-        predict = network(file, precision, cores)
+        predict, read = network(file, precision, cores), exact if way == "exact" else decode
         with ThreadPoolExecutor(cores) as pool:
             began = time.perf_counter()
-            waiting = [[pool.submit(decode, path) for path in batch] for batch in batches]
+            waiting = [[pool.submit(read, path) for path in batch] for batch in batches]
             for decoding in waiting:
                 classes += predict(np.stack([each.result() for each in decoding]))
             seconds = time.perf_counter() - began
+    if way == "exact":
+        Path(labels).write_text(json.dumps(classes), encoding="utf-8")
     expected = json.loads(Path(labels).read_text(encoding="utf-8"))
     print(json.dumps({"speed": len(paths) / seconds, "accuracy": float(np.mean(np.equal(classes, expected)))}))
 

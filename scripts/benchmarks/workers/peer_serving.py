@@ -1,12 +1,11 @@
 """MobileNet behind servers: python peer_serving.py fastapi|litserve|bentoml MODEL.onnx PORT
 
-A request is one image of 224 x 224 in bytes; LitServe gets it as Base64 in JSON. The network scales the pixels
+A request is one image of 224 x 224 in bytes; LitServe and BentoML get it as Base64 in JSON. The network scales the pixels
 itself. FastAPI collects the requests that wait and predicts them as one batch in a thread. The answer contains the
 five most probable classes. ``python peer_serving.py answer MODEL.onnx FILE`` writes the class of an image.
 """
 
 import asyncio
-import base64
 import contextlib
 import json
 import os
@@ -85,41 +84,16 @@ def fastapi(file, port):
 
 
 def litserve(file, port):
-    """Serve by LitServe."""
+    """Serve by LitServe, which sends its class to another process by name."""
     import litserve as library
 
     os.environ[MODEL] = file
-    server = library.LitServer(lit_api()(max_batch_size=MOST, batch_timeout=LONGEST_WAIT_S), accelerator="cpu")
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    import peer_litserve
+
+    api = peer_litserve.Api(max_batch_size=MOST, batch_timeout=LONGEST_WAIT_S)
+    server = library.LitServer(api, accelerator="cpu")
     server.run(port=port, host="127.0.0.1", log_level="warning", generate_client_file=False)
-
-
-def lit_api():
-    """Return the class that LitServe calls in a process of its own."""
-    import litserve as library
-
-    class Api(library.LitAPI):
-        def setup(self, _):
-            self.network = network(os.environ[MODEL])
-
-        def decode_request(self, request):
-            return image(base64.b64decode(request["b64"]))
-
-        def batch(self, inputs):
-            return np.stack(inputs)
-
-        def predict(self, x):
-            return self.network(x)
-
-        def unbatch(self, output):
-            return list(output)
-
-        def encode_response(self, output):
-            return best(output)
-
-    # It is sent to another process by name.
-    Api.__qualname__ = "Api"
-    globals()["Api"] = Api
-    return Api
 
 
 def bentoml(file, port):
