@@ -182,12 +182,12 @@ def one(way: Callable[[int, Path], Figures], number: int, folder: Path) -> Figur
 def compare(name: str, row: Row, measured: Log) -> Compared:
     """Compare the zoo with each peer of a row, round by round."""
     ours = turns.by_round(measured, name, ZOO)
-    own = list(turns.by_round(measured, name, ZOO, "accuracy").values())
+    own = accuracies(name, ZOO, measured)
     least = row.target if row.target is not None else statistics.median(own) - row.slack if own else None
     times, short, speeds = dict[str, list[float]](), [], {}
     for peer in row.peers:
         theirs = turns.by_round(measured, name, peer)
-        accuracy = list(turns.by_round(measured, name, peer, "accuracy").values())
+        accuracy = accuracies(name, peer, measured)
         both = [number for number in ours if number in theirs]
         if not both:
             continue
@@ -217,7 +217,7 @@ def cell(name: str, row: Row, way: str, measured: Log) -> str:
     speeds = list(turns.by_round(measured, name, way).values())
     digits = 1 if min(speeds) < 1000 else 0
     text = f"{spread(speeds, digits)} {row.unit}"
-    accuracy = list(turns.by_round(measured, name, way, "accuracy").values())
+    accuracy = accuracies(name, way, measured)
     return f"{text}, {row.quality} {spread(accuracy, 4)}" if accuracy else text
 
 

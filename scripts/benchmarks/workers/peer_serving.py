@@ -1,8 +1,8 @@
 """MobileNet behind servers: python peer_serving.py fastapi|litserve|bentoml MODEL.onnx PORT
 
-A request is one image of 224 x 224 in bytes; LitServe and BentoML get it as Base64 in JSON. The network scales the pixels
-itself. FastAPI collects the requests that wait and predicts them as one batch in a thread. The answer contains the
-five most probable classes. ``python peer_serving.py answer MODEL.onnx FILE`` writes the class of an image.
+A request is one image of 224 x 224 in bytes; LitServe and BentoML get it as Base64 in JSON. The network scales the
+pixels itself. FastAPI collects the requests that wait and predicts them as one batch in a thread. The answer contains
+the five most probable classes. ``python peer_serving.py answer MODEL.onnx FILE`` writes the class of an image.
 """
 
 import asyncio
