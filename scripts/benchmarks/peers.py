@@ -16,6 +16,7 @@ A round during which other programs used more than a fifth of a core is marked w
 import argparse
 import json
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -61,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="measure the rows again, even those with all rounds")
     parser.add_argument("--definitions", type=Path, help="JSON file with rows to use instead of the built-in ones")
     options = parser.parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell ignores Ctrl-C for its background jobs
+        signal.signal(number, signal.default_int_handler)
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
     with tempfile.TemporaryDirectory() as folder:
