@@ -9,13 +9,13 @@ the zoo, with its width if it has one: mobilenet-0.25. A line of input, ``{"step
 ``step``, all of it.
 """
 
-import contextlib
 import importlib
 import json
 import os
 import runpy
 import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def plain(network: str, precision: str, way: str) -> Step:
         peer.initialize(model)
         optimizer, clip, x = peer.optimizer_of(model, 1e-3), 1.0, x.long()
     else:
-        model = timm(torch) if way == "timm" else mobilenet(torch.nn)
+        model = timm() if way == "timm" else mobilenet(torch.nn)
         model = model.to(memory_format=torch.channels_last).train()
         optimizer, clip = torch.optim.Adam(model.parameters(), 1e-4, fused=True), 0.0
         x = x.permute(0, 3, 1, 2)  # NHWC in memory is what PyTorch calls channels last
@@ -114,11 +114,10 @@ def mobilenet(nn: Any) -> Any:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, CLASSES))
 
 
-def timm(torch: Any) -> Any:
+def timm() -> Any:
     """Return timm's MobileNet v1 of width 1."""
-    with contextlib.suppress(RuntimeError):
-        # Without its compiled part (built for CUDA), torchvision cannot be imported unless this operation exists.
-        torch.library.define("torchvision::nms", "(Tensor boxes, Tensor scores, float threshold) -> Tensor")
+    # timm imports torchvision, whose compiled part from PyPI needs CUDA. Without it, these registrations fail.
+    sys.modules["torchvision._meta_registrations"] = types.ModuleType("torchvision._meta_registrations")
     return importlib.import_module("timm").create_model("mobilenetv1_100", num_classes=CLASSES)
 
 
