@@ -64,6 +64,18 @@ def test_in_float64_two_processes_normalize_by_the_statistics_of_all(tmp_path: P
             assert np.abs(first[name] - second[name]).max() <= 2.0**-22 * np.abs(first[name]).max(), name
 
 
+@pytest.mark.stacks("torch")
+def test_two_processes_normalize_maps_in_bfloat16(tmp_path: Path) -> None:
+    words = [*ready("torch"), "model=mobilenet", "model.alpha=0.25", "model.input_size=32", "weights=none"]
+    words += ["data=folder", f"data.root={stripes(tmp_path / 'pictures')}", "trainer.batch_size=25"]
+    words += ["trainer.precision=mixed_bfloat16", "trainer.epochs=1"]
+    losses = []
+    for count in (1, 2):
+        train(tmp_path / str(count), *words, f"distributed.processes={count}")
+        losses += [event["loss"] for event in events(tmp_path / str(count)) if event["event"] == "epoch"]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
 @pytest.mark.parametrize("stack", ["torch", "tf-2.21"])
 def test_in_float64_two_processes_learn_pairs_of_words_as_one_does(tmp_path: Path, stack: str) -> None:
     """All of the network is of float64: on TensorFlow no optimizer can bound gradients of two kinds together."""

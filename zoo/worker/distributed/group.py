@@ -29,14 +29,13 @@ LATE_S, LATE_STEPS = 15.0, 10.0
 CLOCK_S = 5.0
 # Errors of the engines when another process is lost, which the host or the heartbeat then identifies.
 _OF_ANOTHER = re.compile("gloo|nccl|connection|peer|collective|coordination|unavailable|socket|store", re.IGNORECASE)
-ENGINES = ("torch", "jax", "tensorflow")
 
 
 def join(request, rank, stop, report):
     """Wait for the other processes of a request and return their group; see :class:`ConnectedGroup`."""
     settings, framework, keras = request.distributed, request.device.framework, request.stack.keras
     # Keras inside TensorFlow is Keras 2.
-    if framework not in ENGINES or keras == "tf.keras":
+    if framework not in ("torch", "jax", "tensorflow") or keras == "tf.keras":
         raise UserError(
             "distributed.processes=%d needs a stack of PyTorch, JAX or TensorFlow with Keras 3; this stack"
             " uses %s and %s" % (settings.processes, framework, keras)
@@ -106,7 +105,6 @@ class ConnectedGroup(Group):
         for number in itertools.count():
             # PyTorch's store does not return while the first process, which hosts it, hangs.
             limit = threading.Timer(SILENT_S + BEAT_S, self._fail_lost, [0])
-            limit.daemon = True
             limit.start()
             rows = []
             try:

@@ -1,4 +1,4 @@
-"""TensorFlow: collective operations in the cluster that MultiWorkerMirroredStrategy opens.
+"""TensorFlow: MultiWorkerMirroredStrategy connects the processes and sums over them.
 
 The model is not placed by the strategy. ``fit`` of Keras 3 does not work under it, and it would weight shares of
 different sizes incorrectly.
@@ -8,7 +8,7 @@ import json
 import os
 
 import tensorflow
-from tensorflow.python.eager import context
+from tensorflow.python.eager import context as eager
 
 
 class Engine:
@@ -17,12 +17,12 @@ class Engine:
     leave = staticmethod(lambda: None)
 
     def __init__(self, group):
-        self._group, self._keys = group, 0
+        self._group = group
         task = {"type": "worker", "index": group.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": group.addresses}, "task": task})
         # This also opens the coordination service.
         self._strategy = tensorflow.distribute.MultiWorkerMirroredStrategy()
-        service, self._total = context.context(), tensorflow.function(self.sum)
+        service, self._total = eager.context(), tensorflow.function(self.sum)
         self.put, self.delete = service.set_config_key_value, service.delete_config_key_value
         self.get = service.get_config_key_value
 
@@ -36,18 +36,9 @@ class Engine:
 
     def sum(self, tensor):
         """Sum a tensor over all processes, which must run the same operations in the same order."""
-        self._keys += 1
         self._group.summed += tensor.shape.num_elements() * tensor.dtype.size  # when TensorFlow traces a step
-        return tensorflow.raw_ops.CollectiveReduceV2(
-            input=tensor,
-            group_size=self._group.size,
-            group_key=1,  # all operations run among the same processes
-            instance_key=self._keys,
-            ordering_token=[],
-            merge_op="Add",
-            final_op="Id",
-            communication_hint="ring",
-        )
+        context = tensorflow.distribute.get_replica_context
+        return self._strategy.run(lambda: context().all_reduce("SUM", tensorflow.identity(tensor)))
 
     def ones_like_batch(self, x, total):
         return tensorflow.ones([total, *x.shape[1:]], x.dtype)

@@ -73,7 +73,9 @@ def _normalization(group, add_up):
 
         @staticmethod
         def forward(ctx, maps, gamma, beta, epsilon):
-            own = torch.batch_norm_update_stats(maps, None, None, 0.0)
+            # Given statistics determine the type of the results; they are not used.
+            given = torch.zeros(2, maps.shape[1], dtype=torch.promote_types(maps.dtype, torch.float32))
+            own = torch.batch_norm_update_stats(maps, *given, 0.0)
             mean, variance = keras_parts.moments_of_all(group, add_up, *own)
             ctx.save_for_backward(maps, gamma, mean, variance)
             ctx.epsilon, ctx.weight, ctx.total = epsilon, group.weight, group.present[1]
