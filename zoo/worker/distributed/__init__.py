@@ -55,7 +55,7 @@ class Group:
         stop: set in all processes after the same step.
         present: (begin, total): index of this process's first item in the current batch, and size of the batch.
         weights, weight: shares of all processes, and of this one, of the items of the current batch.
-        summed, bytes_per_step: bytes summed in this step, and in the last one that was not a repetition of a trace.
+        summed, bytes_per_step: bytes of sums in this step, and in the last step (on TensorFlow, the last traced one).
     """
 
     rank, size, multiple = 0, 1, 1
