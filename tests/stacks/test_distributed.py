@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.support.pictures import stripes
@@ -64,6 +65,18 @@ def test_in_float64_two_processes_normalize_by_the_statistics_of_all(tmp_path: P
             assert np.abs(first[name] - second[name]).max() <= 2.0**-22 * np.abs(first[name]).max(), name
 
 
+@pytest.mark.stacks("torch")
+def test_two_processes_normalize_maps_in_bfloat16(tmp_path: Path) -> None:
+    words = [*ready("torch"), "model=mobilenet", "model.alpha=0.25", "model.input_size=32", "weights=none"]
+    words += ["data=folder", f"data.root={stripes(tmp_path / 'pictures')}", "trainer.batch_size=25"]
+    words += ["trainer.precision=mixed_bfloat16", "trainer.epochs=1"]
+    losses = []
+    for count in (1, 2):
+        train(tmp_path / str(count), *words, f"distributed.processes={count}")
+        losses += [event["loss"] for event in events(tmp_path / str(count)) if event["event"] == "epoch"]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
 @pytest.mark.parametrize("stack", ["torch", "tf-2.21"])
 def test_in_float64_two_processes_learn_pairs_of_words_as_one_does(tmp_path: Path, stack: str) -> None:
     """All of the network is of float64: on TensorFlow no optimizer can bound gradients of two kinds together."""
@@ -87,25 +100,48 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-@pytest.mark.parametrize(("stack", "victim"), [("torch", 1), ("jax", 0)])
-def test_the_end_of_one_process_ends_all_and_one_process_goes_on(tmp_path: Path, stack: str, victim: int) -> None:
-    folder = tmp_path / "run"
+def disturb(folder: Path, stack: str, victim: int, number: signal.Signals) -> str:
+    """Send a signal to one of two processes after the first epoch; return the errors of the failed command."""
     words = [*SMALL, *ready(stack), "trainer.epochs=500", "distributed.processes=2"]
-    command = [sys.executable, "-m", "zoo", "train", *words, f"output.root={tmp_path}", "output.name=run"]
+    command = [
+        sys.executable,
+        "-m",
+        "zoo",
+        "train",
+        *words,
+        f"output.root={folder.parent}",
+        f"output.name={folder.name}",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         while not any(event["event"] == "epoch" for event in events(folder)):
             assert process.poll() is None
             time.sleep(0.1)
         pids = [row["process"] for row in events(folder)[0]["processes"]["all"]]
-        os.kill(pids[victim], signal.SIGKILL)
+        os.kill(pids[victim], number)
         began = time.monotonic()
-        assert f"process {victim} of 2 was killed by SIGKILL" in process.communicate()[1]
+        errors = process.communicate()[1]
     assert time.monotonic() - began < 30
     assert process.returncode == 1
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    return str(errors)
+
+
+@pytest.mark.parametrize(("stack", "victim"), [("torch", 1), ("jax", 0)])
+def test_the_end_of_one_process_ends_all_and_one_process_goes_on(tmp_path: Path, stack: str, victim: int) -> None:
+    folder = tmp_path / "run"
+    assert f"process {victim} of 2 was killed by SIGKILL" in disturb(folder, stack, victim, signal.SIGKILL)
     kept = max(int(path.stem) for path in (folder / "checkpoints").glob("*.json"))
     last = max(event["epoch"] for event in events(folder) if event["event"] == "epoch") + 2
     assert main(["train", f"resume={folder}", "distributed.processes=1", f"trainer.epochs={last}"]) == 0
     assert [event["done"] for event in events(folder) if event["event"] == "resume"] == [kept]
+
+
+@pytest.mark.parametrize(("stack", "victim"), [("torch", 0), ("tf-2.21", 1), ("jax", 1)])
+def test_a_suspended_process_is_named(tmp_path: Path, stack: str, victim: int) -> None:
+    """The first process of PyTorch holds the store, whose requests then do not return."""
+    errors = disturb(tmp_path / "run", stack, victim, signal.SIGSTOP)
+    assert f"process {victim} of 2 (process id" in errors
+    assert "does not answer" in errors
 
 
 def test_an_old_keras_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

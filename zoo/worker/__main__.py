@@ -131,7 +131,7 @@ def _run(request, rank, events, stop):
 
     if group:
         peaks = group.gather_values(memory.peak_bytes())
-        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.engine.bytes_per_step}
+        result["processes"] = {"peak_memory_bytes": peaks, "bytes_per_step": group.bytes_per_step}
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
     if group:
         group.close()
@@ -152,8 +152,7 @@ def _join(request, rank, events, stop):
         return None
     from zoo.worker.distributed.group import join
 
-    group = join(request, rank, stop)
-    group.report = lambda message, kind: events.emit("error", message=message, type=kind)
+    group = join(request, rank, stop, lambda message, kind: events.emit("error", message=message, type=kind))
     # Schedulers send this signal some seconds before they reclaim the machine.
     signal.signal(signal.SIGTERM, stop)
     return group
@@ -218,8 +217,8 @@ def _prove_together(group, versions, proof):
     """Return the devices of all processes; raise UserError if their versions differ."""
     from zoo.worker.errors import UserError
 
-    about = {"host": group.hosts[group.rank], "process": os.getpid(), "device": proof.to_json(), "versions": versions}
-    rows = group.gather_values(dict(about, threads=group.settings.threads))
+    about = {"device": proof.to_json(), "versions": versions, "threads": group.settings.threads}
+    rows = group.gather_values(dict(about, **group.about))
     for rank, row in enumerate(rows):
         if row["versions"] != rows[0]["versions"]:
             why = "process %d on %s has versions %s, but the first one on %s has %s: build the same environment there"

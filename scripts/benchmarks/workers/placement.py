@@ -36,7 +36,7 @@ def main(framework: str, model_name: str, items: int, batch: int, rounds: int) -
     def running(wanted: str) -> Any:
         data = types.SimpleNamespace(placement=wanted)
         request = types.SimpleNamespace(data=data, device=device)
-        return types.SimpleNamespace(request=request, group=importlib.import_module("zoo.worker.distributed").Alone())
+        return types.SimpleNamespace(request=request, group=importlib.import_module("zoo.worker.distributed").Group())
 
     with tempfile.TemporaryDirectory() as folder:
         ways = {name: images(Path(folder), network.preprocess, items, batch).place(running(name))

@@ -21,24 +21,18 @@ class Engine:
         size: how many there are.
     """
 
-    needs_equal_shares, bytes_per_step, describe = False, 0, "memory"
+    describe = "memory"
 
     def __init__(self, shared: dict[str, Any], meet: threading.Barrier, size: int) -> None:
         self.shared, self.meet, self.size = shared, meet, size
         self.leave = lambda: None
 
-    def start(self) -> None:
-        """Nothing is connected."""
-
-    def enter(self) -> None:
-        """Nothing is counted."""
-
     def put(self, key: str, text: str) -> None:
         assert key not in self.shared, "no store lets a value be put twice"
         self.shared[key] = text
 
-    def get(self, key: str, patience_s: float) -> str:
-        deadline = time.monotonic() + min(patience_s, 20.0)
+    def get(self, key: str, patience_ms: int) -> str:
+        deadline = time.monotonic() + min(patience_ms / 1000, 20.0)
         while key not in self.shared:
             if time.monotonic() > deadline:
                 raise TimeoutError(key)
@@ -48,11 +42,11 @@ class Engine:
     def delete(self, key: str) -> None:
         del self.shared[key]
 
-    def sum_figures(self, values: list[float]) -> Any:
+    def total(self, array: Any) -> Any:
         sums = self.shared.setdefault("sums", [])
-        sums.append(np.array(values))
+        sums.append(np.array(array))
         self.meet.wait(10)
-        total = np.sum(sums[-self.size :], axis=0)
+        total = np.sum(sums[-self.size :], axis=0, dtype=array.dtype)
         self.meet.wait(10)
         return total
 
@@ -76,37 +70,48 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
 
 
 def groups(count: int) -> list[Any]:
-    from zoo.worker.distributed.group import Group
+    from zoo.worker.distributed.group import ConnectedGroup
 
-    rows = [{"host": "a", "pid": 70 + rank, "port": 1, "clock_s": 9.0 * rank} for rank in range(count)]
     settings, shared, meet = distributed(count), {}, threading.Barrier(count)
     built = []
     for rank in range(count):
         asked = types.SimpleNamespace(asked=False, reason="interrupted")
-        built.append(Group(rank, settings, rows, asked, "torch"))
-        built[-1].engine, built[-1].asked = Engine(shared, meet, count), asked
+        group = ConnectedGroup(rank, settings, ["a:1"] * count, asked, lambda *_: None, "torch")
+        group.engine = Engine(shared, meet, count)
+        group.rows = [{"host": "a", "process": 70 + each, "time": 9.0 * each} for each in range(count)]
+        built.append(group)
     return built
 
 
 def test_all_get_the_rows_of_all_in_order_and_the_value_of_the_first(keras: types.ModuleType) -> None:
+    from zoo.worker.distributed import together
+
+    def part(begin: int, end: int) -> dict[str, Any]:
+        return {"x": -1.0 * np.arange(begin, end), "y": np.arange(begin, end)[:, None] % 2 == 0}
+
     three = groups(3)
-    rows = at_once(*(lambda g=g: g.gather({"x": np.full(g.rank + 1, g.rank)}) for g in three))
-    assert all(row["x"].tolist() == [0, 1, 1, 2, 2, 2] for row in rows)
+    for rows in at_once(*(lambda g=g: together(g, 40_000, part) for g in three)):
+        for name, whole in part(0, 40_000).items():
+            assert rows[name].tobytes() == whole.tobytes()
+            assert (rows[name].dtype, rows[name].shape) == (whole.dtype, whole.shape)
     assert at_once(*(lambda g=g: g.agree(g.rank + 7) for g in three)) == [7, 7, 7]
 
 
-def test_rows_of_several_messages_arrive_whole_and_do_not_fill_the_store(
-    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from zoo.worker.distributed import group
+def test_values_of_any_length_arrive(keras: types.ModuleType) -> None:
+    values = [["\u00fc" * 100_000, None], {"a": 1.5}]
+    assert at_once(*(lambda g=g: g.gather_values(values[g.rank]) for g in groups(2))) == [values] * 2
 
-    monkeypatch.setattr(group, "PIECE", 1000)
-    pair = groups(2)
-    for _ in range(5):
-        rows = at_once(*(lambda g=g: g.gather({"x": np.arange(900.0) + 900 * g.rank}) for g in pair))
-        assert all(np.array_equal(row["x"], np.arange(1800.0)) for row in rows)
-    at_once(*(lambda g=g: g.agree(1) for g in pair))
-    assert len(pair[0].engine.shared) == 4
+
+def test_one_process_needs_no_engine(keras: types.ModuleType) -> None:
+    from zoo.worker.distributed import Group
+
+    group, stop = Group(), types.SimpleNamespace(asked=False, reason="interrupted")
+    assert group.gather_values({"a": 1}) == [{"a": 1}]
+    assert group.enter((np.zeros((5, 2)), np.zeros(5))) == 5
+    assert group.after_step(True)
+    assert not group.after_step(False)
+    group.ask_to_stop(stop, "max_minutes")
+    assert (stop.asked, stop.reason) == (True, "max_minutes")
 
 
 def test_weights_of_the_first_become_those_of_all(keras: types.ModuleType) -> None:
@@ -180,7 +185,7 @@ def ended(pair: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, s
     monkeypatch.setattr(group.os, "_exit", lambda code: None)
     threads = [threading.Thread(target=each._watch) for each in pair]
     for each in pair:
-        each.report = lambda message, kind: said.append((message, kind))
+        each._report = lambda message, kind: said.append((message, kind))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -200,7 +205,7 @@ def test_the_first_is_named_where_its_store_never_returns(
 ) -> None:
     """As that of PyTorch while the process that has it is stopped: a request waits for its cancellation."""
     pair = groups(2)
-    pair[1].engine.get = lambda key, patience_s: time.sleep(3)
+    pair[1].engine.get = lambda key, patience_ms: time.sleep(3)
     said = ended(pair[1:], monkeypatch)
     assert "process 0 of 2 (process id 70 on a) does not answer" in said[0][0]
 
@@ -230,7 +235,7 @@ def test_an_error_of_its_own_is_reported_at_once(keras: types.ModuleType, monkey
 
     said: list[str] = []
     second = groups(2)[1]
-    second.report = lambda message, _kind: said.append(message)
+    second._report = lambda message, _kind: said.append(message)
     monkeypatch.setattr(group.os, "_exit", lambda code: said.append(str(code)))
     second.explain(ValueError("no such column"))
     assert said == ["process 1 on a: no such column", "1"]
@@ -248,6 +253,23 @@ def test_an_error_that_follows_from_another_end_waits_for_the_cause(
     assert waited == [group.SILENT_S + 2 * group.BEAT_S]
 
 
+def test_the_heartbeat_does_not_fill_the_store(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo.worker.distributed import group
+
+    monkeypatch.setattr(group, "BEAT_S", 0.01)
+    pair = groups(2)
+    threads = [threading.Thread(target=each._watch, daemon=True) for each in pair]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    for each in pair:
+        each._over = True
+    for thread in threads:
+        thread.join(30)
+    assert any(int(key.split("/")[1]) > 5 for key in pair[0].engine.shared)
+    assert len(pair[0].engine.shared) <= 6
+
+
 def test_all_end_together(keras: types.ModuleType) -> None:
     left: list[int] = []
     pair = groups(2)
@@ -255,3 +277,4 @@ def test_all_end_together(keras: types.ModuleType) -> None:
         each.engine.leave = lambda rank=each.rank: left.append(rank)
     at_once(*(g.close for g in pair))
     assert sorted(left) == [0, 1]
+    pair[0].fail("a process that leaves first is not a fault")

@@ -32,7 +32,7 @@ def check(make: Any, size: int) -> None:
     """Compare the batches of one process with those of several."""
     from zoo.worker import distributed
 
-    alone = list(make(distributed.Alone()).batches(2))
+    alone = list(make(distributed.Group()).batches(2))
     shares = [list(make(Member(rank, size)).batches(2)) for rank in range(size)]
     assert len(alone) > 1
     for step, batch in enumerate(alone):

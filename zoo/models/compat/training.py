@@ -206,10 +206,9 @@ def predict(model, x):
 def outputs(model, x):
     """Run the compiled predict function on one batch, an input or a list of inputs; return NumPy arrays."""
     group = _sharing["group"]
-    if group is not None and group.engine.outputs is not None:
-        return group.engine.outputs(model, x)
-    if MAJOR >= 3 and not model.compiled and model.predict_function is None:
+    predict = group.engine.outputs if group else None
+    if MAJOR >= 3 and not predict and not model.compiled and model.predict_function is None:
         # By default Keras 3 uses XLA on TensorFlow with any GPU, Radeons on Metal included.
         model.jit_compile = uses_jit(False)
-    arrays = model.predict_on_batch(x)
+    arrays = predict(model, x) if predict else model.predict_on_batch(x)
     return [np.asarray(each) for each in (arrays if isinstance(arrays, (list, tuple)) else [arrays])]

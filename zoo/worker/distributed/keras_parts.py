@@ -4,7 +4,11 @@ Gradients are averaged before the optimizer applies them. Batch normalization us
 Dropout draws a mask for the whole batch and uses its part. JAX does not need this: all processes run one program.
 """
 
+import functools
+
 import numpy as np
+from keras.src import backend
+from keras.src.backend.common.stateless_scope import in_stateless_scope  # while Keras only infers shapes
 
 from zoo.models import compat
 from zoo.worker.errors import UserError
@@ -12,7 +16,13 @@ from zoo.worker.errors import UserError
 
 def install(group, engine):
     """Patch Keras in this process; must be called only once."""
-    _reduce_gradients(compat.keras.optimizers.Optimizer, engine)
+    optimizer = compat.keras.optimizers.Optimizer
+    original, engine.mean_gradients = optimizer.apply, functools.partial(mean_gradients, group, engine)
+
+    def apply(self, grads, trainable_variables=None):
+        return original(self, engine.mean_gradients(list(grads)), trainable_variables)
+
+    optimizer.apply = apply
     _synchronize_normalization(compat.keras.layers.BatchNormalization, group, engine)
     _share_dropout(group, engine)
 
@@ -20,24 +30,16 @@ def install(group, engine):
 def mean_gradients(group, engine, gradients):
     """Average gradients over the items of the whole batch; None stays None."""
     ops = compat.keras.ops
-    dense = [None if each is None else engine.dense(each) for each in gradients]
-    present = [each for each in dense if each is not None]
+    present = [each for each in gradients if each is not None]
     if not present:
         return gradients
+    flat = [ops.reshape(each, (-1,)) for each in present]  # also dense
     kinds = [compat.keras.backend.standardize_dtype(each.dtype) for each in present]
     wide = "float64" if "float64" in kinds else "float32"
-    flat = ops.concatenate([ops.reshape(ops.cast(each, wide), (-1,)) for each in present]) * group.weight
-    pieces = iter(engine.split(engine.sum(flat), [int(np.prod(each.shape)) for each in present]))
-    return [None if each is None else ops.cast(ops.reshape(next(pieces), each.shape), each.dtype) for each in dense]
-
-
-def _reduce_gradients(kind, engine):
-    original = kind.apply
-
-    def apply(self, grads, trainable_variables=None):
-        return original(self, engine.mean_gradients(list(grads)), trainable_variables)
-
-    kind.apply = apply
+    whole = engine.sum(ops.concatenate([ops.cast(each, wide) for each in flat]) * group.weight)
+    pieces = ops.split(whole, np.cumsum([int(each.shape[0]) for each in flat])[:-1].tolist())
+    means = (ops.cast(ops.reshape(mean, each.shape), each.dtype) for mean, each in zip(pieces, present))
+    return [None if each is None else next(means) for each in gradients]
 
 
 def _synchronize_normalization(kind, group, engine):
@@ -53,21 +55,13 @@ def _synchronize_normalization(kind, group, engine):
         return engine.sum(ops.copy(x)), gradient
 
     def _moments(self, inputs, mask):
-        if _is_symbolic(inputs):
+        if in_stateless_scope():
             return original(self, inputs, mask)
         if mask is not None:
             raise UserError("batch normalization of masked inputs cannot be shared by processes")
-        mean, variance = original(self, inputs, mask)
-        return moments_of_all(group, sum_through, mean, variance)
+        return moments_of_all(group, sum_through, *original(self, inputs, mask))
 
     kind._moments = _moments
-
-
-def _is_symbolic(x):
-    """Return whether Keras only infers shapes now."""
-    from keras.src.backend.common import stateless_scope
-
-    return stateless_scope.in_stateless_scope() or not compat.keras.ops.is_tensor(x)
 
 
 def moments_of_all(group, add_up, mean, variance):
@@ -84,14 +78,12 @@ def moments_of_all(group, add_up, mean, variance):
 
 
 def _share_dropout(group, engine):
-    from keras.src import backend
-
     original, ops = backend.random.dropout, compat.keras.ops
 
     def dropout(inputs, rate, noise_shape=None, seed=None):
         total = group.present[1]
         first, last = group.bounds(total)
-        if _is_symbolic(inputs) or inputs.shape[0] != last - first or noise_shape is not None:
+        if in_stateless_scope() or inputs.shape[0] != last - first or noise_shape is not None:
             return original(inputs, rate, noise_shape, seed)
         kept = original(engine.ones_like_batch(inputs, total), rate, None, seed)[first:last]
         return ops.where(kept > 0, inputs / (1.0 - rate), ops.zeros_like(inputs))

@@ -3,32 +3,27 @@
 TensorFlow needs the addresses of all processes, PyTorch and JAX only the address of the first.
 """
 
-import json
 import os
 import socket
 import time
+from pathlib import Path
 
 from zoo.worker.errors import UserError
-from zoo.worker.files import remove, save_json
+from zoo.worker.files import save_bytes
 
 POLL_S = 0.05
 
 
 def meet(settings, folder, rank):
-    """Wait until all processes of a run have written their address into the run folder.
-
-    Returns:
-        A row for each process: ``host``, ``pid``, ``port`` and ``clock_s``, the seconds by which its clock is ahead
-        of the first one's.
-    """
+    """Write this process's address, ``host:port``, into the run folder; wait for all processes and return all."""
     host = settings.host or socket.gethostname()
-    about = {"host": host, "pid": os.getpid(), "port": _free_port(settings.port if rank == 0 else None)}
-    paths = _paths(settings, folder)
-    save_json(paths[rank], dict(about, time=time.time()))
+    address = "%s:%d" % (host, _free_port(settings.port if rank == 0 else None))
+    save_bytes(path(settings, folder, rank), address.encode("utf-8"))
+    paths = [path(settings, folder, number) for number in range(settings.processes)]
     deadline = time.monotonic() + settings.join_s
     while True:
-        result = set(os.listdir(folder))  # a network file system may cache that a single file was missing
-        missing = [str(number) for number, path in enumerate(paths) if os.path.basename(path) not in result]
+        present = set(os.listdir(folder))  # a network file system may cache that a single file was missing
+        missing = [str(number) for number, each in enumerate(paths) if os.path.basename(each) not in present]
         if not missing:
             break
         if time.monotonic() > deadline:
@@ -38,26 +33,11 @@ def meet(settings, folder, rank):
                 % (len(paths) - len(missing), len(paths), settings.join_s, rank, host, ", ".join(missing), folder)
             )
         time.sleep(POLL_S)
-    rows = [_read(path) for path in paths]
-    return [dict(row, clock_s=row["clock_s"] - rows[0]["clock_s"]) for row in rows]
+    return [Path(each).read_text(encoding="utf-8") for each in paths]
 
 
-def _read(path):
-    """Return the row in a file; ``clock_s`` is relative to the clock of the file system."""
-    with open(path, encoding="utf-8") as source:
-        row = json.load(source)
-    return dict(row, clock_s=row["time"] - os.stat(path).st_mtime)
-
-
-def leave(settings, folder):
-    """Remove the files; all processes must have read them."""
-    for path in _paths(settings, folder):
-        remove(path)
-
-
-def _paths(settings, folder):
-    numbers = range(settings.processes)
-    return [os.path.join(folder, ".meeting-%s-%d.json" % (settings.id, number)) for number in numbers]
+def path(settings, folder, rank):
+    return os.path.join(folder, ".meeting-%s-%d" % (settings.id, rank))
 
 
 def _free_port(wanted):

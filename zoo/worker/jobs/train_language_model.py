@@ -50,7 +50,7 @@ class WindowBatches:
     """
 
     def __init__(self, parts, length, vocabulary, settings, group=None):
-        self._group = group or distributed.Alone()
+        self._group = group or distributed.Group()
         distributed.require_divisible(settings.batch_size, self._group)
         self._parts, self._length, self._settings = parts, length, settings
         self._rows = smooth_labels(np.eye(vocabulary, dtype=np.float32), settings.label_smoothing)

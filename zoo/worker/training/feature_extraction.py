@@ -41,7 +41,7 @@ def features(trunk, preprocess, part, batch_size, path, stop, group=None):
     """
     if not len(part):
         return part
-    group = group or distributed.Alone()
+    group = group or distributed.Group()
     shape = compat.static_shape(trunk.outputs[0])[1:]
     if group.rank == 0:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(part), *shape)}

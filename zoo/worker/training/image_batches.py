@@ -87,7 +87,7 @@ class ImageBatches:
         self._target = target
         self._train, self._validation, self._preprocess = parts["train"], parts["validation"], preprocess
         self._seed, self._encoded = settings.seed, metrics.encoder(target, classes, settings.label_smoothing)
-        self._group = group or distributed.Alone()
+        self._group = group or distributed.Group()
         self._steps, self._size = equal_batches(len(self._train), settings.batch_size, self._group.multiple)
         self._augment, self._mixup = augment, mixup
         self._weights = class_weights(self._train.labels, classes) if balance else None

@@ -25,7 +25,7 @@ class TextBatches:
     def __init__(self, texts, labels, split, classes, settings, group=None, target=None):
         self._texts, self._labels, self._split, self._settings = texts, labels, split, settings
         self._target, self._encoded = target, metrics.encoder(target, classes, settings.label_smoothing)
-        self._group = group or distributed.Alone()
+        self._group = group or distributed.Group()
         self._steps, self._size = equal_batches(len(split["train"]), settings.batch_size, self._group.multiple)
 
     def steps(self, epoch):
