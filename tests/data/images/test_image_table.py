@@ -775,6 +775,16 @@ def test_titles_of_labels_are_those_of_tables_of_texts(tmp_path: Path) -> None:
     assert "several columns may hold the classes: mood, gender, stars" in refused(table).message
 
 
+def test_who_made_an_image_is_no_class_and_the_number_of_a_category_is(tmp_path: Path) -> None:
+    """iWildCam 2019: category_id, and rights_holder as the only column of words."""
+    lay(tmp_path, *(f"{number}.jpg" for number in range(60)))
+    lines = [f"{number * number % 7},{number}.jpg,{number % 5},{'AB'[number % 2]}" for number in range(60)]
+    table = write(tmp_path / "train.csv", "category_id,file_name,location,rights_holder", *lines)
+    assert scan(table).class_names == ["0", "1", "2", "4"]
+    table = write(tmp_path / "train.csv", "kind,file_name,location,rights_holder", *lines)
+    assert "several columns may hold the classes: kind, location, rights_holder" in refused(table).message
+
+
 def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     """CBIS-DDSM: the columns of paths and of the class are the last of many."""
     lay(tmp_path, *rows("{}.jpg", count=12))
