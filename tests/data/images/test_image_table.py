@@ -753,7 +753,7 @@ def test_a_column_of_few_numbers_without_a_title_is_asked_for(tmp_path: Path) ->
     table = write(
         tmp_path / "labels.txt", *rows("{}.png  0.0  mono", "{}.png  0.5  poly", "{}.png  1.0  mono", count=30)
     )
-    assert "several columns may hold the classes: 2, 1" in refused(table).message
+    assert "the classes: 2, 1, counted from 0, of the row 1.png | 0.5 | poly" in refused(table).message
     assert scan(table, label_column="1").class_names == ["0", "0.5", "1"]
     assert scan(table, label_column="2").class_names == ["mono", "poly"]
 

@@ -315,7 +315,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
         numbered = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
-        raise _ambiguous(path, "data.label_column", names, "classes", every, inside, numbered)
+        error = _ambiguous(path, "data.label_column", names, "classes", every, inside, numbered)
+        if not layout.titles:
+            error.message += f", counted from 0, of the row {' | '.join(column[0][:60] for column in columns)}"
+        raise error
     if pool:
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
