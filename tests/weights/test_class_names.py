@@ -33,6 +33,7 @@ def test_imagenet_has_its_own() -> None:
         ("a.json", json.dumps(INDEX)),
         ("a.json", json.dumps({str(number): name for name, number in INDEX.items()})),
         ("a.json", json.dumps({str(number): [f"n{number}", name] for name, number in INDEX.items()})),
+        ("config.json", json.dumps({"id2label": dict(enumerate(WANTED)), "label2id": INDEX, "num_channels": 3})),
     ],
 )
 def test_every_usual_kind_of_file_is_read(tmp_path: Path, name: str, text: str) -> None:

@@ -1,6 +1,7 @@
 """Read the settings of a search from the command line, and summarize its result."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,9 +93,12 @@ def _target(own: dict[str, str], space: Space, model: str, data: str) -> float:
     if given is None and data not in space.target:
         raise ZooError(f"The search space of {model} has no target for {data}", "Give target=VALUE.")
     try:
-        return space.target[data] if given is None else float(given)
-    except ValueError as error:
-        raise ZooError(f"target must be a number, got {given!r}", f"It is a value of {space.metric}.") from error
+        value = space.target[data] if given is None else float(given)
+    except ValueError:
+        value = math.nan
+    if not value <= 1:
+        raise ZooError(f"target must be a number, 1 at most, got {given!r}", f"It is a value of {space.metric}.")
+    return value
 
 
 def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:

@@ -89,11 +89,16 @@ def lines(text: str) -> list[str]:
 
 
 def _of_json(content: Any) -> list[str] | None:
-    """Return the names in a list, or in an object of number: name, name: number, or number: [id, name]."""
+    """Return the names in a list, or in an object of number: name, name: number, or number: [id, name].
+
+    The object may be ``id2label`` of another.
+    """
     if isinstance(content, list):
         return content if all(isinstance(name, str) for name in content) else None
     if not isinstance(content, dict):
         return None
+    if isinstance(content.get("id2label"), dict):  # config.json of Hugging Face
+        content = content["id2label"]
     if all(isinstance(value, int) and not isinstance(value, bool) for value in content.values()):
         content = {str(number): name for name, number in content.items()}
     rows = [content.get(str(number)) for number in range(len(content))]

@@ -753,7 +753,7 @@ def test_a_column_of_few_numbers_without_a_title_is_asked_for(tmp_path: Path) ->
     table = write(
         tmp_path / "labels.txt", *rows("{}.png  0.0  mono", "{}.png  0.5  poly", "{}.png  1.0  mono", count=30)
     )
-    assert "several columns may hold the classes: 2, 1" in refused(table).message
+    assert "the classes: 2, 1, counted from 0, of the row 1.png | 0.5 | poly" in refused(table).message
     assert scan(table, label_column="1").class_names == ["0", "0.5", "1"]
     assert scan(table, label_column="2").class_names == ["mono", "poly"]
 
@@ -773,6 +773,16 @@ def test_titles_of_labels_are_those_of_tables_of_texts(tmp_path: Path) -> None:
     assert scan(table).class_names == ["fear", "joy"]
     table = write(tmp_path / "t.csv", "image,mood,gender,stars", *lines)
     assert "several columns may hold the classes: mood, gender, stars" in refused(table).message
+
+
+def test_who_made_an_image_is_no_class_and_the_number_of_a_category_is(tmp_path: Path) -> None:
+    """iWildCam 2019: category_id, and rights_holder as the only column of words."""
+    lay(tmp_path, *(f"{number}.jpg" for number in range(60)))
+    lines = [f"{number * number % 7},{number}.jpg,{number % 5},{'AB'[number % 2]}" for number in range(60)]
+    table = write(tmp_path / "train.csv", "category_id,file_name,location,rights_holder", *lines)
+    assert scan(table).class_names == ["0", "1", "2", "4"]
+    table = write(tmp_path / "train.csv", "kind,file_name,location,rights_holder", *lines)
+    assert "several columns may hold the classes: kind, location, rights_holder" in refused(table).message
 
 
 def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:

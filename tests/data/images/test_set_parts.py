@@ -330,11 +330,25 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
 def test_a_set_with_parts_is_named_before_another_with_the_same_classes(tmp_path: Path) -> None:
     sizes = ("cast/cast/train", "cast/cast/test", "cast512/cast512")
     lay(tmp_path, *(f"{folder}/{name}/{number}.png" for folder in sizes for name in ("bad", "ok") for number in "12"))
-    with pytest.raises(ZooError, match="either may be the classes") as caught:
+    with pytest.raises(ZooError, match="each may be a whole data set") as caught:
         folder_scan.scan(str(tmp_path))
     roots = f"data.root={tmp_path}/cast/cast or data.root={tmp_path}/cast512/cast512"
-    assert f"such as {roots}." in caught.value.remedy
+    assert caught.value.remedy.startswith(f"Give one of them: {roots}. ")
     assert set(folder_scan.scan(str(tmp_path / "cast" / "cast")).parts) == {"train", "test"}
+
+
+def test_altered_copies_are_not_joined_with_the_originals(tmp_path: Path) -> None:
+    """Monkeypox Skin Lesion Dataset: originals, altered copies, and a fold with parts."""
+    folders = ("Original/Original/Monkey Pox", "Original/Original/Others", "Augmented/Augmented/Others_augmented")
+    lay(tmp_path, *(f"{folder}/{n}.png" for folder in (*folders, "Augmented/Augmented/Pox_augmented") for n in "12"))
+    with pytest.raises(ZooError, match="either may be the classes") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"data.root={tmp_path}/Original/Original" in caught.value.remedy
+    assert "copy all" not in caught.value.remedy
+    lay(tmp_path, *(f"Fold1/Fold1/{part}/{name}/1.png" for part in ("Train", "Val", "Test") for name in "ab"))
+    with pytest.raises(ZooError, match="Augmented, Fold1, Original: each has folders of its own") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.startswith(f"Give one of them: data.root={tmp_path}/Fold1/Fold1 or ")
 
 
 def test_one_folder_next_to_the_images_of_a_class_is_reported(tmp_path: Path) -> None:

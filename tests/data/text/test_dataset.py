@@ -1,6 +1,7 @@
 """Texts prepared once: arrays by content, splits that stay the same, folds that cover everything."""
 
 import dataclasses
+import json
 import subprocess
 import tracemalloc
 from pathlib import Path
@@ -272,6 +273,36 @@ def test_a_command_takes_the_texts_out_of_a_table_for_a_language_model(tmp_path:
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
     assert then == "data.root=texts.txt"
     assert (tmp_path / "texts.txt").read_text().splitlines()[:2] == ["headline", "rain, and wind 0"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"name": "A", "messages": [{"id": n, "text": f'a "message" {n}'} for n in range(20)]}, indent=1),
+        json.dumps(
+            {
+                "messages": [
+                    {
+                        "from": "A",
+                        "text": [f'a "message" {n}', {"type": "b", "text": ""}],
+                        "parts": [{"text": f'a "message" {n}'}],
+                    }
+                    for n in range(20)
+                ]
+            }
+        ),
+        "".join(json.dumps({"id": n, "text": f'a "message" {n}'}) + "\n" for n in range(20)),
+    ],
+)
+def test_a_command_takes_the_texts_out_of_json_for_a_language_model(tmp_path: Path, text: str) -> None:
+    """A chat exported by Telegram, as a file and with a message a line."""
+    chat = tmp_path / "result.json"
+    chat.write_text(text)
+    (note,) = dataset.prepare(LanguageData(name="text_file", root=str(chat)), 1).info.notes
+    command, _, then = note.partition("To learn 'text' alone: ")[2].rpartition(", then ")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
+    assert then == "data.root=texts.txt"
+    assert (tmp_path / "texts.txt").read_text().splitlines() == [f'a "message" {n}' for n in range(20)]
 
 
 def test_the_vocabulary_is_learned_from_training_texts_only(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_a_folder_of_two_tables_tells_what_to_test_on(tmp_path: Path) -> None:
     [
         ("title,label\nx,1\n", "no column 'text'"),
         ("Text,label\nx,1\n", "did you mean 'Text'"),
+        ("date,label\nx,1\n", "no column 'text'\nIts columns"),
         ("", "the file is empty"),
         ("text,label\nonly\n", "line 2: 1 columns instead of 2"),
         ("text,label\nfine,\n", "the label is empty"),

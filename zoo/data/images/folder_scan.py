@@ -212,8 +212,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 "The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
-                f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. Or copy all into one: "
-                f"`{set_parts.copy_command('/*/* '.join(whole) + '/*/*')}`, and give it: data.root=FOLDER.",
+                f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. "
+                + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*"),
             )
         (key, names), folder = several[0], places[several[0][0]]
         yield (

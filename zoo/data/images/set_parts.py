@@ -48,10 +48,16 @@ def as_root(path: Path) -> str:
     return f"data.root={shlex.quote(str(path))}"
 
 
-def copy_command(files: str) -> str:
-    """Return a shell command that copies files, a pattern, to FOLDER/CLASS; the new names contain their paths."""
+def copy_remedy(begin: str, folders: list[str], files: str) -> str:
+    """Return how to copy files, a pattern, to FOLDER/CLASS, with their paths in the new names.
+
+    The text is empty if one of the folders holds altered copies of the images in another.
+    """
+    if any("augment" in name.lower() for name in folders):
+        return ""
     new = '"$c/$(dirname "$d" | tr / _)_$(basename "$f")"'
-    return f'for f in {files}; do d=$(dirname "$f"); c=FOLDER/$(basename "$d"); mkdir -p "$c"; cp -r "$f" {new}; done'
+    copy = f'd=$(dirname "$f"); c=FOLDER/$(basename "$d"); mkdir -p "$c"; cp -r "$f" {new}'
+    return f"{begin}`for f in {files}; do {copy}; done`, and give data.root=FOLDER. "
 
 
 def part_of(name: str) -> tuple[str, str] | None:
@@ -127,6 +133,15 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 "classes: add data.layout=classes.",
             )
     in_parts = [name for name in folders if len(inside[name]) > 1 and all(map(part_of, inside[name]))]
+    full = [name for name in folders if next(decode.iter_images(path / name), None)]
+    if 0 < len(in_parts) < len(full) and all(len(inside[name]) > 1 for name in full):
+        roots = [
+            as_root(without_wrapper(path / name)) for name in sorted(full, key=lambda name: name not in in_parts)
+        ]
+        raise ZooError(
+            f"{path} contains {listed(full)}: each has folders of its own, so each may be a whole data set",
+            f"Give one of them: {listed(roots, ' or ', most=5)}. Classes: add data.layout=classes.",
+        )
     loose = in_parts + [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
     classes = [name for name in folders if name not in loose]
     if loose and len(classes) > 1 and next(decode.iter_images(path / loose[0]), None):
@@ -177,7 +192,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     _refuse_clips(path, folders)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
-    inner, place = copy_command(f"{shlex.quote(str(path))}/*/*/*"), 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
+    inner = copy_remedy("The inner folders are the classes: ", folders, f"{shlex.quote(str(path))}/*/*/*")
+    place = 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
     sort = f'cd {shlex.quote(str(path))} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         _refuse_copies(path, folders)
@@ -188,8 +204,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            f"train and test (or val). The inner folders are the classes: `{inner}`, and give data.root=FOLDER. To "
-            "keep patients apart, write a table (data=image_table, data.group). Classes: add data.layout=classes.",
+            f"train and test (or val). {inner}To keep patients apart, write a table (data=image_table, data.group). "
+            "Classes: add data.layout=classes.",
         )
 
 

@@ -23,6 +23,9 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
 _OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
+# Titles of who made an image, and with what.
+_OF_ORIGIN = re.compile(".*(holder|author|photographer|annotator|licen[cs]e|source|camera|device|credit|copyright)")
+_LAST = re.compile(f"fold|{_OF_ORIGIN.pattern}")
 _OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", "video", "plant", "animal")
 # Groups have fewer rows than this on average.
 _MOST_IN_GROUP = 20
@@ -290,8 +293,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         for place in varied
         if (place in recurring and place not in numeric) or place in graded or _is_of_lists(columns[place])
     ]
+    words = [place for place in words if not _OF_ORIGIN.fullmatch(layout.plain(place))]
     named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
     named = [place for place in named if not tables.OF_TEXTS.fullmatch(layout.plain(place))] or named
+    named = named or [place for place in varied if tables.LABELS.fullmatch(layout.plain(place).removesuffix("id"))]
     # Next to columns of true and false, a column of numbers is as likely; without titles, one of few values.
     measured = [place for place in varied if place in numeric and place not in flags]
     targets: list[int] = []
@@ -303,14 +308,17 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         return flags
     pool = named or words + flags[: len(flags) > 1] + targets
     pool = pool or recurring or [place for place in varied if len(varied) == 1 or place in numeric]
-    likely = sorted(pool, key=lambda place: (layout.plain(place)[:4] == "fold", place in numeric, place))
+    likely = sorted(pool, key=lambda place: (bool(_LAST.match(layout.plain(place))), place in numeric, place))
     pool = _different(columns, likely) or [place for place in places if tables.LABELS.fullmatch(layout.plain(place))]
     if len(pool) > 1:
         pool = list(dict.fromkeys([*pool, *likely, *(place for place in flags if place in varied)]))
         every = len([place for place in pool if _is_of_flags(columns[place])]) > 1
         names = [layout.title(place) for place in pool]
         numbered = [layout.title(place) for place in pool if tables.measurements(set(columns[place]))]
-        raise _ambiguous(path, "data.label_column", names, "classes", every, inside, numbered)
+        error = _ambiguous(path, "data.label_column", names, "classes", every, inside, numbered)
+        if not layout.titles:
+            error.message += f", counted from 0, of the row {' | '.join(column[0][:60] for column in columns)}"
+        raise error
     if pool:
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]

@@ -3,9 +3,11 @@
 A prepared folder is named by the content of its source and by every setting that it depends on.
 """
 
+import collections
 import dataclasses
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
@@ -24,7 +26,7 @@ from zoo.data.text import files, foreign_formats, labelled_texts, pieces, source
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 18
+CACHE_VERSION = 19
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -222,8 +224,11 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     first = next(iter(read()))
     least = 2 if path.suffix.lower() in (".csv", ".tsv") else 3
     if what := foreign_formats.markup(first, least):
-        alone = _column_alone(path, first, encoding, least)
-        notes.append(f"{path} is {what} are learned as text{alone}")
+        name, code = _of_json(first, what) if what.startswith("JSON") else _of_table(first, least)
+        code = f'file = open({json.dumps(str(path))}, encoding="{encoding}", newline=""); {code}; '
+        code += 'open("texts.txt", "w", encoding="utf-8").write("\\n".join(filter(None, texts)))'
+        alone = f". To learn {name[:40]!r} alone: python3 -c {shlex.quote(code)}, then data.root=texts.txt"
+        notes.append(f"{path} is {what} are learned as text{alone * bool(name)}")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         most = int(sum(map(len, read())) * (1 - row.validation))
@@ -232,20 +237,34 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     return _Content({}, TextInfo([], [], unknown, CLASSES, notes=notes), tokenizer)
 
 
-def _column_alone(path: Path, text: str, encoding: str, least: int) -> str:
-    """Return a command that takes the texts out of a table, to follow a note on it; empty for other texts."""
+def _of_table(text: str, least: int) -> tuple[str, str]:
+    """Return the column of a table with the most letters, and Python that reads its texts; empty for other texts."""
     sign, rows = foreign_formats.table(text, least)
     if not rows:
-        return ""
+        return "", ""
     letters = [sum(map(str.isalpha, "".join(column))) for column in zip(*rows, strict=False)]
     place = letters.index(max(letters))
-    code = (
-        f'import csv; file = open({json.dumps(str(path))}, encoding="{encoding}", newline=""); '
-        f"rows = csv.reader(file, delimiter={json.dumps(sign)}); "
-        f"texts = [row[{place}] for row in rows if len(row) > {place}]; "
-        'open("texts.txt", "w", encoding="utf-8").write("\\n".join(texts))'
-    )
-    return f". To learn {rows[0][place][:40]!r} alone: python3 -c {shlex.quote(code)}, then data.root=texts.txt"
+    code = f"import csv; rows = csv.reader(file, delimiter={json.dumps(sign)}); "
+    return rows[0][place], f"{code}texts = [row[{place}] for row in rows if len(row) > {place}]"
+
+
+def _of_json(text: str, what: str) -> tuple[str, str]:
+    """Return the key with the most letters, and Python that reads its texts, which may be in lists; empty without."""
+    letters = collections.Counter[str]()
+    for key, value in re.findall(r'"([^"\\]{1,40})"\s*:\s*\[?\s*"((?:[^"\\]|\\.)*)"', text[: 1 << 20]):
+        letters[key] += sum(map(str.isalpha, value))
+    if not letters:
+        return "", ""
+    name = letters.most_common(1)[0][0]
+    load = "json.load(file, object_hook=keep)"
+    if what.startswith("JSON lines"):
+        load = "[json.loads(line, object_hook=keep) for line in file if line.strip()]"
+    code = f"keep = lambda row: values.append(row.get({json.dumps(name)})) or row; {load}; "
+    code = f"import itertools, json; values = []; {code}"
+    parts = "(value if isinstance(value, list) else [value])"
+    texts = f'"".join(part for part in {parts} if isinstance(part, str)) for value in values'
+    # Telegram writes a message twice, whole and in parts.
+    return name, f"{code}texts = [text for text, _ in itertools.groupby({texts})]"
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:

@@ -236,7 +236,9 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         )
     order = likely_first(first, list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True)))
     shown = listed((repr(first[place][:80]) for place in order), most=MOST_COLUMNS)
-    message = f"{path} has no column {name!r}{nearest(name, first)}"
+    # A user who typed no name gets none that is only spelled alike, such as date.
+    near = [title for title in first if name not in ("text", "label") or name in title.lower()]
+    message = f"{path} has no column {name!r}{nearest(name, near)}"
     if any(each.isdecimal() for _, each in columns):
         message = f"{path} has no column {name}: its {len(first)} columns are counted from 0"
         if not all(each.isdecimal() for _, each in columns):

@@ -103,8 +103,9 @@ def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
         raise ZooError(
             f"scale is missing: {name} does not define how pixels were scaled in training{hint}",
             f"Add one of: {', '.join(f'scale={each}' for each in SCALES)}. Usual are -1..1 for Teachable Machine, "
-            "MobileNet, Inception and Xception, small ones too, and 0..1 for most other networks of Keras. With a "
-            "wrong one, answers are wrong and look certain: look it up in the code of the training, or try images "
+            "MobileNet, Inception and Xception, small ones too, and 0..1 for most other networks of Keras. "
+            "scale=none keeps 0 to 255, as image_dataset_from_directory does. With a wrong one, answers are wrong "
+            "and look certain: look it up in the code of the training, or try images "
             "of known classes.",
         )
     if layer and settings.scale != "none":
