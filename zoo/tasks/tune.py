@@ -7,7 +7,6 @@ of seconds, it maximizes the metric of the best epoch that ended before. The tes
 """
 
 import collections
-import datetime
 import statistics
 import time
 from dataclasses import asdict, dataclass, field
@@ -273,7 +272,7 @@ def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) 
         "fixed": search.fixed.words, "values": trial.values, "trial": trial.number, **figures,
         "trials": len(journal.trials), "pruned": states["pruned"], "failed": states["failed"], "jobs": search.jobs,
         "launcher": search.launcher.name, "importances": journal.importances(), "seed": search.seed,
-        "machine": machine.describe(machine.probe()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine.describe(machine.probe()), "date": records.today(),
         "commit": records.git_commit(), "grade": "measured",
     }  # fmt: skip
 
