@@ -110,12 +110,6 @@ def own_file(model: str, backend: str) -> Path:
     return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 
-def recorded() -> list[tuple[str, str]]:
-    """Return the model and the backend of every file with rows, sorted."""
-    files = [path.relative_to(paths.RECIPES) for path in paths.RECIPES.rglob(f"*{SUFFIX}")]
-    return sorted((path.parent.as_posix(), path.name.removesuffix(SUFFIX)) for path in files)
-
-
 def read(model: str, backend: str) -> list[Row]:
     """Return the rows of a recipe, best grade first, or an empty list."""
     return read_file(file(model, backend))
