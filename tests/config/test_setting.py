@@ -92,8 +92,8 @@ def test_what_settings_affect() -> None:
         "launcher.partition",
         "distributed.port",
     }
-    assert declared.adjustable_keys() == ["data.images", "data.root", "trainer.batch_size", "trainer.epochs"]
-    assert declared.stack_keys() == {"stack", "backend.python", "trainer.jit", "trainer.export"}
+    assert declared.keys_with("adjustable") == ["data.images", "data.root", "trainer.batch_size", "trainer.epochs"]
+    assert set(declared.keys_with("names_stack")) == {"stack", "backend.python", "trainer.jit", "trainer.export"}
     assert declared.word_keys() == {"launcher.hosts", "launcher.options"}
     assert {key for key, row in rows.items() if row[0].affects is Affects.CHANCE} == {"seed"}
 

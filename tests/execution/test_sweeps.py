@@ -351,7 +351,7 @@ def test_resume_auto_takes_a_folder_in_which_nothing_began_for_new(pretending: P
     ],
 )
 def test_words_of_hydra_are_understood(given: str, meant: str) -> None:
-    assert hydra_words.translated([given]) == [meant]
+    assert hydra_words.translated(given) == meant
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_words_of_hydra_are_understood(given: str, meant: str) -> None:
 )
 def test_other_words_of_hydra_are_answered(given: str, words: str) -> None:
     with pytest.raises(ZooError) as error:
-        hydra_words.translated([given])
+        hydra_words.translated(given)
     assert words in str(error.value)
 
 

@@ -146,7 +146,8 @@ def test_words_name_grade_figure_place_and_what_was_changed() -> None:
     assert "missed" in evidence.words(OWN | {"value": 0.5})
 
 
-RECORDED = evidence.recorded()
+FILES = [path.relative_to(paths.RECIPES) for path in paths.RECIPES.rglob(f"*{evidence.SUFFIX}")]
+RECORDED = sorted((path.parent.as_posix(), path.name.removesuffix(evidence.SUFFIX)) for path in FILES)
 
 
 @pytest.mark.parametrize(("model", "backend"), RECORDED, ids=lambda name: name.replace("/", "-"))

@@ -65,7 +65,11 @@ def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, b
         content[f"runs/{step.record}.json"] = _json(run_record(run, cleaner))
         if step.state == FAILED:
             content[f"logs/{step.record}.txt"] = cleaner.text(diagnosis.log_tail(run, 60)).encode()
-    content[LOCKS] = _json(_locks(state))
+    locks = {}
+    for place in state.places:
+        with contextlib.suppress(ZooError):  # the environment step reports a missing lock
+            locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
+    content[LOCKS] = _json(locks)
     return content
 
 
@@ -76,14 +80,6 @@ def run_record(run: Path, cleaner: Cleaner) -> Json:
     rows = [{name: row[name] for name in ROW_FIELDS if row.get(name) is not None} for row in timings.read(run)]
     kept["rows"] = cleaner.value(rows)
     return kept
-
-
-def _locks(state: Certification) -> dict[str, str]:
-    locks = {}
-    for place in state.places:
-        with contextlib.suppress(ZooError):  # the environment step reports a missing lock
-            locks[place.stack] = file_sha256(stacks.lock_file(stacks.load(place.stack), state.platform))
-    return locks
 
 
 def write(path: Path, content: dict[str, bytes]) -> Path:

@@ -63,7 +63,7 @@ class Session:
             self.state.steps.append(result)
             self.state.write(self.folder)
             console.say(f"{result.state}: {'; '.join([*result.words[:2], *filter(None, [result.problem])])}")
-        self.state.finished = _today()
+        self.state.finished = records.today()
         self.state.write(self.folder)
 
     @property
@@ -78,7 +78,7 @@ class Session:
         if not self.state.steps:
             raise ZooError(f"No step has run yet in {self.folder}", "Certify first.")
         missing = [_result(place, step, NOT_RUN) for place, step in self.left()]
-        return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=_today())
+        return dataclasses.replace(self.state, steps=[*self.state.steps, *missing], finished=records.today())
 
     def seconds_left(self) -> float:
         """Estimate the remaining time from the expected times, scaled by the pace of the finished steps."""
@@ -166,7 +166,7 @@ def begun(root: Path, mode: str, backend: str | None, stack: str) -> Session:
     named = re.sub(r"[^\w-]+", "-", mode)
     state = Certification(
         mode=mode, hardware=machine.hardware(here), machine=machine.describe(here), platform=here.platform,
-        commit=identity(), date=_today(), power=str(power.read()), places=chosen,
+        commit=identity(), date=records.today(), power=str(power.read()), places=chosen,
         reference_gflop_per_s=round(reference.gflop_per_s(), 3),
     )  # fmt: skip
     name = f"{PREFIX}{named}-{stamp}"
@@ -200,7 +200,3 @@ def _newest(folder: Path) -> str:
     """Return the name of the run folder whose record was written last, or an empty text without one."""
     files = sorted(folder.glob(f"*/{records.RECORD}"), key=lambda path: path.stat().st_mtime_ns)
     return files[-1].parent.name if files else ""
-
-
-def _today() -> str:
-    return datetime.datetime.now(datetime.UTC).date().isoformat()

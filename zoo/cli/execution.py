@@ -70,7 +70,7 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
     from zoo.tasks import registry, sweeps
 
     own, words = hydra_words.experiments(parsed.overrides, parsed.config_dir)
-    overrides = own | Overrides.parse(hydra_words.translated(words))
+    overrides = own | Overrides.parse(map(hydra_words.translated, words))
     if not parsed.machine:
         overrides = registry.with_gpu(overrides)
     if parsed.prepare:

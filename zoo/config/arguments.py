@@ -5,8 +5,7 @@ from typing import Any
 
 from zoo.config import model_files
 from zoo.config.setting import Setting
-from zoo.core import paths
-from zoo.core import schema as yaml_schema
+from zoo.core import paths, schema
 
 _DEFAULT = "default"
 
@@ -33,7 +32,7 @@ def declared(model: Mapping[str, Any]) -> dict[str, Setting]:
 def row_of(name: str) -> dict[str, Any]:
     """Return the content of a bundled model's file, or nothing if there is no such file."""
     path = paths.CONFIGS / "model" / f"{name}.yaml"
-    content: dict[str, Any] = yaml_schema.read_yaml(path) if path.is_file() else {}
+    content: dict[str, Any] = schema.read_yaml(path) if path.is_file() else {}
     return content
 
 

@@ -158,8 +158,8 @@ def _sort_overrides(
     problems: list[str] = []
     overrides = Overrides(_in_full(command.schema, entry) for entry in overrides)
     row = _row(command, overrides.get("model") if "model" in valid else None)
-    if row and config_files.has_recipes(command.file):
-        valid |= {"recipes": config_files.recipes_by_size()}
+    if row and (recipes := config_files.recipes_by_size(command.file)):
+        valid |= {"recipes": recipes}
         picked += Overrides.of({"recipes": valid["recipes"][0]}, "recipe")
     for entry in overrides:
         key, value = entry.key, str(entry.value)
@@ -175,19 +175,11 @@ def _sort_overrides(
             paths.refuse_address(value)
             more = "; architectures of Keras are model=keras/NAME" if key == "model" else ""
             problems.append(unknown(key, value, valid[key]).on_one_line() + more)
-            picked += Overrides.of(_meant(command, key, value, valid[key]))
+            # The closest option of this task, so that the remaining values can be checked too; else the default.
+            likely = [name for name in valid[key] if key != "model" or config_files.task_of(name) == command.task]
+            near = closest(value, likely)
+            picked += Overrides.of({key: near} if near else {})
     return Overrides(picked), values, problems, row
-
-
-def _meant(command: Command[Any], key: str, word: str, valid: list[str]) -> dict[str, str]:
-    """Return the closest valid option for an unknown one, so that the remaining values can be checked too.
-
-    Without a close match for this task, the group keeps its default.
-    """
-    if key == "model":
-        valid = [name for name in valid if config_files.task_of(name) == command.task]
-    near = closest(word, valid)
-    return {key: near} if near else {}
 
 
 def _in_full(schema: type[Settings], entry: Override) -> Override:

@@ -6,8 +6,7 @@ from typing import Any
 from zoo.config import arguments, model_files
 from zoo.config.overrides import leaves
 from zoo.config.schemas.common import Arguments
-from zoo.core import paths
-from zoo.core import schema as yaml_schema
+from zoo.core import paths, schema
 
 # Groups whose files can change any setting, in order of application.
 OVERALL = ("data", "preset")
@@ -35,7 +34,7 @@ def groups(file: str) -> dict[str, list[str]]:
 
 def _defaults(file: str) -> dict[str, Any]:
     """Return the default option of each group of a file such as ``train``, in order of application."""
-    entries = yaml_schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
+    entries = schema.read_yaml(paths.CONFIGS / f"{file}.yaml")["defaults"]
     return {name: option for entry in entries if isinstance(entry, dict) for name, option in entry.items()}
 
 
@@ -46,7 +45,7 @@ def layers(file: str, picked: dict[str, str]) -> dict[str, dict[str, Any]]:
     if RECIPES in chosen:
         model, _, backend = picked.get("recipes", f"{chosen['model']}/{chosen['backend']}").rpartition("/")
         files = {"recipe": recipe_files(model, backend)} | files
-    rows = {layer: [yaml_schema.read_yaml(path) for path in each if path.is_file()] for layer, each in files.items()}
+    rows = {layer: [schema.read_yaml(path) for path in each if path.is_file()] for layer, each in files.items()}
     return {layer: {key: value for row in each for key, value in leaves(row) if key not in (layer, f"{layer}.name")}
             for layer, each in rows.items()}  # fmt: skip
 
@@ -77,7 +76,7 @@ def recipe_files(model: str, backend: str) -> list[Path]:
 
 def recipe_range(model: str, backend: str, data: str) -> dict[str, Any]:
     """Return the range in which a recipe was measured on a data set, or an empty dictionary."""
-    rows = [yaml_schema.read_yaml(path).get(RANGE, {}) for path in recipe_files(model, backend)]
+    rows = [schema.read_yaml(path).get(RANGE, {}) for path in recipe_files(model, backend)]
     return {key: value for row in rows for key, value in row.get(data, {}).items()}
 
 
@@ -85,14 +84,14 @@ def recipe_keys(model: str) -> set[str]:
     """Return the dotted keys of the settings in a model's recipes, without promises and ranges."""
     own = list((paths.RECIPES / model).glob("*.yaml")) if model in options("model") else []
     files = own or list((paths.RECIPES / ANY).glob("*.yaml"))
-    keys = {key for path in files for key, _ in leaves(yaml_schema.read_yaml(path))}
+    keys = {key for path in files for key, _ in leaves(schema.read_yaml(path))}
     return {key for key in keys if not key.startswith(("expect.", f"{RANGE}."))}
 
 
-def has_recipes(file: str) -> bool:
-    return RECIPES in _defaults(file)
+def recipes_by_size(file: str) -> list[str]:
+    """Return the recipes for models without a recipe, in alphabetical order (largest data first).
 
-
-def recipes_by_size() -> list[str]:
-    """Return the recipes for models without a recipe, in alphabetical order (largest data first)."""
-    return sorted(f"{ANY}/{path.stem}" for path in (paths.RECIPES / ANY).glob("*.yaml"))
+    A file such as ``infer``, which takes no recipe, has none.
+    """
+    files = (paths.RECIPES / ANY).glob("*.yaml") if RECIPES in _defaults(file) else ()
+    return sorted(f"{ANY}/{path.stem}" for path in files)

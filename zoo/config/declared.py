@@ -45,27 +45,16 @@ def _subclasses(schema: "type[Settings]") -> "Iterator[type[Settings]]":
 
 
 @functools.cache
-def literal_keys() -> frozenset[str]:
-    """Return the keys whose values need no quotes on the command line: paths, free text, words with commas."""
-    return frozenset(key for key, rows in everywhere().items() if any(row.literal for row in rows))
+def keys_with(attribute: str) -> list[str]:
+    """Return the sorted keys for which ``literal``, ``adjustable`` or ``names_stack`` of :class:`Setting` is True."""
+    return sorted(key for key, rows in everywhere().items() if any(getattr(row, attribute) for row in rows))
 
 
 @functools.cache
 def word_keys() -> frozenset[str]:
     """Return the literal keys whose values are lists: comma-separated words, which may contain equal signs."""
-    return frozenset(key for key in literal_keys() if any(isinstance(row.default, list) for row in everywhere()[key]))
-
-
-@functools.cache
-def adjustable_keys() -> list[str]:
-    """Return the keys that can change when a run is resumed; the new value is kept."""
-    return sorted(key for key, rows in everywhere().items() if any(row.adjustable for row in rows))
-
-
-@functools.cache
-def stack_keys() -> frozenset[str]:
-    """Return the keys that name a stack or need a stack with a certain capability."""
-    return frozenset(key for key, rows in everywhere().items() if any(row.names_stack for row in rows))
+    literal = ((key, everywhere()[key]) for key in keys_with("literal"))
+    return frozenset(key for key, rows in literal if any(isinstance(row.default, list) for row in rows))
 
 
 def is_outward(key: str) -> bool:

@@ -68,11 +68,7 @@ def _words(kind: str) -> dict[str, str]:
     return words
 
 
-def translated(overrides: list[str]) -> list[str]:
-    return [_translated(text) for text in overrides]
-
-
-def _translated(text: str) -> str:
+def translated(text: str) -> str:
     key, _, value = text.partition("=")
     text = text.removeprefix("++")  # add or replace
     key = key.lstrip("+")

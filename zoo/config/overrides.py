@@ -246,5 +246,5 @@ def leaves(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 @functools.cache
 def path_keys() -> frozenset[str]:
     """Return the keys, including their short forms, whose values are paths or free text in any schema."""
-    keys = {RESUME, REFERENCE, *declared.literal_keys()}
+    keys = {RESUME, REFERENCE, *declared.keys_with("literal")}
     return frozenset(keys | {short for short, full in declared.shorthands() if full in keys})

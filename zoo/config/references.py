@@ -11,8 +11,7 @@ from typing import Any
 
 from zoo.config import config_files, model_files
 from zoo.config.overrides import REFERENCE, Overrides, leaves
-from zoo.core import paths
-from zoo.core import schema as checks
+from zoo.core import paths, schema
 from zoo.core.errors import ZooError, listed, unknown
 from zoo.environments.machine import Machine
 from zoo.environments.platforms import SYSTEMS
@@ -79,8 +78,8 @@ def names() -> list[str]:
 def load(name: str) -> Reference:
     """Read and check a bundled reference, by name, or a YAML file, by path."""
     path = _path(name)
-    row = checks.read_yaml(path)
-    checks.refuse(KEY, path, [*checks.violations(row, Reference, given=("name",)), *_setting_problems(row)])
+    row = schema.read_yaml(path)
+    schema.refuse(KEY, path, [*schema.violations(row, Reference, given=("name",)), *_setting_problems(row)])
     published = [Published(**entry) for entry in row.get("published") or []]
     return Reference(**row | {"machine": Needs(**row["machine"]), "published": published, "name": name})
 
@@ -124,7 +123,7 @@ def _outranked(own: Overrides, theirs: Overrides) -> set[str]:
     for group in filter(own.is_given, config_files.OVERALL):
         path = paths.CONFIGS / group / f"{own.get(group)}.yaml"
         if path.is_file():  # if missing, composition reports it with the valid names
-            gone |= {key for key, _ in leaves(checks.read_yaml(path))}
+            gone |= {key for key, _ in leaves(schema.read_yaml(path))}
     return gone
 
 

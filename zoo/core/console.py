@@ -175,24 +175,21 @@ class _Cell:
     def __repr__(self) -> str:
         return f"{self._label} {self._note}".rstrip()
 
-    def draw(self) -> None:
-        self._drawn = time.monotonic()
-        self._handle.update(self)
-
-    def _draw_sometimes(self) -> None:
-        if time.monotonic() - self._drawn >= 0.25:
-            self.draw()
+    def draw(self, pause_s: float = 0.25) -> None:
+        if time.monotonic() - self._drawn >= pause_s:
+            self._drawn = time.monotonic()
+            self._handle.update(self)
 
     def advance(self, amount: float) -> None:
         self._done += amount
-        self._draw_sometimes()
+        self.draw()
 
     def label(self, text: str) -> None:
         self._label = escape_controls(text)
 
     def note(self, text: str) -> None:
         self._note = escape_controls(text)
-        self._draw_sometimes()
+        self.draw()
 
 
 @contextlib.contextmanager
@@ -201,7 +198,7 @@ def bar(label: str, total: float | None = None, unit: str = "") -> Iterator[Bar]
     if in_notebook():
         cell = _Cell(escape_controls(label), total)
         yield cell
-        cell.draw()
+        cell.draw(0.0)
         return
     if not is_terminal():
         yield _Plain(label, total, unit)

@@ -126,7 +126,11 @@ def of(path: Path) -> FileKind:
 
 def _of_folder(path: Path) -> FileKind:
     if (path / "saved_model.pb").is_file():
-        return FileKind(path, _of_saved_model(path))
+        if (path / "keras_metadata.pb").is_file():
+            return FileKind(path, "saved_model_keras2")
+        with (path / "saved_model.pb").open("rb") as stream:
+            is_keras3 = _contains(stream, b"serve_keras_tensor", b"_misc_assets")
+        return FileKind(path, "saved_model_keras3" if is_keras3 else "saved_model")
     if (path / "run.json").is_file():
         return FileKind(path, "run", "weights.npz" if (path / "weights.npz").is_file() else "")
     if (path / "model.json").is_file() and (any(path.glob("*shard*")) or (path / "weights.bin").is_file()):
@@ -141,13 +145,6 @@ def _of_folder(path: Path) -> FileKind:
         if kind and (kind.word in _ARRAYS or (kind.known and "models" in kind.known.remedies)):
             other = other if other and other.word in _ARRAYS else kind
     return other or FileKind(path, word, known=formats.find(path.name, use="models"))
-
-
-def _of_saved_model(path: Path) -> str:
-    if (path / "keras_metadata.pb").is_file():
-        return "saved_model_keras2"
-    with (path / "saved_model.pb").open("rb") as stream:
-        return "saved_model_keras3" if _contains(stream, b"serve_keras_tensor", b"_misc_assets") else "saved_model"
 
 
 def _of_head(head: bytes, size: int) -> str:

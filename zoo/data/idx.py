@@ -28,7 +28,12 @@ MISTAKEN = {b"<!": "a web page", b"<h": "a web page", b"PK": "a zip archive", b"
 
 def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
     """Return the array of an IDX file, gzipped or plain. ``shape`` is the shape of one item: ``()`` for labels."""
-    _check_file(path)
+    if path.is_dir():
+        raise ZooError(f"{path} is a folder, not an IDX file", "Name the folder that holds the IDX files.")
+    if not path.is_file():
+        raise ZooError(f"There is no file {path}", "Check data.root.")
+    if path.stat().st_size == 0:
+        raise _damaged(path, "it is empty")
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == GZIP_MAGIC
@@ -41,15 +46,6 @@ def read(path: Path, shape: tuple[int, ...]) -> "NDArray[np.uint8]":
     except OSError as error:
         raise storage_error("read", path, error) from error
     return np.frombuffer(content, np.uint8).reshape(count, *shape)
-
-
-def _check_file(path: Path) -> None:
-    if path.is_dir():
-        raise ZooError(f"{path} is a folder, not an IDX file", "Name the folder that holds the IDX files.")
-    if not path.is_file():
-        raise ZooError(f"There is no file {path}", "Check data.root.")
-    if path.stat().st_size == 0:
-        raise _damaged(path, "it is empty")
 
 
 def _damaged(path: Path, reason: str) -> ZooError:

@@ -38,7 +38,12 @@ class NpyImages:
         self._count = 1 if self._single else len(array)
         self._floats = array.dtype.kind == "f"
         if self._floats:
-            self._check_range()
+            low, high = np.inf, -np.inf
+            for part in self._parts():
+                # Unlike Python's min and max, these propagate NaN.
+                low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
+            if not (low >= 0.0 and high <= 1.0):
+                raise ZooError(f"The numbers of the array in {path} go from {low:g} to {high:g}", NUMBERS)
         elif array.dtype != "u1":
             raise ZooError(f"The array in {path} is of the type {array.dtype}", NUMBERS)
 
@@ -59,14 +64,6 @@ class NpyImages:
                 part = np.array(rows[begin : begin + step], order="C")
                 yield part.reshape(-1, *self._shape)
                 bar.advance(len(part))
-
-    def _check_range(self) -> None:
-        low, high = np.inf, -np.inf
-        for part in self._parts():
-            # Unlike Python's min and max, these propagate NaN.
-            low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
-        if not (low >= 0.0 and high <= 1.0):
-            raise ZooError(f"The numbers of the array in {self._path} go from {low:g} to {high:g}", NUMBERS)
 
 
 def save_arrays(folder: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:

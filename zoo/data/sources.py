@@ -32,16 +32,14 @@ def source_of(row: DataRow) -> ArraySource:
     """Return the source that a row names: the user's folder, the published files, or scikit-learn's digits."""
     if row.kind == "bundled":
         return _bundled(row)
-    return _published(row) if row.root is None else _own(row)
+    if row.root is not None:
+        return _own(row)
+    sums = {role: file.sha256 for role, file in row.files.items()}
+    return ArraySource(_checksum(sums), row.source or "", True, lambda: _read_idx(row, downloaded(row)))
 
 
 def _checksum(parts: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(f"{role} {parts[role]}\n" for role in sorted(parts)).encode()).hexdigest()
-
-
-def _published(row: DataRow) -> ArraySource:
-    sums = {role: file.sha256 for role, file in row.files.items()}
-    return ArraySource(_checksum(sums), row.source or "", True, lambda: _read_idx(row, downloaded(row)))
 
 
 def downloaded(row: DataRow) -> dict[str, Path]:
@@ -117,7 +115,11 @@ def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":
 def _bundled(row: DataRow) -> ArraySource:
     if row.root is not None:
         raise ZooError(f"data={row.name} comes with scikit-learn and reads no folder", "Remove data.root.")
-    table = _digits_table()
+    file = _sklearn_datasets() / "data" / "digits.csv.gz"
+    try:  # (1797, 65): 64 gray values from 0 to 16, and the digit
+        table = np.loadtxt(file, delimiter=",").astype(np.int64)
+    except (OSError, EOFError, ValueError) as error:
+        raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Reinstall scikit-learn.") from error
     images, labels = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
     sums = {role: hashlib.sha256(part.tobytes()).hexdigest() for role, part in (("x", images), ("y", labels))}
     return ArraySource(_checksum(sums), row.source or "", True, lambda: _digits(images, labels))
@@ -134,15 +136,6 @@ def bundled_photos() -> list[Path]:
     if not photos:
         raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")
     return photos
-
-
-def _digits_table() -> "NDArray[np.int64]":
-    """Read (1797, 65): 64 gray values from 0 to 16, and the digit."""
-    file = _sklearn_datasets() / "data" / "digits.csv.gz"
-    try:
-        return np.loadtxt(file, delimiter=",").astype(np.int64)
-    except (OSError, EOFError, ValueError) as error:
-        raise ZooError(f"scikit-learn's digits cannot be read: {error}", "Reinstall scikit-learn.") from error
 
 
 def _digits(images: "NDArray[np.uint8]", labels: "NDArray[np.int64]") -> "Arrays":

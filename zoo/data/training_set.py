@@ -13,7 +13,6 @@ from zoo.data import array_datasets, datasets
 from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
 from zoo.data.targets import STRATUM, Targets
 
-Splits = dict[str, "NDArray[np.int64]"]
 # The data sets of the user's own images.
 OWN = ("folder", "image_table")
 # Edge of your own images in pixels, for models of any size.
@@ -44,7 +43,7 @@ class TrainingSet:
 
     files: dict[str, Path]
     labels: "NDArray[Any] | None"
-    splits: "Splits"
+    splits: "dict[str, NDArray[np.int64]]"
     class_names: list[str]
     input_shape: tuple[int, ...]
     normalization: tuple[list[float], list[float]] | None
@@ -97,7 +96,10 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
 def _of_folder(settings: TrainConfig) -> TrainingSet:
     data = settings.data
     listing = image_table.scan(data) if data.name == "image_table" else folder_scan.scan(data.root, data.layout)
-    size = _picture_size(settings)
+    edge = data.size or settings.model.get("input_size")
+    if not edge:
+        console.say(f"Images are resized to {SIZE} x {SIZE} pixels. For another size: data.size=PIXELS")
+    size = int(edge or SIZE)
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):
@@ -153,13 +155,6 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool) -> None:
             shown = listed((f"{one} and {other}" for one, other in pairs), most=3)
             where = "with different targets" if different else "in two classes"
             console.warn(f"{counted(len(pairs), what)} {where}: {shown}")
-
-
-def _picture_size(settings: TrainConfig) -> int:
-    size = settings.data.size or settings.model.get("input_size")
-    if not size:
-        console.say(f"Images are resized to {SIZE} x {SIZE} pixels. For another size: data.size=PIXELS")
-    return int(size or SIZE)
 
 
 def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> str:

@@ -47,7 +47,13 @@ class Plan:
 def build(plan: Plan) -> float:
     """Build ``plan.folder``, which must not exist; return the seconds. A failure leaves no files."""
     started, megabytes = time.monotonic(), plan.stack.size_mb
-    _check_space(plan)
+    free_mb = shutil.disk_usage(plan.folder.parent).free / 1e6
+    if free_mb < plan.stack.size_mb:
+        raise ZooError(
+            f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
+            f"only {free_mb:.0f} MB are free on the disk of {plan.folder.parent}",
+            uv_client.SPACE_REMEDY,
+        )
     size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
     title = f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
     with atomic_folder(plan.folder, SUFFIX) as part, console.bar(title, unit="steps,") as bar:
@@ -74,16 +80,6 @@ def build(plan: Plan) -> float:
     atomic_write(plan.folder / marker.MARKER, json.dumps(dataclasses.asdict(facts), indent=1))
     console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
     return seconds
-
-
-def _check_space(plan: Plan) -> None:
-    free_mb = shutil.disk_usage(plan.folder.parent).free / 1e6
-    if free_mb < plan.stack.size_mb:
-        raise ZooError(
-            f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
-            f"only {free_mb:.0f} MB are free on the disk of {plan.folder.parent}",
-            uv_client.SPACE_REMEDY,
-        )
 
 
 def _fill(plan: Plan, part: Path, bar: console.Bar) -> None:

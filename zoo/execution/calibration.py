@@ -5,7 +5,6 @@ If the system kills the process for its memory use, that point is not selected a
 """
 
 import dataclasses
-import datetime
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from zoo.environments.store import Environment
 from zoo.execution import diagnosis, execution, probe_cache, worker_process
 from zoo.protocol.events import Event, PointEvent
 from zoo.protocol.request import CalibrationPart, ImageTrainPart, Request
-from zoo.runs import ranges
+from zoo.runs import ranges, records
 from zoo.runs.context import RunContext
 from zoo.runs.ranges import BATCH, PRECISION, RATE, Range
 from zoo.runs.records import Json, RunRecord
@@ -93,7 +92,7 @@ def _found(
         if cached:
             return cached
         rows = _timed(trial, environment, request, points)
-    timings = {"rows": rows, "date": datetime.datetime.now(datetime.UTC).date().isoformat()}
+    timings = {"rows": rows, "date": records.today()}
     if path:
         probe_cache.write(path, timings)
     return timings

@@ -5,7 +5,6 @@ device, and ``doctor`` always probes.
 """
 
 import dataclasses
-import datetime
 import hashlib
 import json
 from pathlib import Path
@@ -20,6 +19,7 @@ from zoo.environments.store import Environment
 from zoo.protocol.events import StartEvent
 from zoo.protocol.part import Json
 from zoo.protocol.request import DevicePart
+from zoo.runs import records
 
 # Packages of the zoo whose code affects the results.
 SOURCES = ("worker/probes", "worker/devices", "models/compat")
@@ -35,8 +35,7 @@ class Probed:
 
     @classmethod
     def of(cls, start: StartEvent) -> "Probed":
-        date = datetime.datetime.now(datetime.UTC).date().isoformat()
-        return cls(start.probes or [], date, start.variables or {})
+        return cls(start.probes or [], records.today(), start.variables or {})
 
 
 def known(environment: Environment, machine: Machine, device: DevicePart) -> Probed | None:

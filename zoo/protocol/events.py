@@ -148,21 +148,6 @@ class EpochEvent(Event):
     roughness: Optional[float] = None
 
 
-class NetworkEvent(Event):
-    """The layers of a network, see :func:`zoo.models.compat.connected_layers`."""
-
-    layers: List[Json]
-
-
-class HistogramEvent(Event):
-    """A weight after an epoch: minimum, maximum, size, sum and sum of squares; counts in buckets of equal width."""
-
-    epoch: int
-    weight: str
-    figures: List[float]
-    counts: List[int]
-
-
 class ArtifactEvent(Event):
     """A file was written: number ``index`` of its ``kind``, or the file of a ``step``."""
 
@@ -217,12 +202,23 @@ class DoneEvent(Event):
     features: Optional[Json] = None
 
 
-EVENTS: Dict[str, Type[Event]] = {
-    "start": StartEvent, "ready": ReadyEvent, "step": StepEvent, "batch": BatchEvent, "point": PointEvent,
-    "stage": StageEvent, "epoch": EpochEvent, "artifact": ArtifactEvent, "text": TextEvent, "resume": ResumeEvent,
-    "warning": WarningEvent, "error": ErrorEvent, "done": DoneEvent, "network": NetworkEvent,
-    "histogram": HistogramEvent,
-}  # fmt: skip
+class NetworkEvent(Event):
+    """The layers of a network, see :func:`zoo.models.compat.connected_layers`."""
+
+    layers: List[Json]
+
+
+class HistogramEvent(Event):
+    """A weight after an epoch: minimum, maximum, size, sum and sum of squares; counts in buckets of equal width."""
+
+    epoch: int
+    weight: str
+    figures: List[float]
+    counts: List[int]
+
+
+# By the name on the wire.
+EVENTS: Dict[str, Type[Event]] = {kind.__name__[: -len("Event")].lower(): kind for kind in Event.__subclasses__()}
 NAMES = {kind: name for name, kind in EVENTS.items()}
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config import bounds
-from zoo.core import paths
-from zoo.core import schema as checks
+from zoo.core import paths, schema
 from zoo.core.errors import ZooError, bulleted, nearest
 from zoo.core.files import atomic_write, read_json
 from zoo.environments.stacks import GRADES
@@ -111,12 +110,6 @@ def own_file(model: str, backend: str) -> Path:
     return paths.user_dir() / "validated" / model / f"{backend}{SUFFIX}"
 
 
-def recorded() -> list[tuple[str, str]]:
-    """Return the model and the backend of every file with rows, sorted."""
-    files = [path.relative_to(paths.RECIPES) for path in paths.RECIPES.rglob(f"*{SUFFIX}")]
-    return sorted((path.parent.as_posix(), path.name.removesuffix(SUFFIX)) for path in files)
-
-
 def read(model: str, backend: str) -> list[Row]:
     """Return the rows of a recipe, best grade first, or an empty list."""
     return read_file(file(model, backend))
@@ -153,7 +146,7 @@ def key(row: Row) -> tuple[str | tuple[str, ...], ...]:
 
 
 def problems(row: Any) -> list[str]:
-    violations = checks.violations(row, EvidenceRow)
+    violations = schema.violations(row, EvidenceRow)
     if violations:
         return violations
     figures = {"value": row["value"], "expected": row["expected"], **row["seconds"]}
@@ -227,10 +220,6 @@ def _bound(row: Row) -> dict[str, float]:
     return {row.get("direction", bounds.DIRECTIONS[0]): row["expected"]}
 
 
-def origin(row: Row) -> str:
-    return str(row["source"] or row["command"])
-
-
 def device(row: Row) -> str:
     """Return the common name of the device: ``Apple M1``, ``CPU:0``, ``llvm_cpu.0``."""
     return short_device(str(row["device"].get("description") or row["device"]["name"]))
@@ -264,4 +253,4 @@ def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[
         for number, row in enumerate(rows, 1)
         for problem in of_row(row)
     ]
-    checks.refuse("file", path, listed)
+    schema.refuse("file", path, listed)

@@ -3,8 +3,7 @@
 import dataclasses
 from typing import Any
 
-from zoo.core import paths
-from zoo.core import schema as checks
+from zoo.core import paths, schema
 from zoo.core.errors import ZooError
 from zoo.runs import evidence
 
@@ -35,7 +34,7 @@ def read() -> list[evidence.Row]:
     path = paths.RECIPES / REPORTED
     if not path.is_file():
         return []
-    content = checks.read_yaml(path)
+    content = schema.read_yaml(path)
     figures = content.get("figures") if isinstance(content, dict) else None
     if not isinstance(figures, list):
         raise ZooError(f"{path} must contain a list called figures", "Correct the file.")
@@ -48,7 +47,7 @@ def about(name: str) -> list[evidence.Row]:
 
 
 def _figure_problems(row: Any) -> list[str]:
-    violations = checks.violations(row, Figure)
+    violations = schema.violations(row, Figure)
     if not violations and row["figure"] is None and not row.get("note"):
         violations.append("a row without a figure needs a note that says what was reported")
     if not violations and row["figure"] is not None and not row["unit"]:

@@ -263,3 +263,8 @@ def _git(*words: str) -> "subprocess.CompletedProcess[str]":
 
 def now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def today() -> str:
+    """Return the day in UTC."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()

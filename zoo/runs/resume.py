@@ -91,8 +91,8 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
         first = first.with_(KEY, {"stack": record.stack["name"]})
     kept = {key: value for key, value in _of_recipe(record).items() if first.get(key) is None}
     # Changes from earlier resumptions: numbers, and the location of the data.
-    adjusted, places = record.get("adjusted", {}), declared.literal_keys()
-    kinds = {key: str if key in places else int for key in declared.adjustable_keys()}
+    adjusted, places = record.get("adjusted", {}), declared.keys_with("literal")
+    kinds = {key: str if key in places else int for key in declared.keys_with("adjustable")}
     changes = {key: adjusted[key] for key, kind in kinds.items() if isinstance(adjusted.get(key), kind)}
     return first.with_(KEY, kept | changes)
 
@@ -146,7 +146,7 @@ def adjustments(settings: Settings, record: RunRecord) -> Json:
     """Return the settings that change with this resumption and are kept for later ones."""
     before = dict(leaves(record.config)) | record.get("adjusted", {})
     now = dict(leaves(dataclasses.asdict(settings)))
-    known = [key for key in declared.adjustable_keys() if key in before and key in now]
+    known = [key for key in declared.keys_with("adjustable") if key in before and key in now]
     return {key: now[key] for key in known if now[key] != before[key]}
 
 

@@ -14,7 +14,7 @@ from zoo.environments.store import Environment
 from zoo.execution import diagnosis, launchers, probe_cache
 from zoo.execution.launchers.commands import Child
 from zoo.execution.worker_process import Outcome
-from zoo.protocol.events import BatchEvent, Event, ReadyEvent, TextEvent
+from zoo.protocol.events import BatchEvent, ReadyEvent, TextEvent
 from zoo.protocol.part import Json
 from zoo.protocol.request import Request
 from zoo.runs import event_log
@@ -127,14 +127,11 @@ class WorkerProcess(asyncio.Protocol):
         *lines, self._rest = (self._rest + data).split(b"\n")
         for event in map(event_log.parse, lines):
             if event is not None:
-                self._heard(event)
-
-    def _heard(self, event: Event) -> None:
-        self.outcome.add(event)
-        if isinstance(event, ReadyEvent) and not self._ready.done():
-            self._ready.set_result(None)
-        elif isinstance(event, BatchEvent | TextEvent):
-            self._take(event)
+                self.outcome.add(event)
+            if isinstance(event, ReadyEvent) and not self._ready.done():
+                self._ready.set_result(None)
+            elif isinstance(event, BatchEvent | TextEvent):
+                self._take(event)
 
     def _gone(self) -> None:
         if not self._ready.done():

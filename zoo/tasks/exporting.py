@@ -183,19 +183,16 @@ def _folder(context: RunContext[ExportConfig], name: str) -> Path:
 def _request(context: RunContext[ExportConfig], subject: Subject, items: Items, job: str, **more: Any) -> Request:
     weights = subject.weights(context.folder) if callable(subject.weights) else subject.weights
     request = request_of(context, subject.model, job, weights)
+    code = "\n\n".join(re.sub(r"  # (noqa|fmt): .*", "", inspect.getsource(function)) for function in subject.code)
     request.data, request.export = items.data, ExportPart(
         kind=subject.kind, name=subject.model["name"], classes=subject.classes, about=subject.about,
         quantize=[*dict.fromkeys(context.settings.quantize)], batch=context.settings.batch,
         tolerance=context.settings.tolerance, reading=subject.reading,
-        code="\n\n".join(map(_source, subject.code)), needed=[str(path) for path in subject.needed],
+        code=code, needed=[str(path) for path in subject.needed],
         example_files=items.files, examples=items.examples, target=subject.target,
         thresholds=subject.thresholds, **more,
     )  # fmt: skip
     return request
-
-
-def _source(function: Callable[..., Any]) -> str:
-    return re.sub(r"  # (noqa|fmt): .*", "", inspect.getsource(function))
 
 
 def _own_answers(context: RunContext[ExportConfig], subject: Subject, items: Items) -> Json:

@@ -15,7 +15,7 @@ MEASURED = ("linux-x86_64",)
 
 def add(overrides: Overrides, here: Machine) -> Overrides:
     """Add the stack, if the user names none and the CPU is used."""
-    if any(overrides.get(key) for key in (references.KEY, *declared.stack_keys())):
+    if any(overrides.get(key) for key in (references.KEY, *declared.keys_with("names_stack"))):
         return overrides
     wanted = overrides.get("backend")
     if wanted in (None, "auto"):

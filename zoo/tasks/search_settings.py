@@ -40,7 +40,11 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     space = search_space.load(model, str(backend), own.get("space"))
     if (kind := rest.get("data.target")) in (LABELS, NUMBER) and "space" not in own:
         space = dataclasses.replace(space, metric=f"val_{KINDS[kind].best}", target={})
-    _refuse_unknown(fixed, space)
+    # Compose the settings of trials at the ends of the space, so that mistakes are reported before any trial.
+    ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
+    for number in range(max(map(len, ends.values()))):
+        values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}
+        registry.compose_settings("train", fixed.with_("tune", values))
     limit = _limit(own)
     target = None if limit else _target(own, space, model, data)
     usual = Path("tune", f"{model.replace('/', '_')}_{backend}_{data}")
@@ -106,14 +110,6 @@ def _whole(own: dict[str, str], key: str, usual: int, least: int) -> int:
     if not re.fullmatch(r"\d{1,6}", given, re.ASCII) or int(given) < least:
         raise ZooError(f"{key} must be a whole number, {least} or more, got {given!r}", f"For example {key}={usual}")
     return int(given)
-
-
-def _refuse_unknown(fixed: Overrides, space: Space) -> None:
-    """Compose the settings of trials at the ends of the space, so that mistakes are reported before any trial."""
-    ends = {name: row.choices or [row.low, row.high] for name, row in space.values.items()}
-    for number in range(max(map(len, ends.values()))):
-        values = {name: each[min(number, len(each) - 1)] for name, each in ends.items()}
-        registry.compose_settings("train", fixed.with_("tune", values))
 
 
 def confirmed_words(times: Mapping[str, Sequence[float | None]]) -> str:

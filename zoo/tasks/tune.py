@@ -7,7 +7,6 @@ of seconds, it maximizes the metric of the best epoch that ended before. The tes
 """
 
 import collections
-import datetime
 import statistics
 import time
 from dataclasses import asdict, dataclass, field
@@ -198,7 +197,9 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
             state.waiting.append((trial, attempt.failures + 1))
             return
         journal.tell(trial, None, failed=True)
-        _refuse_hopeless(journal, words)
+        states = [each.state for each in journal.trials if each.state != "running"]
+        if len(states) >= 3 and set(states) == {"failed"}:  # later ones would fail too
+            raise ZooError(f"All {len(states)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
         return
     result = None if attempt.is_pruned else search.result(training)
     journal.tell(trial, result)
@@ -206,13 +207,6 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
     outcome = "ended early" if result is None else f"{result:.4g}{unit}"
     count = sum(each.state != "running" for each in journal.trials)
     console.say(f"[{count}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
-
-
-def _refuse_hopeless(journal: Study, words: str) -> None:
-    """Raise an error if the first trials all failed: later ones would too."""
-    ended = [trial.state for trial in journal.trials if trial.state != "running"]
-    if len(ended) >= 3 and set(ended) == {"failed"}:
-        raise ZooError(f"All {len(ended)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
 
 
 def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any] | None:
@@ -273,7 +267,7 @@ def _evidence(search: Search, journal: Study, trial: study.Trial, times: Times) 
         "fixed": search.fixed.words, "values": trial.values, "trial": trial.number, **figures,
         "trials": len(journal.trials), "pruned": states["pruned"], "failed": states["failed"], "jobs": search.jobs,
         "launcher": search.launcher.name, "importances": journal.importances(), "seed": search.seed,
-        "machine": machine.describe(machine.probe()), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine.describe(machine.probe()), "date": records.today(),
         "commit": records.git_commit(), "grade": "measured",
     }  # fmt: skip
 

@@ -121,7 +121,9 @@ def _report(events, error):
 
 def _run(request, rank, events, stop):
     phases = {}
-    _limit_threads(request)
+    if request.generate or (request.serve and request.serve.kind == "writer"):
+        # Computing a token takes less time than waking a thread. OpenBLAS reads this when NumPy is imported.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a value set by the user is kept
     group = _join(request, rank, events, stop)
     _open(request, events, phases, group)
     if group:
@@ -135,15 +137,6 @@ def _run(request, rank, events, stop):
     events.emit("done", phases=phases, peak_memory_bytes=memory.peak_bytes(), **result)
     if group:
         group.close()
-
-
-def _limit_threads(request):
-    """Generate text in one thread of NumPy, because computing a token takes less time than waking a thread.
-
-    OpenBLAS reads the variable when NumPy is imported; a value set by the user is kept.
-    """
-    if request.generate or (request.serve and request.serve.kind == "writer"):
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _join(request, rank, events, stop):

@@ -77,15 +77,6 @@ def script_of(words: list[str]) -> Path | None:
     """Return the path of the script, or None for a module, code or standard input."""
     from zoo.core.paths import existing_input
 
-    name = _name_of_script(words)
-    if name is None:
-        return None
-    path = existing_input(name, "Name a script, or use -m MODULE or -c CODE.")
-    return path if path.is_file() else None
-
-
-def _name_of_script(words: list[str]) -> str | None:
-    """Return the first word that is not an option of Python, or None for a module, code or standard input."""
     rest = iter(words)
     for word in rest:
         if word == "-" or re.match(r"-[A-Za-z]*[mc]", word):
@@ -93,5 +84,6 @@ def _name_of_script(words: list[str]) -> str | None:
         if word in ("-X", "-W"):
             next(rest, None)
         elif not word.startswith("-"):
-            return word
+            path = existing_input(word, "Name a script, or use -m MODULE or -c CODE.")
+            return path if path.is_file() else None
     return None

@@ -19,7 +19,7 @@ def run(parsed: argparse.Namespace) -> int:
     from zoo.config.overrides import Overrides
     from zoo.tasks import search_settings, tune
 
-    overrides = Overrides.parse(hydra_words.translated(parsed.overrides), literal=search_settings.OWN)
+    overrides = Overrides.parse(map(hydra_words.translated, parsed.overrides), literal=search_settings.OWN)
     search, keep = search_settings.read(overrides)
     if parsed.dry_run:
         from zoo.cli import dry_run

@@ -108,9 +108,7 @@ class DataSettings(TableReading, common.TrainingData):
     normalize: str = setting(
         "model", "range of the pixels: model (the range that it was designed for), unit (0 to 1), symmetric (-1 to "
         "1), standard (mean 0, deviation 1) or raw (0 to 255)", choices=NORMALIZATIONS)  # fmt: skip
-    strict: bool = setting(
-        False, "stop at items that cannot be used, instead of skipping or correcting them", needs=_OWN
-    )
+    strict: bool = like(LabelledData, "strict", needs=_OWN)
     balance: bool = setting(False, "weight the training images so that all classes count equally")
 
 

@@ -4,6 +4,7 @@ The cache is one array on disk that is read a few rows at a time. Memory use doe
 Its key is the content of all files: changing an image creates a new cache, touching it does not.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -150,7 +151,9 @@ def _checksums(listing: FolderListing) -> list[str]:
     """Compute the checksum of every file ("" if unreadable); unchanged files use a cache."""
     key = hashlib.sha256(os.fsencode(listing.root.resolve())).hexdigest()[:16]
     index = paths.cache_dir() / "data" / f"folder-{key}.json"
-    known = _remembered(index)
+    known: dict[str, list[int | str]] = {}
+    with contextlib.suppress(OSError, ValueError):  # missing or incomplete: read all files again
+        known = json.loads(index.read_text(encoding="utf-8"))
     stamps = [_stamp(listing.root / name) for name in listing.names]
 
     def checksum(name: str, stamp: list[int] | None) -> str:
@@ -179,14 +182,6 @@ def _stamp(path: Path) -> list[int] | None:
     except OSError:
         return None
     return [status.st_size, status.st_mtime_ns] if stat.S_ISREG(status.st_mode) else None
-
-
-def _remembered(index: Path) -> dict[str, list[int | str]]:
-    try:
-        rows: dict[str, list[int | str]] = json.loads(index.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # missing or incomplete: read all files again
-        return {}
-    return rows
 
 
 def _report(listing: FolderListing, skipped: list[tuple[str, str]], strict: bool) -> None:

@@ -56,26 +56,11 @@ class Dialect:
     of_json: bool = False
 
     def records(self, text: str) -> Iterator[Record]:
-        return self._by_blank(text) if self.delimiter == "space" else self._by_csv(text)
-
-    def first(self, text: str) -> list[str]:
-        return next((record.cells for record in self.records(text) if not record.problem), [])
-
-    def words(self, text: str, header: bool) -> str:
-        if self.of_json:
-            return "JSON objects, their keys as columns"
-        sign, quoted = _WORDS.get(self.delimiter, repr(self.delimiter)), f", {_WORDS[self.quoting]}"
-        return f"separated by {sign}{quoted * self.is_quoted(text)}; {'a' if header else 'no'} header"
-
-    def is_quoted(self, text: str) -> bool:
-        return self.delimiter != "space" and (self.quoting == "single" or '"' in text)
-
-    def _by_blank(self, text: str) -> Iterator[Record]:
-        for number, line in enumerate(files.lines(text), 1):
-            if line.strip():
-                yield Record(number, number, line.strip().split(None, 1))
-
-    def _by_csv(self, text: str) -> Iterator[Record]:
+        if self.delimiter == "space":
+            for number, line in enumerate(files.lines(text), 1):
+                if line.strip():
+                    yield Record(number, number, line.strip().split(None, 1))
+            return
         csv.field_size_limit(files.MOST_BYTES)
         sign = DELIMITERS.get(self.delimiter, self.delimiter)
         if len(sign) > 1:  # the csv module takes one character
@@ -92,6 +77,18 @@ class Dialect:
             if problem or any(map(str.strip, cells)):
                 yield Record(begin, reader.line_num, cells, problem)
             begin = reader.line_num + 1
+
+    def first(self, text: str) -> list[str]:
+        return next((record.cells for record in self.records(text) if not record.problem), [])
+
+    def words(self, text: str, header: bool) -> str:
+        if self.of_json:
+            return "JSON objects, their keys as columns"
+        sign, quoted = _WORDS.get(self.delimiter, repr(self.delimiter)), f", {_WORDS[self.quoting]}"
+        return f"separated by {sign}{quoted * self.is_quoted(text)}; {'a' if header else 'no'} header"
+
+    def is_quoted(self, text: str) -> bool:
+        return self.delimiter != "space" and (self.quoting == "single" or '"' in text)
 
 
 @dataclasses.dataclass

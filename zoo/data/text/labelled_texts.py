@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.config.schemas.text import LabelledData
@@ -63,14 +63,19 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     """Collect the texts of a source, whose readers fill in ``remarks`` while rows are consumed."""
     kept, unwanted = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
-    for each in _labelled(rows, row, remarks):
-        labels.add(each[1])
-        if wanted and key_of(each[1]) not in wanted:
-            unwanted += 1
-        elif tokenization.is_blank(row.tokenizer, each[2]):
-            remarks.blank += 1
+    for part, name, text, where in rows:
+        if row.name == "text_table" and row.kind == CLASSES and tables.is_missing(name):
+            remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
         else:
-            kept.append(each)
+            labels.add(name.strip())
+            if wanted and key_of(name) not in wanted:
+                unwanted += 1
+            elif tokenization.is_blank(row.tokenizer, text):
+                remarks.blank += 1
+            else:
+                kept.append((part, name.strip(), text, where))
+        if row.strict and remarks.skipped:
+            break
     if row.kind != CLASSES:
         return _with_targets(row, kept, remarks)
     _refuse_numbers(row, [name for _, name, _, _ in kept], any(part for part, _, _, _ in kept))
@@ -108,16 +113,6 @@ def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> Label
 def _check_parts(row: LabelledData, parts: list[str]) -> None:
     if any(parts) and "" in parts:
         raise ZooError(f"{row.root}: some texts lie outside of train/ and test/", "Move them, or take the two apart.")
-
-
-def _labelled(rows: Iterable[Row], row: LabelledData, remarks: Remarks) -> Iterator[Row]:
-    for part, name, text, where in rows:
-        if row.name != "text_table" or row.kind != CLASSES or not tables.is_missing(name):
-            yield part, name.strip(), text, where
-        else:
-            remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
-        if row.strict and remarks.skipped:
-            return
 
 
 def _are_many(names: list[str]) -> bool:

@@ -146,18 +146,13 @@ def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokeni
         return _learn_bpe(texts, size, lowercase)
     counts, how = Counter[str](), Cutting(kind, lowercase)
     for text in texts:
-        if kind == "characters" and len(text) > _LONG:
-            counts.update(_characters(_plain(text, lowercase)))
+        if kind == "characters" and len(text) > _LONG:  # ten times as fast as Counter
+            points = np.bincount(_code_points(_plain(text, lowercase)))
+            counts.update({chr(point): int(points[point]) for point in points.nonzero()[0]})
         else:
             counts.update(cutting.pieces_of(text, how))
     ranked = sorted(counts, key=lambda token: (-counts[token], token))[: size - len(SPECIAL)]
     return Tokenizer(kind, lowercase, [*SPECIAL, *(sorted(ranked) if kind == "characters" else ranked)])
-
-
-def _characters(text: str) -> dict[str, int]:
-    """Count the characters of a long text, ten times as fast as Counter."""
-    counts = np.bincount(_code_points(text))
-    return {chr(point): int(counts[point]) for point in counts.nonzero()[0]}
 
 
 def _learn_bpe(texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:

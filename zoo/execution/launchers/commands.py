@@ -84,11 +84,9 @@ def execute(command: Command) -> int:
 
 
 def stop(job: Child) -> None:
-    if job.is_running():
-        job.terminate()
-    deadline = time.monotonic() + GRACE_S
-    while job.is_running() and time.monotonic() < deadline:
-        time.sleep(POLL_S)
-    if job.is_running():
+    job.terminate()
+    try:
+        job.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
         job.kill()
-    job.wait()
+        job.wait()

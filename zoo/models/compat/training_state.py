@@ -70,10 +70,7 @@ def _seeds(model):
 
 
 def _optimizer_state(model):
-    variables = _optimizer_variables(model)
-    if MAJOR >= 3:
-        return [_array(variable) for variable in variables]
-    return [np.array(value) for value in keras.backend.batch_get_value(variables)]
+    return [_array(variable) for variable in _optimizer_variables(model)]
 
 
 def _optimizer_variables(model):

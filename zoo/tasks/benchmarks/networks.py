@@ -32,7 +32,11 @@ COLUMNS = (
 def bench(overrides: Overrides) -> Run:
     context = create_context(BENCH, overrides)
     settings = context.settings
-    names = _names(settings)
+    for name in settings.networks:
+        if not model_files.is_named(name) and not model_files.is_application(name):
+            require_known("network", [name], known())
+    usual = [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
+    names = settings.networks or usual
     with recorded_run(context, ["bench", settings.bench, context.choice.backend.name]):
         context.record.bench = settings.bench
         part = NetworksBench(
@@ -43,13 +47,6 @@ def bench(overrides: Overrides) -> Run:
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows, context.record.metrics.get("peak_gflop_per_s")))
     return context.result
-
-
-def _names(settings: NetworksConfig) -> list[str]:
-    for name in settings.networks:
-        if not model_files.is_named(name) and not model_files.is_application(name):
-            require_known("network", [name], known())
-    return settings.networks or [name for name in known() if config_files.task_of(name) == config_files.DEFAULT_TASK]
 
 
 def known() -> list[str]:

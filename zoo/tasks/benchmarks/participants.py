@@ -73,10 +73,7 @@ def summarize(context: RunContext[Settings], participants: Sequence[Participant]
     """Combine the records of all participants in the record of the run."""
     context.record.places = [
         {
-            "stack": each.context.record.stack,
-            "device": each.context.record.get("device"),
-            "versions": each.context.record.get("versions"),
-            "phases": each.context.record.phases,
+            **{key: each.context.record.get(key) for key in ("stack", "device", "versions", "phases")},
             "folder": each.context.folder.name,
             "error": each.error,
         }

@@ -87,7 +87,9 @@ def _items(origin: TrainedRun, settings: ExportConfig, given: str | None, part: 
         return lambda folder, most: _part(origin.run, settings, part, folder, most)
     if origin.shape[2] == 3:
         return _photos(given, how)
-    return lambda folder, most: _gray(str(given), origin.shape, origin.style, folder, most)
+    return lambda folder, most: _written(
+        folder, np.concatenate(list(grayscale.load(str(given), origin.shape, origin.style).parts))[:most]
+    )
 
 
 def _part(run: Run, settings: ExportConfig, part: str, folder: Path, most: int) -> ItemData:
@@ -106,10 +108,6 @@ def _written(folder: Path, pixels: "NDArray[np.uint8]", labels: "NDArray[np.int6
         return ItemData(x=str(folder / "items.npy"))
     np.save(folder / "item_labels.npy", labels, allow_pickle=False)
     return ItemData(x=str(folder / "items.npy"), labels=str(folder / "item_labels.npy"))
-
-
-def _gray(given: str, shape: tuple[int, ...], style: str, folder: Path, most: int) -> ItemData:
-    return _written(folder, np.concatenate(list(grayscale.load(given, shape, style).parts))[:most])
 
 
 def _code(how: Reading, inside: bool) -> tuple[Callable[..., Any], ...]:

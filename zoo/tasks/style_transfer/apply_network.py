@@ -147,20 +147,16 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
         if save and save.exists() and not save.is_dir():
             raise ZooError(f"{save} is a file, and {given} a folder", "Give a folder: save=FOLDER")
         return [pipeline.Item(given / name, folder / _written_name(name)) for name in names]
-    _check(given)
+    if video.describes(given):
+        video.opened(given)
+    else:
+        try:
+            files.open_image(given)
+        except decode.UnreadableError as reason:
+            raise ZooError(f"{given} cannot be used: {reason}", KINDS) from reason
     if save is None or save.is_dir() or not save.suffix:
         return [pipeline.Item(given, (save or Path()) / _written_name(given.name))]
     return [pipeline.Item(given, save)]
-
-
-def _check(picture: Path) -> None:
-    if video.describes(picture):
-        video.opened(picture)
-        return
-    try:
-        files.open_image(picture)
-    except decode.UnreadableError as reason:
-        raise ZooError(f"{picture} cannot be used: {reason}", KINDS) from reason
 
 
 def _written_name(name: str) -> str:

@@ -36,14 +36,11 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
                         pieces.append(patch)
                     elif file not in spoilt:
                         spoilt.add(file)
-                        _refuse(file, patch, len(spoilt) == len(files))
+                        if len(spoilt) == len(files):
+                            why = f"None of the photos can be used. {file}: {patch}"
+                            raise ZooError(why, "Give a folder of photos: photos=FOLDER")
+                        console.warn(f"Skipped {file}: {patch}")
             queue.put(np.stack(pieces))
-
-
-def _refuse(file: Path, reason: str, all_of_them: bool) -> None:
-    if all_of_them:
-        raise ZooError(f"None of the photos can be used. {file}: {reason}", "Give a folder of photos: photos=FOLDER")
-    console.warn(f"Skipped {file}: {reason}")
 
 
 def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":

@@ -93,17 +93,14 @@ class _Job:
         except OSError:
             raise
         except Exception as error:
-            self._raise_if_full(error)
+            size = sum(array.nbytes for array in self._subject.model.get_weights())
+            # Converters report a disk without room for their copies in many ways.
+            if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             row["problem"] = str(error) if isinstance(error, UserError) else describe(error)
         if not row["kept"]:
             shutil.rmtree(folder)
         return row
-
-    def _raise_if_full(self, error):
-        """Raise OSError if the disk has no room for a converter's copies; converters report this in many ways."""
-        size = sum(array.nbytes for array in self._subject.model.get_weights())
-        if not isinstance(error, UserError) and shutil.disk_usage(self._wanted.folder).free < COPIES * size:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
     def _export(self, row, exporter, folder):
         quantize = row["quantize"]
