@@ -211,7 +211,7 @@ def test_the_best_of_a_course_that_went_wrong_is_not_lost(
 
 
 def test_the_time_of_all_stages_counts(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 59.0, 61.0])
+    clock = iter([0.0, 59.5, 60.0])
     monkeypatch.setattr(training.run.time, "monotonic", lambda: next(clock))
     shared = training.run.Run(
         parts.request(train=SETTINGS.replace(max_minutes=1), run_dir=str(tmp_path)), None, None, {}
@@ -328,6 +328,25 @@ def test_steps_and_epochs_have_figures_of_the_items_so_far(
         assert {name: row[name] for name in expected} == expected
         assert row["items_per_s"] == 2.0
         assert not {"stage", "all_steps"} & row.keys()
+
+
+def test_the_first_step_is_the_time_of_compilation(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, phases = [100.0], {}  # type: ignore[var-annotated]
+
+    def train(*_: Any) -> tuple[float, float, int]:
+        clock[0] += 5.0 if clock[0] == 100.0 else 0.5
+        return 1.0, 0.0, 1
+
+    monkeypatch.setattr("zoo.models.compat.train_classifier", train)
+    monkeypatch.setattr(training.loop, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    stop = types.SimpleNamespace(asked=False, reason=None)
+    settings = SETTINGS.replace(epochs=2)
+    shared = training.run.Run(parts.request(train=settings, run_dir=str(tmp_path)), Events(stop, None), stop, phases)
+    checkpointer = training.checkpointing.Checkpointer(Model(), shared)
+    training.loop.fit(Model(), Batches(stop, None), training.state.Stage(settings), checkpointer, shared)
+    assert phases["compile_s"] == 5.0
 
 
 def test_an_epoch_that_was_cut_off_tells_its_share(training: Any, tmp_path: Path) -> None:
