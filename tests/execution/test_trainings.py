@@ -13,7 +13,7 @@ from zoo.execution.launchers import Command, Executor, Job
 
 
 class Running:
-    """A job that runs until it is told to end."""
+    """A job that runs until it is asked to end."""
 
     def __init__(self) -> None:
         self.running, self.interruptions = True, 0
