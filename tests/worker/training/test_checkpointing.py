@@ -352,3 +352,32 @@ def test_the_precision_before_is_one_of_those_that_auto_chooses(
     first.checkpointer.save(first.state)
     assert module.checkpointing.precision_before(Trainer(module, tmp_path, resume=True).run) == expected
     assert module.checkpointing.precision_before(first.run) is None
+
+
+@pytest.mark.parametrize(("elsewhere", "refused"), [(12, False), (8, True)])
+def test_processes_that_read_different_checkpoints_are_refused(
+    module: Any, tmp_path: Path, elsewhere: int, refused: bool
+) -> None:
+    first = Trainer(module, tmp_path)
+    first.epoch(1.0)
+    first.checkpointer.leave(first.state)
+    first.state = first.stage(first=2)
+    first.epoch(2.0)
+    first.epoch(3.0)
+    first.checkpointer.save(first.state)
+    resumed = Trainer(module, tmp_path, resume=True)
+    resumed.run.group = types.SimpleNamespace(gather_values=lambda value: [value, elsewhere], size=2)
+    if not refused:
+        resumed.checkpointer.enter(resumed.stage(first=2))
+        return
+    words = r"the processes read different checkpoints \(steps 12, 8\): .* is not the same folder on all machines"
+    with pytest.raises(Exception, match=words):
+        resumed.checkpointer.enter(resumed.stage(first=2))
+
+
+def test_several_processes_begin_with_a_checkpoint_and_the_first_writes_it(module: Any, tmp_path: Path) -> None:
+    for rank, expected in ((1, 0), (0, 1)):
+        trainer = Trainer(module, tmp_path)
+        trainer.run.group = types.SimpleNamespace(size=2, rank=rank, busy=lambda: None)
+        trainer.checkpointer.enter(trainer.state)
+        assert len(list(tmp_path.rglob("*.npz"))) == expected
