@@ -381,3 +381,15 @@ def test_several_processes_begin_with_a_checkpoint_and_the_first_writes_it(modul
         trainer.run.group = types.SimpleNamespace(size=2, rank=rank, busy=lambda: None)
         trainer.checkpointer.enter(trainer.state)
         assert len(list(tmp_path.rglob("*.npz"))) == expected
+
+
+def test_a_stage_may_train_a_model_of_its_own_that_shares_the_layers(
+    module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Trainer(module, tmp_path)
+    first.checkpointer.save(first.state)
+    resumed, restored, trained = Trainer(module, tmp_path, resume=True), [], Model()
+    resumed.state.model = trained
+    monkeypatch.setattr(module.checkpointing.training_state, "restore", lambda *models: restored.extend(models[:2]))
+    resumed.checkpointer.enter(resumed.state)
+    assert [each is model for each, model in zip(restored, (resumed.model, trained), strict=True)] == [True, True]
