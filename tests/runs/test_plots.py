@@ -150,3 +150,34 @@ def test_trials_of_a_search(figures: list[Any], tmp_path: Path) -> None:
 def test_long_names_are_cut() -> None:
     assert plots._shown("x" * 24) == "x" * 24
     assert plots._shown("x" * 25) == "x" * 23 + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def test_losses_of_a_style_are_drawn_by_step_and_marked_where_the_size_changes(
+    figures: list[Any], tmp_path: Path
+) -> None:
+    rows = ["step,height,width,loss,style,content,roughness", "1,64,64,4,2,1,1", "2,64,64,3,2,0,1",
+            "3,128,128,2,1,0.5,0.5"]  # fmt: skip
+    (tmp_path / "losses.csv").write_text("\n".join(rows) + "\n")
+    plots.losses(tmp_path / "losses.csv", "a title", tmp_path / "l.png")
+    (axes,) = figures[0].axes
+    width, height = figures[0].get_size_inches()
+    assert width > height
+    assert lines(axes)["loss"] == [(1, 4.0), (2, 3.0), (3, 2.0)]
+    assert np.isnan(axes.lines[2].get_ydata()[1])  # zero has no logarithm
+    assert [line.get_label() for line in axes.lines[:4]] == ["loss", "style", "content", "roughness"]
+    assert axes.lines[0].get_linewidth() > axes.lines[1].get_linewidth()
+    assert list(axes.lines[4].get_xdata()) == [3.0, 3.0]
+    assert [text.get_text() for text in axes.texts] == [" 128 px wide"]
+    assert (axes.get_title(), axes.get_yscale()) == ("a title", "log")
+
+
+def test_figures_have_the_shape_of_what_they_show(figures: list[Any], tmp_path: Path) -> None:
+    plots.curves([{"epoch": 1.0, "loss": 1.0, "accuracy": 0.5}], "t", tmp_path / "c.png")
+    plots.scatter(np.array([1.0, 2.0]), np.array([1.0, 2.0]), "x", "t", tmp_path / "s.png")
+    for count in (2, 10, 100):
+        plots.confusion(np.eye(count, dtype=np.int64), [str(n) for n in range(count)], "t", tmp_path / "m.png")
+    sizes = [tuple(figure.get_size_inches()) for figure in figures]
+    assert sizes[0][0] > 2 * sizes[0][1]
+    assert sizes[1][0] == sizes[1][1]
+    assert sizes[2] == (5.0, 4.0)
+    assert sizes[2] < sizes[3] < sizes[4] == (15.0, 14.0)
