@@ -172,3 +172,13 @@ def test_a_hangup_stops_a_process_unless_it_outlives_the_terminal(
         assert process.asked == expected
         process.running = False
     assert left == [tmp_path / "log"]
+
+
+def test_a_process_is_no_longer_watched_after_the_block() -> None:
+    context, killed, silences = watched(0.2)
+    before = threading.active_count()
+    with context as alive:
+        alive()
+    assert not killed.wait(0.4)
+    assert silences == []
+    assert threading.active_count() <= before
