@@ -91,6 +91,38 @@ def test_a_function_within_a_condition_is_found_and_other_defaults_are_no_settin
     assert model_files.read(str(written(tmp_path, text))).settings == {}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("input_shape, classes, *, rate", "its argument rate has no default"),
+        ("input_shape, /, classes", "its arguments before / cannot be passed by name"),
+        ("input_shape, width=3, *, classes=2", None),
+        ("width=3, input_shape=None, classes=2", None),
+    ],
+)
+def test_every_argument_can_be_passed_by_name(tmp_path: Path, arguments: str, words: str | None) -> None:
+    path = str(written(tmp_path, f"def build({arguments}): 0\n"))
+    if words is None:
+        assert model_files.read(path).settings == {"width": 3}
+        return
+    with pytest.raises(ZooError, match=words):
+        model_files.read(path)
+
+
+@pytest.mark.parametrize(
+    ("model", "saved"),
+    [("mnist", False), ("own", True), ("'own'", True), ("none", False), ("none.keras", True), ("a.H5", True),
+     ("keras/ResNet50", False), ("own.py", False), (None, False), ("", False)],
+)  # fmt: skip
+def test_a_saved_model_is_a_path_but_no_name_of_the_zoo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str | None, saved: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mnist", "own"):
+        (tmp_path / name).mkdir()
+    assert model_files.is_saved(model) is saved
+
+
 def test_a_reference_cannot_name_a_file(tmp_path: Path) -> None:
     for model in (str(written(tmp_path, GOOD)), {"name": str(tmp_path / "my_model.py")}):
         settings = {"about": "x", "machine": {"about": "y"}, "settings": {"model": model}}

@@ -156,6 +156,55 @@ def test_comments_leave_the_yaml_as_it_is() -> None:
     assert given.text.count("# user") == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("data.root=null", None), ("data.root=", None), ("data.root='null'", None), ("data.root='a'", "a"),
+        ('data.root="a b"', "a b"), ("data.root='a\"", "'a\""), ("launcher.hosts=[a, 'b c',]", ["a", "b c"]),
+        ("launcher.options=account=x,-p", ["account=x", "-p"]), ("launcher.hosts=[]", []),
+    ],
+)  # fmt: skip
+def test_paths_and_lists_of_words_are_read_without_the_grammar(text: str, value: Any) -> None:
+    (entry,) = Overrides.parse([text])
+    assert (entry.value, entry.choices) == (value, ())
+
+
+def test_further_keys_can_be_read_as_text() -> None:
+    assert Overrides.parse(["x=a,b"], literal=("x",)).get("x") == "a,b"
+    assert [each.choices for each in Overrides.parse(["y=a,b"], literal=("x",))] == [("y=a", "y=b")]
+
+
+def test_a_list_of_words_is_shown_without_quotes() -> None:
+    given = Overrides.of({"launcher.hosts": ["a", "b c"], "networks": ["a", "b c"]})
+    assert given.words == ["launcher.hosts=[a,b c]", "networks=[a,'b c']"]
+
+
+def test_too_many_words_and_brackets_are_refused() -> None:
+    assert len(Overrides.parse([f"a.k{number}=1" for number in range(1000)])) == 1000
+    with pytest.raises(ZooError, match="The command has 1,001 settings, more than 1,000"):
+        Overrides.parse(["seed=1"] * 1001)
+    (entry,) = Overrides.parse(["x=" + "[" * 50 + "]" * 50])
+    assert entry.choices == ()
+    with pytest.raises(ZooError, match="the value of 'x' has more than 50 brackets"):
+        Overrides.parse(["x=" + "[" * 51 + "]" * 51])
+
+
+def test_a_sweep_may_have_as_many_runs_as_are_allowed() -> None:
+    (entry,) = Overrides.parse(["seed=range(0,10000)"])
+    assert len(entry.choices) == 10_000
+    given = Overrides.parse(["seed=range(0,100)", "x=range(0,101)"])
+    with pytest.raises(ZooError, match="10,100 runs"):
+        given.combinations()
+
+
+def test_a_setting_without_a_key_is_refused_with_what_to_write() -> None:
+    for text, said in (("a b=3", "'a b' is not the name of a setting"),
+                       ("seed", "write KEY=VALUE"), ("x=a\"b;c", "x='\"a\\\"b;c\"'")):  # fmt: skip
+        with pytest.raises(ZooError) as caught:
+            Overrides.parse([text])
+        assert said in str(caught.value)
+
+
 def test_the_path_of_a_model_may_have_commas(tmp_path: Path) -> None:
     path = tmp_path / "cats, final"
     path.write_bytes(b"")

@@ -49,6 +49,113 @@ def test_problems_are_derived_from_the_declarations(settings: object, wrong: lis
     assert setting.problems(settings, "x.") == wrong
 
 
+@dataclass
+class Conditional:
+    """Settings of which some need another one."""
+
+    switch: bool = setting.setting(False)
+    words: list[str] = setting.setting([])
+    kind: str | None = setting.setting(None)
+    a: int = setting.setting(1, needs="switch")
+    b: int = setting.setting(1, needs="kind=x|y")
+    c: int = setting.setting(1, needs="kind!=x")
+    d: int = setting.setting(1, needs="words=x")
+    e: int = setting.setting(1, needs="words and switch")
+    f: int = setting.setting(1, needs="elsewhere=3")
+
+
+@pytest.mark.parametrize(
+    ("changed", "without_effect"),
+    [
+        ({"switch": True, "words": ["x"], "kind": "y"}, ""),
+        ({"switch": False, "words": ["x"], "kind": "y"}, "ae"),
+        ({"switch": True, "words": ["z"], "kind": "y"}, "d"),
+        ({"switch": True, "words": [], "kind": "y"}, "de"),
+        ({"switch": True, "words": ["x", "z"], "kind": "x"}, "c"),
+        ({"switch": True, "words": ["x"], "kind": None}, "b"),
+    ],
+)
+def test_settings_without_effect_are_those_whose_conditions_are_not_met(
+    changed: dict[str, object], without_effect: str
+) -> None:
+    settings = Conditional(a=2, b=2, c=2, d=2, e=2, f=2, **changed)  # type: ignore[arg-type]
+    assert "".join(sorted(setting.needless(settings, "abcdef"))) == without_effect
+    assert setting.needless(settings, "") == {}
+
+
+def test_defaults_and_empty_values_are_never_without_effect() -> None:
+    assert setting.needless(Conditional(), "abcdef") == {}
+    assert list(setting.needless(Conditional(), "ac", defaults=True)) == ["a"]
+    assert setting.needless(Conditional(a=0), "a", defaults=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "changed", "words"),
+    [
+        ("a", {}, "a has no effect with switch=false: remove it, or set switch"),
+        ("b", {}, "b has no effect with kind=null: remove it, or set kind=x or y"),
+        ("c", {"kind": "x"}, "c has no effect with kind=x: remove it"),
+        ("d", {"words": ["p", "q"]}, "d has no effect with words=p,q: remove it, or set words=x"),
+        ("d", {}, "d has no effect with words=[]: remove it, or set words=x"),
+    ],
+)
+def test_what_has_no_effect_is_explained(key: str, changed: dict[str, object], words: str) -> None:
+    settings = Conditional(**{key: 2} | changed)  # type: ignore[arg-type]
+    assert setting.needless(settings, key) == {key: words}
+
+
+@pytest.mark.parametrize(
+    ("declaration", "words"),
+    [
+        ({}, ""), ({"at_least": 1}, ""), ({"at_most": 1}, ""),
+        ({"at_least": 0.5, "at_most": 1000}, "from 0.5 to 1,000"),
+        ({"at_least": 2, "at_most": 3, "or_zero": True}, "0 or from 2 to 3"),
+    ],
+)  # fmt: skip
+def test_a_range_in_words(declaration: dict[str, float], words: str) -> None:
+    assert setting.Setting(1, **declaration).range() == words  # type: ignore[arg-type]
+
+
+def test_values_without_a_number_or_a_range_are_not_checked() -> None:
+    row = setting.Setting(1, at_least=2, at_most=3)
+    assert row.problems("x", None) == row.problems("x", True) == row.problems("x", "a") == []
+    assert row.problems("x", (2, 3)) == []
+    assert row.problems("x", 1) == ["x must be from 2 to 3, got 1"]
+    assert setting.Setting(1, at_least=2).problems("x", 1) == []
+
+
+def test_choices_may_be_computed_and_explained() -> None:
+    row = setting.Setting("a", choices=lambda: ["alpha", "beta"], otherwise=". Not {}!")
+    assert row.valid == ["alpha", "beta"]
+    assert row.problems("data.name", "alpha") == []
+    assert row.problems("data.name", "alpa") == [
+        "data must be one of alpha, beta, got 'alpa'; did you mean 'alpha'?. Not alpa!"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "resumable"),
+    [({}, False), ({"adjustable": True}, True), ({"affects": Affects.CHANCE}, False),
+     ({"affects": Affects.SPEED}, True), ({"affects": Affects.PLACE}, True), ({"affects": Affects.OUTWARD}, True)],
+)  # fmt: skip
+def test_what_does_not_affect_the_result_can_change_in_a_resumed_run(
+    declaration: dict[str, object], resumable: bool
+) -> None:
+    assert setting.Setting(1, **declaration).is_resumable is resumable  # type: ignore[arg-type]
+
+
+def test_a_key_inside_a_table_has_the_declaration_of_the_table() -> None:
+    @dataclass
+    class Tabled:
+        table: dict[str, int] = setting.setting({}, "a table")
+
+    assert setting.of(Tabled, "table.a.b").meaning == "a table"
+    assert setting.of(Tabled, "other.a") is setting.UNDECLARED
+    first, second = Tabled(), Tabled()
+    first.table["a"] = 1
+    assert second.table == {}
+
+
 def test_a_setting_like_another_differs_in_its_default_alone() -> None:
     first, second = (setting.by_key(schema)["checkpoint_minutes"] for schema in (FaultTolerance, StyleTrainer))
     assert (first.default, second.default) == (10.0, 1.0)

@@ -71,3 +71,25 @@ def test_predictions_have_other_columns_and_a_column_a_class(tmp_path: Path) -> 
     ]
     with pytest.raises(ValueError, match="zip"):
         list(tables.answers(["a"], ["no", "yes"], probabilities))
+
+
+def test_labels_are_those_that_reach_their_thresholds(tmp_path: Path) -> None:
+    outputs, names = np.array([[0.5, 0.25, 0.75], [0.25, 0.0, 0.5]]), ["a", "b", "c"]
+    assert tables.labels_over(names, outputs[0], [0.5, 0.5, 0.5]) == ["a", "c"]
+    tables.write_predictions(tmp_path / "p.csv", ["x", "y"], names, outputs, kind="labels", thresholds=[0.5, 0.25, 1])
+    assert (tmp_path / "p.csv").read_text().splitlines() == [
+        "input,labels,p_a,p_b,p_c", "x,a|b,0.5,0.25,0.75", "y,,0.25,0,0.5",
+    ]  # fmt: skip
+
+
+def test_a_number_has_a_column_of_its_name_and_no_probabilities(tmp_path: Path) -> None:
+    outputs = np.array([[1 / 3], [2.0]], np.float32)
+    tables.write_predictions(tmp_path / "p.csv", ["x", "y"], ["age"], outputs, {"kind": ["k", "l"]}, kind="number")
+    assert (tmp_path / "p.csv").read_text().splitlines() == ["input,age,kind", "x,0.333333343,k", "y,2.0,l"]
+
+
+def test_cells_that_are_empty_or_words_of_truth(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n,True,False\n")
+    (row,) = tables.read_history(tmp_path, "t.csv")
+    assert math.isnan(row["a"])
+    assert (row["b"], row["c"]) == (1.0, 0.0)

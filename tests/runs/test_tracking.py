@@ -20,7 +20,7 @@ from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.protocol.events import EpochEvent, HistogramEvent, NetworkEvent, ResumeEvent, WarningEvent
-from zoo.runs import mlflow_tracking
+from zoo.runs import event_files, mlflow_tracking
 from zoo.runs.records import RunRecord
 from zoo.runs.tracking import Trackers
 from zoo.tasks import registry
@@ -280,3 +280,18 @@ def test_mlflow_itself_keeps_it_all(
     assert run.data.tags["stack"] == "tf-2.21"
     assert [each.value for each in client.get_metric_history(run.info.run_id, "loss")] == [0.5, 0.25]
     assert {each.path for each in client.list_artifacts(run.info.run_id)} == {"history.csv", "model", "run.json"}
+
+
+def test_sums_of_records_are_those_of_the_castagnoli_polynomial(tmp_path: Path) -> None:
+    value = 0xE3069283  # the check value of CRC-32C: that of the text 123456789
+    masked = ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    assert event_files._masked(b"123456789") == struct.pack("<I", masked)
+    trackers = Trackers(Tracking(tensorboard=True), tmp_path, RunRecord.from_json(RECORD), "")
+    trackers.watch(EpochEvent(epoch=1, loss=0.5))
+    content = next((tmp_path / "tensorboard").iterdir()).read_bytes()
+    while content:
+        (length,) = struct.unpack("<Q", content[:8])
+        body = content[12 : 12 + length]
+        assert content[8:12] == event_files._masked(content[:8])
+        assert content[12 + length : 16 + length] == event_files._masked(body)
+        content = content[16 + length :]

@@ -84,3 +84,27 @@ def test_a_record_that_is_too_long_is_none(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(untrusted, "MOST_RECORD_BYTES", 5)
     with pytest.raises(ZooError, match="has 6 bytes and is not the record of a run"):
         untrusted.read_record(tmp_path)
+
+
+def test_values_of_json_read_as_empty_where_they_are_of_another_type() -> None:
+    content = untrusted.Untrusted(
+        {"text": "a", "flag": True, "number": 2.5, "small": 10**29, "large": 10**30, "none": None,
+         "list": ["x", 1, None, {}, "", False], "table": {"a": 1, "b": "2", "c": {"d": 3}}}
+    )  # fmt: skip
+    shown = {name: content.text(name) for name in ("text", "flag", "number", "small", "large", "none", "list", "x")}
+    assert shown == {"text": "a", "flag": "true", "number": "2.5", "small": str(10**29), "large": "", "none": "",
+                     "list": "", "x": ""}  # fmt: skip
+    assert (content.number("number"), content.number("flag"), content.number("text")) == (2.5, None, None)
+    assert content.part("table", "c", "d").value == content.number("table", "c", "d") == 3
+    assert content.part("table", "a", "d").value is None
+    assert [(name, row.value) for name, row in content.items("table")][:2] == [("a", 1), ("b", "2")]
+    assert content.numbers("table") == [("a", 1.0)]
+    assert content.words("list") == ["x", "1", "false"]
+    assert content.items("list") == content.rows("table") == content.words("text") == []
+
+
+def test_tables_and_lists_of_json_are_read_to_a_limit() -> None:
+    many = untrusted.MOST_ROWS + 3
+    content = untrusted.Untrusted({"list": list(range(many)), "table": {"x" * 3000 + str(n): n for n in range(many)}})
+    assert len(content.rows("list")) == len(content.items("table")) == untrusted.MOST_ROWS
+    assert content.items("table")[0][0].endswith("… (1,001 more characters)")

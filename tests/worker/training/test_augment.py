@@ -100,3 +100,44 @@ def test_mixing_is_linear_in_images_labels_and_weights_and_follows_its_seeds() -
     again, other = (mix((x, labels), 0.4, [1, 2, step, 1])[1] for step in (3, 4))
     assert np.array_equal(shares, again)
     assert not np.array_equal(shares, other)
+
+
+@pytest.mark.parametrize("settings", [{"flip": True}, {"crop": 0.2}, {"color": 0.3}, {"randaugment": 2},
+                                      {"flip": True, "crop": 0.1, "color": 0.1, "randaugment": 1}])  # fmt: skip
+def test_a_part_of_a_batch_is_altered_as_in_the_whole(settings: dict[str, object]) -> None:
+    pixels, places = pictures(8), np.array([5, 2, 3])
+    function = augment.make_augmenter(parts.augmentation(**settings))
+    whole = function(pixels, [1, 2])
+    np.testing.assert_array_equal(function(pixels[places], [1, 2], places, 8), whole[places])
+
+
+def test_movements_do_not_depend_on_whether_pictures_are_mirrored() -> None:
+    pixels = pictures()
+    plain, flipped = alter(pixels, crop=0.1), alter(pixels, crop=0.1, flip=True)
+    same = (plain == flipped).all((1, 2, 3))
+    assert 16 < same.sum() < 48
+    assert (plain == flipped[:, :, ::-1])[~same].all()
+
+
+def test_saturation_contrast_and_brightness_change_by_factors_of_their_own() -> None:
+    flat = np.zeros((200, 4, 4, 3), np.uint8) + np.array([60, 120, 180], np.uint8)
+    altered = alter(flat, color=0.2)
+    brightness = altered.mean((1, 2, 3)) / 120
+    assert 0.8 <= brightness.min() < 0.82
+    assert 1.18 < brightness.max() <= 1.2
+    saturation = (altered[..., 2] - altered[..., 0])[:, 0, 0] / brightness / 120  # times contrast
+    assert 0.64 <= saturation.min() < 0.75
+    assert 1.3 < saturation.max() <= 1.44
+    assert abs(np.corrcoef(brightness, saturation)[0, 1]) < 0.3
+    assert alter(flat + np.uint8(75), color=0.2).max() == 255
+
+
+def test_a_mix_is_drawn_from_its_distribution() -> None:
+    shares, partners = augment.draw_partners(1000, 0.2, [1, 2])
+    assert shares.dtype == np.float32
+    assert sorted(partners.tolist()) == list(range(1000))
+    assert abs(float(shares.mean()) - 0.5) < 0.05
+    assert ((shares < 0.05) | (shares > 0.95)).mean() > 0.4
+    assert np.std(augment.draw_partners(1000, 50.0, [1, 2])[0]) < 0.06
+    rows = augment.blend(np.array([[8, 0]]), np.array([[0, 4]]), np.array([0.75], np.float32))
+    assert (rows.tolist(), rows.dtype) == ([[6.0, 1.0]], np.float32)

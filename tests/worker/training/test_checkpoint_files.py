@@ -146,3 +146,19 @@ def test_room_that_is_to_stay_free_stays_free(small_disk: Path) -> None:
     with pytest.raises(OSError, match="free"):
         files.save(2, {"n": np.zeros(100_000)}, {})
     assert os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize >= 1_500_000
+
+
+def test_files_of_other_names_are_no_checkpoints(tmp_path: Path) -> None:
+    files = saved(tmp_path, 3)
+    for name in ("12x.json", "notes.json", "7.npz", "8.json.part"):
+        (tmp_path / "checkpoints" / name).touch()
+    assert files.numbers() == [3]
+    assert Checkpoints(str(tmp_path / "nowhere")).numbers() == []
+
+
+def test_numbers_of_numpy_become_plain_ones(tmp_path: Path) -> None:
+    files = Checkpoints(str(tmp_path))
+    files.save(1, ARRAYS, {"loss": np.float32(0.5), "step": np.int64(3)})
+    checkpoint = files.load(pytest.fail)
+    assert checkpoint is not None
+    assert checkpoint[1] == {"loss": 0.5, "step": 3}

@@ -115,3 +115,45 @@ def test_mixed_rows_are_those_of_the_plain_batch(module: Any, data: ImageData) -
         assert (mixed_x <= x.max() + 1e-4).all()
         assert not np.array_equal(mixed_x, x)
     assert batches(module, data, mixup=0.4)[0][1].tolist() == mixed[0][1].tolist()
+
+
+class Member:
+    """One of two processes that share a batch."""
+
+    size, multiple = 2, 1
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+
+    def bounds(self, count: int) -> tuple[int, int]:
+        return self.rank * count // 2, (self.rank + 1) * count // 2
+
+
+@pytest.mark.parametrize("options", [{}, {"mixup": 0.4}, {"balance": True}, {"mixup": 0.4, "balance": True}])
+def test_processes_share_a_batch_as_one_would_make_it(module: Any, data: ImageData, options: dict[str, Any]) -> None:
+    whole = batches(module, data, **options)
+    shares = [batches(module, data, group=Member(rank), **options) for rank in range(2)]
+    for step, batch in enumerate(whole):
+        first, second = (each[step] for each in shares)
+        assert [(each.begin, each.total) for each in (first, second)] == [(0, 4), (2, 4)]
+        assert len(batch) == len(first) == (3 if "balance" in options else 2)
+        for mine, theirs, both in zip(first, second, batch, strict=True):
+            np.testing.assert_array_equal(np.concatenate([mine, theirs]), both)
+
+
+def test_the_validation_part_is_judged(module: Any, data: ImageData, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def predict(_model: Any, batch: np.ndarray) -> np.ndarray:
+        sizes.append(len(batch))
+        return np.eye(3)[(batch[:, 0, 0, 0] % 3).astype(int)] * 0.9 + 1 / 30
+
+    monkeypatch.setattr("zoo.models.compat.predict", predict)
+    settings = SETTINGS.replace(batch_size=4)
+    built = module.ImageBatches(module.parts(data), lambda rows: rows.astype(np.float32), settings, 3)
+    figures = built.evaluate("model")
+    assert figures["val_accuracy"] == 1.0
+    assert figures["val_loss"] == pytest.approx(-np.log(0.9 + 1 / 30))
+    assert sizes == [2]
+    empty = module.parts(data) | {"validation": module.parts(data)["validation"].between(0, 0)}
+    assert module.ImageBatches(empty, lambda rows: rows, settings, 3).evaluate("model") == {}

@@ -211,7 +211,7 @@ def test_the_best_of_a_course_that_went_wrong_is_not_lost(
 
 
 def test_the_time_of_all_stages_counts(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 59.0, 61.0])
+    clock = iter([0.0, 59.5, 60.0])
     monkeypatch.setattr(training.run.time, "monotonic", lambda: next(clock))
     shared = training.run.Run(
         parts.request(train=SETTINGS.replace(max_minutes=1), run_dir=str(tmp_path)), None, None, {}
@@ -255,3 +255,158 @@ def test_an_average_goes_on_to_the_bit(training: Any, tmp_path: Path, stop_at: t
     fitted(training, tmp_path / "cut", stop_at, ema=0.9)
     _, resumed = fitted(training, tmp_path / "cut", ema=0.9, resume=True)
     assert resumed.epochs[-1]["val_loss"] == whole.epochs[-1]["val_loss"]
+
+
+@pytest.mark.parametrize(("peak", "exceeded"), [(2 << 30, False), ((2 << 30) + 1, True), (None, False)])
+def test_a_run_ends_with_a_checkpoint_before_memory_runs_out(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peak: int | None, exceeded: bool
+) -> None:
+    monkeypatch.setattr(training.loop.memory, "peak_bytes", lambda: peak)
+    if not exceeded:
+        assert len(fitted(training, tmp_path, max_memory_gb=2.0)[1].epochs) == 3
+        return
+    with pytest.raises(Exception, match=r"the worker uses 2\.00 GB, trainer.max_memory_gb is 2"):
+        fitted(training, tmp_path, max_memory_gb=2.0)
+    _, events = fitted(training, tmp_path, resume=True)
+    assert (events.resumed["epoch"], events.resumed["step"]) == (1, 1)
+
+
+def test_a_run_without_a_limit_may_use_all_memory(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training.loop.memory, "peak_bytes", lambda: 1 << 60)
+    assert [row["peak_memory_bytes"] for row in fitted(training, tmp_path)[1].epochs] == [1 << 60] * 3
+
+
+def test_memory_that_ran_out_is_reported_with_the_batch_size(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: Any) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr("zoo.models.compat.train_classifier", exhausted)
+    with pytest.raises(Exception, match=r"out of memory with trainer\.batch_size=1: CUDA out") as caught:
+        fitted(training, tmp_path)
+    assert type(caught.value).__name__ == "OutOfMemoryError"
+
+
+def test_a_loss_that_is_no_number_is_reported_with_its_place(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = iter([1.0] * 5 + [np.inf])
+    monkeypatch.setattr("zoo.models.compat.train_classifier", lambda *_: (next(losses), 0.0, 1))
+    words = r"the loss became inf at epoch 2, step 2; a lower trainer.learning_rate than 0.1 usually helps"
+    with pytest.raises(FloatingPointError, match=words):
+        fitted(training, tmp_path)
+
+
+def test_steps_and_epochs_have_figures_of_the_items_so_far(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, steps = [100.0], []  # type: ignore[var-annotated]
+
+    def train(model: Model, x: np.ndarray, y: np.ndarray) -> tuple[float, float, int]:
+        clock[0] += 0.5
+        return len(steps) % 4 + 1.0, 0.25, len(x)
+
+    def evaluate(_batches: Batches, _model: Model) -> dict[str, float]:
+        clock[0] += 4.0
+        return {"val_loss": 1.0}
+
+    monkeypatch.setattr("zoo.models.compat.train_classifier", train)
+    monkeypatch.setattr(Batches, "evaluate", evaluate)
+    monkeypatch.setattr(training.loop, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(Events, "step", lambda _events, **fields: steps.append(fields))
+    _, events = fitted(training, tmp_path, epochs=2)
+    known = {"epochs": 2, "steps": 4, "items_per_s": 2.0, "accuracy": 0.25}
+    assert steps == [
+        {"epoch": epoch, "step": step, "items": step, "loss": (step + 1) / 2, **known}
+        for epoch in (1, 2) for step in (1, 2, 3, 4)
+    ]  # fmt: skip
+    for number, row in enumerate(events.epochs, 1):
+        expected = {"epoch": number, "steps": 4, "loss": 2.5, "accuracy": 0.25, "learning_rate": 0.1, "epoch_s": 6.0}
+        assert {name: row[name] for name in expected} == expected
+        assert row["items_per_s"] == 2.0
+        assert not {"stage", "all_steps"} & row.keys()
+
+
+def test_the_first_step_is_the_time_of_compilation(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, phases = [100.0], {}  # type: ignore[var-annotated]
+
+    def train(*_: Any) -> tuple[float, float, int]:
+        clock[0] += 5.0 if clock[0] == 100.0 else 0.5
+        return 1.0, 0.0, 1
+
+    monkeypatch.setattr("zoo.models.compat.train_classifier", train)
+    monkeypatch.setattr(training.loop, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    stop = types.SimpleNamespace(asked=False, reason=None)
+    settings = SETTINGS.replace(epochs=2)
+    shared = training.run.Run(parts.request(train=settings, run_dir=str(tmp_path)), Events(stop, None), stop, phases)
+    checkpointer = training.checkpointing.Checkpointer(Model(), shared)
+    training.loop.fit(Model(), Batches(stop, None), training.state.Stage(settings), checkpointer, shared)
+    assert phases["compile_s"] == 5.0
+
+
+def test_an_epoch_that_was_cut_off_tells_its_share(training: Any, tmp_path: Path) -> None:
+    _, events = fitted(training, tmp_path, (2, 3))
+    assert [(row["steps"], row.get("all_steps")) for row in events.epochs] == [(4, None), (3, 4)]
+
+
+def test_a_run_stops_at_its_time_limit(training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(training.run.Run, "is_out_of_time", lambda run: len(seen) >= 6)
+    monkeypatch.setattr(Events, "step", lambda _events, **fields: seen.append(fields["step"]))
+    _, events = fitted(training, tmp_path)
+    assert seen == [1, 2, 3, 4, 1, 2]
+    assert events.epochs[-1]["all_steps"] == 4
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_rate_settles_after_layers_freeze(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    frozen: list[tuple[bool, int]] = []
+    rates: list[float] = []
+    model = Model()
+
+    def prepare(freeze: bool) -> Model:
+        frozen.append((freeze, len(rates)))
+        return model
+
+    freezing = training.state.ProgressiveFreezing(share, prepare)
+    stop = types.SimpleNamespace(asked=False, reason=None)
+    settings, events = SETTINGS.replace(epochs=12), Events(stop, None)
+    monkeypatch.setattr("zoo.models.compat.set_learning_rate", lambda _model, rate: rates.append(rate))
+    shared = training.run.Run(parts.request(train=settings, run_dir=str(tmp_path)), events, stop, {})
+    checkpointer = training.checkpointing.Checkpointer(model, shared)
+    stage = training.state.Stage(settings, freezing=freezing, number=2, last=20)
+    assert training.loop.fit(model, Batches(stop, None), stage, checkpointer, shared) == 12
+    begin = int(share * 48)
+    assert frozen == [(True, begin)]
+    assert rates[:begin] == [0.1] * begin
+    settling = rates[begin : begin + 20]
+    assert settling == pytest.approx([0.1 * step / 20 for step in range(1, 21)])
+    assert rates[begin + 20 :] == [0.1] * (48 - begin - 20)
+    assert {(row["stage"], row["epochs"]) for row in events.epochs} == {(2, 20)}
+
+
+def test_a_finished_stage_is_left_out(training: Any, tmp_path: Path) -> None:
+    done = types.SimpleNamespace(finished=lambda first: 7 * first)
+    assert training.loop.fit(None, None, types.SimpleNamespace(first=1), done, None) == 7
+
+
+def test_a_host_that_has_ended_finds_a_checkpoint(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_events: Events, **fields: Any) -> None:
+        if (fields["epoch"], fields["step"]) == (2, 3):
+            raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Events, "step", broken)
+        with pytest.raises(BrokenPipeError):
+            fitted(training, tmp_path)
+    _, events = fitted(training, tmp_path, resume=True)
+    assert (events.resumed["epoch"], events.resumed["step"], events.resumed["done"]) == (2, 3, 7)

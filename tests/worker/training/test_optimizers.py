@@ -120,3 +120,31 @@ def test_lbfgs_moves_on_where_the_first_step_shows_no_curvature() -> None:
         function, np.ones(9, np.float32), 4, 4.0, lambda _, x, __: lengths.append(float(np.abs(x).mean()))
     )
     assert lengths == pytest.approx([1, 5, 6, 7])
+
+
+def test_lbfgs_ends_where_no_step_helps() -> None:
+    looks: list[float] = []
+
+    def flat(x: np.ndarray) -> tuple[list[float], np.ndarray]:
+        looks.append(float(x[0, 0]))
+        return [1.0], np.ones_like(x)
+
+    seen, end = path(optimizers.lbfgs, 50, flat)
+    assert [step for step, _, _ in seen] == [1]
+    assert (end == START).all()
+    assert [-1 - x for x in looks] == [0.0, *(0.25 / 2**n for n in range(7))]  # half as far each time, to a 64th
+
+
+def test_lbfgs_takes_the_steepest_way_once_what_it_remembers_does_not_help() -> None:
+    looks: list[np.ndarray] = []
+
+    def refusing(x: np.ndarray) -> tuple[list[float], np.ndarray]:
+        looks.append(x.copy())
+        return ([99.0], np.ones_like(x)) if 10 <= len(looks) <= 16 else valley(x)
+
+    seen, end = path(optimizers.lbfgs, 60, refusing)
+    assert [step for step, _, _ in seen if 8 < step < 17] == [9]
+    (before,) = (np.array([x]) for step, x, _ in seen if step == 9)
+    gradient = valley(before)[1]
+    assert looks[16] == pytest.approx(before - 0.25 / 4 * gradient / np.abs(gradient).mean(), rel=1e-4)
+    assert end == pytest.approx(np.ones((1, 2)), abs=1e-4)

@@ -111,7 +111,7 @@ def test_on_a_processor_items_stay_on_the_host_unless_the_user_says_so(worker: A
 @pytest.mark.parametrize(
     ("running", "memory", "why"),
     [
-        ({}, 4000, "the items take .* more than a quarter of the device's"),
+        ({}, 4000, r"the items take 0\.00 GB, more than a quarter of the device's 0\.00 GB"),
         ({"processes": 2}, 1 << 20, "2 processes share each batch"),
         ({"framework": "tensorflow"}, 1 << 20, "only PyTorch, JAX and MLX"),
     ],

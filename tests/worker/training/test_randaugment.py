@@ -84,3 +84,52 @@ def test_the_same_draws_alter_alike_and_few_images_stay_as_they_are() -> None:
     assert np.array_equal(once, again)
     assert not np.array_equal(once, other)
     assert (once != pixels).any((1, 2, 3)).mean() > 0.9
+
+
+@pytest.mark.parametrize(("name", "axis"), [("shift_x", 2), ("shift_y", 1)])
+def test_a_shift_is_along_its_axis_and_as_far_as_its_strength(name: str, axis: int) -> None:
+    pixels = photos(height=34, width=34)
+    for amount, places in ((0.5, 8), (-0.5, -8), (0.0, 0)):
+        moved = altered(name, pixels, amount)
+        np.testing.assert_array_equal(
+            np.take(moved, range(10, 24), axis), np.take(pixels, range(10 + places, 24 + places), axis)
+        )
+
+
+@pytest.mark.parametrize(("name", "axis"), [("shear_x", 1), ("shear_y", 2)])
+def test_a_shear_moves_rows_or_columns_by_their_distance_from_the_middle(name: str, axis: int) -> None:
+    ramp = np.zeros((1, 41, 41, 1), np.uint8)
+    ramp[0, :, :, 0] = 2 * np.arange(41) + 40 if axis == 1 else 2 * np.arange(41)[:, None] + 40
+    moved = altered(name, ramp, 0.5)[0, :, :, 0].astype(int) - ramp[0, :, :, 0]
+    line = moved[:, 20] if axis == 1 else moved[20]
+    expected = 2 * 0.15 * (np.arange(41) - 20)
+    assert np.abs(line - expected).max() <= 1
+
+
+def test_strength_is_a_share_of_the_full_range_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def operation(pixels: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        seen.extend(amounts.tolist())
+        return pixels
+
+    monkeypatch.setattr(randaugment, "OPERATIONS", {"a": operation, "b": operation})
+    randaugment.rand_augment(photos(40), np.random.RandomState(1), 3, 15)
+    assert len(seen) == 120
+    assert set(seen) == {-0.5, 0.5}
+    assert 40 < seen.count(0.5) < 80
+
+
+def test_a_part_of_a_batch_is_altered_as_in_the_whole() -> None:
+    pixels, places = photos(9), np.array([7, 0, 4])
+    whole = randaugment.rand_augment(pixels, np.random.RandomState(3), 2, 20)
+    part = randaugment.rand_augment(pixels[places], np.random.RandomState(3), 2, 20, (9, places))
+    np.testing.assert_array_equal(part, whole[places])
+
+
+def test_small_pictures_and_planes_of_few_values_stay_in_range() -> None:
+    tiny = photos(height=2, width=2)
+    np.testing.assert_array_equal(altered("sharpness", tiny, 1.0), tiny)
+    plane = np.zeros((1, 4, 4, 1), np.uint8)
+    plane[0, :2] = 9
+    np.testing.assert_array_equal(altered("equalize", plane, 1.0), plane)

@@ -119,3 +119,33 @@ def test_a_limit_is_no_interruption(
     training = started(module, {}, asked, reason)
     assert training.was_interrupted() == interrupted
     assert training.outcome({"a": 1}) == {"metrics": {"a": 1}, "stopped": stopped}
+
+
+@pytest.mark.parametrize(("minutes", "phases", "over"), [
+    (1.0, {}, True), (1.0, {"features_s": 0.5}, False), (1.0, {"train_s": 9.0}, True), (None, {}, False),
+    (1.01, {}, False),
+])  # fmt: skip
+def test_the_time_for_features_is_no_part_of_the_limit(
+    module: Any, monkeypatch: pytest.MonkeyPatch, minutes: float | None, phases: dict[str, float], over: bool
+) -> None:
+    clock = iter([100.0, 160.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
+    stop = types.SimpleNamespace(asked=False, reason=None)
+    request = parts.request(train=parts.training(max_minutes=minutes), run_dir="folder")
+    assert module.Run(request, None, stop, phases).is_out_of_time() is over
+
+
+def test_a_network_that_cannot_be_drawn_is_a_warning(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def strange(_model: Any) -> None:
+        raise AttributeError("no inputs")
+
+    monkeypatch.setattr(module.compat, "connected_layers", strange, raising=False)
+    events = Events()
+    started(module, {}, events=events, tensorboard=True).report_network("model")
+    assert events.rows == [{"message": "TensorBoard cannot show the graph of this network: no inputs"}]
+
+
+def test_a_format_that_cannot_be_written_is_refused_before_training(module: Any) -> None:
+    request = parts.request(train=parts.training(export=["npy"]), run_dir="folder")
+    with pytest.raises(Exception, match="unknown export format 'npy'"):
+        module.Run(request, None, None, {})

@@ -60,3 +60,17 @@ def test_every_class_counts_the_same(worker: Any) -> None:
     sums = np.bincount(labels, weights[labels], minlength=4)
     np.testing.assert_allclose(sums[[0, 1, 3]], 10 / 3)
     assert weights[labels].mean() == pytest.approx(1)
+
+
+def test_a_rate_climbs_linearly_before_it_falls_to_a_share(worker: Any) -> None:
+    settings = parts.text_training(learning_rate=0.1, schedule="cosine", warmup=0.5, final_lr_ratio=0.5)
+    values = [worker.schedules.learning_rate(settings, step, 8) for step in range(9)]
+    assert values[:4] == pytest.approx([0.025, 0.05, 0.075, 0.1])
+    assert values[4:] == pytest.approx(
+        [0.1, 0.1 - 0.05 * (2 - 2**0.5) / 4, 0.075, 0.05 + 0.05 * (2 - 2**0.5) / 4, 0.05]
+    )
+
+
+def test_a_training_of_one_step_has_a_rate(worker: Any) -> None:
+    for schedule in ("constant", "cosine", "one_cycle"):
+        assert rates(worker, schedule, 0.0, 1) == [pytest.approx(0.1)]

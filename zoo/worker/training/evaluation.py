@@ -18,7 +18,7 @@ def evaluate(model, preprocess, part, batch_size, group=None, target=None):
     """
 
     def judged(first, last):
-        some = part if last - first == len(part) else part.between(first, last)
+        some = part.between(first, last)
         size, kept, begin = min(batch_size, len(some)), [], 0
         for predicted in predict_batches(model, slices(some.rows, size, preprocess), size):
             kept.append(metrics.judged(target, predicted, some.labels[begin : begin + len(predicted)]))
