@@ -1,7 +1,7 @@
 """Write Fashion-MNIST as image files in one folder a class, for networks that take photos.
 
     python3 scripts/run.py python scripts/maintenance/class_folders.py DATA/fashion FOLDER
-    python scripts/maintenance/class_folders.py DATA/fashion FOLDER --train 6000 --test 3000 --bmp
+    python scripts/maintenance/class_folders.py DATA/fashion FOLDER --train 3000 --test 2000 --bmp
 
 FOLDER then has train/ and test/. Pictures stay gray and 28 x 28; training and inference scale them. The second
 command writes the data set of the promises in recipes/mobilenet/recipe.yaml.
