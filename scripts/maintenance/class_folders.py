@@ -52,8 +52,8 @@ def write(source: Path, target: Path, part: str, limit: int | None = None, form:
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
     for number, (pixels, label) in enumerate(zip(images, labels, strict=True)):
-        options = {"compress_level": 1} if form == "png" else {}
-        Image.fromarray(pixels).save(folders[label] / f"{number:05}.{form}", **options)
+        # BMP has no compression and ignores the level.
+        Image.fromarray(pixels).save(folders[label] / f"{number:05}.{form}", compress_level=1)
     return len(images)
 
 

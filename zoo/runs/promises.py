@@ -54,8 +54,8 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
 def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
     """Return name, value and the recipe's value of each setting that affects the results and differs.
 
-    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``, and has
-    the settings of its promise for the data; there, the checksum of weights replaces their path.
+    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``. It
+    includes the settings of its promise for the data. A promised checksum of weights replaces their path.
     """
     chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
     composed: Any = compose.compose(command, Overrides.of(chosen))
