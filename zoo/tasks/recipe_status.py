@@ -213,8 +213,7 @@ def _missing(
 def promised_settings(promise: dict[str, Any], data: str, folder: Path | None) -> dict[str, Any]:
     """Return the settings of a promise, with the paths of its data and weights below a folder."""
     settings = dict(leaves(promise.get("settings", {})))
-    if folder and "weights_checksum" in settings:
-        checksum = settings["weights_checksum"]
+    if folder and (checksum := settings.get("weights_checksum")):
         settings["weights"] = str(data_root(folder, checksum, checksum))
     return settings | ({"data.root": str(data_root(folder, data, promise.get("sha256")))} if folder else {})
 
