@@ -5,7 +5,7 @@ python scripts/maintenance/measure_ranges.py --runs FOLDER     take in trainings
 
 The ranges are those that the recipes state (`range:`). Each training is one line in recipes/MODEL/range.json as soon
 as it is done, so a second start continues where the first ended. A checkout with changes gives no measurements.
-FOLDER holds a folder named as each data set, or files with the checksums that the recipes name.
+FOLDER holds a folder named as each data set, or files with the checksums that the recipes name, also of weights.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def row_of(record: dict[str, Any]) -> Row | None:
     changed = promises.differences(_command(model), config, "model", "backend", "data")
     if any(name not in ranges.SETTINGS for name, *_ in changed):
         return None
-    metric = next(name for name in promise if name != "sha256")
+    metric = next(name for name in promise if name not in bounds.CONDITIONS)
     trainer = config["trainer"]
     known = {name: record["versions"][name] for name in recipe_status.FRAMEWORKS if name in record["versions"]}
     precision = trainer["precision"]
@@ -143,13 +143,13 @@ def measure(model: str, data: str, proven: ranges.Range, given: argparse.Namespa
     """Train every missing point of a range."""
     todo = missing(model, data, proven, given.seeds)
     took: list[float] = []
-    sha256 = recipe_status.promised(model, BACKEND)[data].get("sha256")
+    promise = recipe_status.promised(model, BACKEND)[data]
     for number, (size, precision, seed) in enumerate(todo):
         left = f", about {sum(took) / len(took) * (len(todo) - number) / 60:.0f} min left" if took else ""
         console.say(f"[{number + 1}/{len(todo)}{left}] {model} on {data}: batch {size}, {precision}, seed {seed}")
         start = time.monotonic()
         settings = {"model": model, "backend": BACKEND, "data": data, "seed": seed, "stack": given.stack}
-        settings["data.root"] = str(recipe_status.data_root(Path(given.data), data, sha256))
+        settings |= recipe_status.promised_settings(promise, data, Path(given.data))
         settings |= proven.settings(size, precision)
         row = row_of(dict(registry.dispatch("train", Overrides.of(settings)).record))
         if row is None:

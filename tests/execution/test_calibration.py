@@ -14,6 +14,7 @@ from zoo.cli.main import main
 from zoo.config import config_files
 from zoo.core import paths
 from zoo.environments import machine
+from zoo.execution import calibration
 
 Train = Callable[..., dict[str, Any]]
 ROW = {"batch_size": [16, 128], "learning_rate": "sqrt", "precisions": ["float32", "mixed_bfloat16"]}
@@ -61,6 +62,22 @@ def test_the_fastest_point_is_taken_and_recorded(train: Train, capsys: pytest.Ca
     assert "Calibrating: at most 10 s" in shown
     assert "  batch_size=128 precision=float32: 1,280 items/s" in shown
     assert "trainer.batch_size=128 trainer.learning_rate=0.04 trainer.precision=float32, 4.00 times" in shown
+
+
+def test_a_range_of_a_promise_with_other_settings_is_not_used(
+    train: Train, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"settings": {"model": {"dropout": 0.3}}, "test_accuracy": 0.9}
+    settle = calibration.settle
+
+    def with_settings(context: Any, *arguments: Any) -> None:
+        context.settings.expect["digits"] = own
+        settle(context, *arguments)
+
+    monkeypatch.setattr(calibration, "settle", with_settings)
+    assert point(train())[0] == (32, "data")
+    assert "has no measured range for data=digits" in capsys.readouterr().err
+    assert point(train("model.dropout=0.3", name="b"))[0] == (128, "calibration")
 
 
 def test_an_interrupted_run_is_resumed_at_its_point(train: Train, capsys: pytest.CaptureFixture[str]) -> None:

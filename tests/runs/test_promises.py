@@ -123,5 +123,35 @@ def test_the_promise_holds_inside_of_the_range_that_was_measured(monkeypatch: py
     assert more["expected_not_applicable"]["because"] == ["model.dropout=0.5 (recipe: 0.0)"]
 
 
+def judged_mobilenet(monkeypatch: pytest.MonkeyPatch, *overrides: str) -> dict[str, Any]:
+    given = Overrides.parse(["model=mobilenet", "backend=cpu", "data=folder", "data.root=images", *overrides])
+    own = {"model": {"alpha": 0.25}, "weights_checksum": "1" * 64}
+    promise = {"sha256": "0" * 64, "settings": own, "test_accuracy": 0.8}
+    compose = promises.compose.compose
+
+    def composed(*arguments: Any) -> Any:
+        settings = compose(*arguments)
+        settings.expect["folder"] = promise
+        return settings
+
+    monkeypatch.setattr(promises.compose, "compose", composed)
+    settings = registry.compose_settings("train", given)
+    assert isinstance(settings, TrainConfig)
+    settings.expect["folder"] = promise
+    record = {"exit": "completed", "data": {"name": "folder", "sha256": "0" * 64}, "metrics": {"test_accuracy": 0.85}}
+    return promises.judge(discovery.command_of("train", given), settings, RunRecord.from_json(record))
+
+
+def test_a_promise_with_settings_holds_with_these_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ["model.alpha=0.25", "weights=somewhere/any.h5", f"weights.checksum={'1' * 64}"]
+    assert judged_mobilenet(monkeypatch, *given) == {"expected": {"test_accuracy": {"at_least": 0.8, "met": True}}}
+    because = {
+        tuple(left): judged_mobilenet(monkeypatch, *left)["expected_not_applicable"]["because"]
+        for left in (given[1:], given[:1], given[:2])
+    }
+    checksum = f"weights_checksum=null (recipe: {'1' * 64})"
+    assert list(because.values()) == [["model.alpha=1.0 (recipe: 0.25)"], [checksum], [checksum]]
+
+
 def test_what_a_backend_does_not_promise_is_not_judged() -> None:
     assert judged("backend=plaidml") == {}

@@ -54,6 +54,17 @@ def test_clothes_lie_in_the_folder_of_their_class(shared_data: Path, tmp_path: P
     assert np.array_equal(np.asarray(Image.open(paths[0])), first)
 
 
+def test_the_data_of_a_promise_are_written_by_one_command(
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(shared_data / "fashion"), str(tmp_path), "--train", "5", "--test", "3", "--bmp"]
+    assert scripts.load("maintenance/class_folders").main(words) == 0
+    assert "train: 5 pictures" in capsys.readouterr().out
+    assert len(list((tmp_path / "train").rglob("*.bmp"))) == 5
+    first = idx.read(shared_data / "fashion" / "t10k-images-idx3-ubyte.gz", (28, 28))[0]
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "test" / "Ankle boot" / "00000.bmp")), first)
+
+
 def test_photos_are_scaled_and_missing_ones_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = scripts.load("maintenance/training_photos")
     (tmp_path / "skimage" / "data").mkdir(parents=True)

@@ -150,6 +150,17 @@ def test_data_are_found_by_name_or_by_checksum(tmp_path: Path) -> None:
     assert recipe_status.data_root(tmp_path, "text_file", "0" * 64) == tmp_path / "text_file"
 
 
+def test_the_settings_of_a_promise_come_with_the_paths_of_its_files(tmp_path: Path) -> None:
+    weights = tmp_path / "weights.h5"
+    weights.write_text("0.25")
+    checksum = file_sha256(weights)
+    promise = {"settings": {"model": {"alpha": 0.25}, "weights_checksum": checksum}, "test_accuracy": 0.8}
+    own = {"model.alpha": 0.25, "weights_checksum": checksum}
+    assert recipe_status.promised_settings(promise, "folder", None) == own
+    places = {"weights": str(weights), "data.root": str(tmp_path / "folder")}
+    assert recipe_status.promised_settings(promise, "folder", tmp_path) == own | places
+
+
 def test_time_left_follows_earlier_trainings_and_those_that_are_done() -> None:
     none = Overrides()
     known, unknown = recipe_status.Planned(none, 120.0), recipe_status.Planned(none, None)

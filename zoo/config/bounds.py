@@ -3,6 +3,8 @@
 from typing import Any
 
 DIRECTIONS = ("at_least", "at_most")
+# Keys of a promise that are not metrics: the data's checksum, and settings that differ from the recipe's.
+CONDITIONS = ("sha256", "settings")
 
 
 def of(name: str, value: float) -> dict[str, float]:

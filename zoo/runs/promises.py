@@ -21,7 +21,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
     if not any(settings.expect.values()) or record.exit != "completed":
         return {}
     promised = settings.expect.get(record.data["name"]) or {}
-    promise = {name: bounds.of(name, value) for name, value in promised.items() if name != "sha256"}
+    promise = {name: bounds.of(name, value) for name, value in promised.items() if name not in bounds.CONDITIONS}
     stopped = [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []
     because = _other_data(settings, record) or [*changes(command, settings), *stopped]
     if because:
@@ -54,11 +54,14 @@ def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list
 def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
     """Return name, value and the recipe's value of each setting that affects the results and differs.
 
-    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``.
+    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``. It
+    includes the settings of its promise for the data. A promised checksum of weights replaces their path.
     """
     chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
-    composed = compose.compose(command, Overrides.of(chosen))
+    composed: Any = compose.compose(command, Overrides.of(chosen))
     recipe = dict(leaves(dataclasses.asdict(composed)))
+    recipe |= dict(leaves((composed.expect.get(chosen["data"]) or {}).get("settings", {})))
+    recipe |= {"weights": config["weights"]} if recipe.get("weights_checksum") else {}
     return [
         (name, value, recipe.get(name))
         for name, value in leaves(config)

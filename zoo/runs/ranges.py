@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from zoo.config import compose, config_files
+from zoo.config import bounds, compose, config_files
 from zoo.config.overrides import Overrides
 from zoo.config.tasks import Command
 from zoo.core.errors import ZooError
@@ -72,6 +72,6 @@ def of(command: Command[Any], model: str, data: str, backend: str) -> Range | No
         batch_size=(int(low), int(high)),
         learning_rate=row["learning_rate"],
         precisions=tuple(each for each in row["precisions"] if each in trusted),
-        target={key: value for key, value in (recipe.expect.get(data) or {}).items() if key != "sha256"},
+        target={key: value for key, value in (recipe.expect.get(data) or {}).items() if key not in bounds.CONDITIONS},
         usual=(recipe.trainer.batch_size, recipe.trainer.learning_rate),
     )

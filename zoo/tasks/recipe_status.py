@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from zoo.config import compose, config_files, setting
 from zoo.config.overrides import Overrides, leaves
@@ -61,7 +62,7 @@ def trained_models() -> list[str]:
     return [name for name in config_files.options("model") if config_files.recipe_files(name, "")]
 
 
-def promised(model: str, backend: str) -> dict[str, dict[str, float | str]]:
+def promised(model: str, backend: str) -> dict[str, dict[str, Any]]:
     """Return the promises of a recipe by data set."""
     command = discovery.command("train", config_files.task_of(model))
     settings = compose.compose(command, Overrides.of({"model": model, "backend": backend}))
@@ -203,14 +204,21 @@ def _missing(
     here = [row for row in known if row.get("hardware") == machines.hardware(machine)]
     if any(not discounted(model, backend.name, row) for row in here):
         return
-    root = given.get("data.root")
-    place = data_root(paths.user_path(root), data, promises[data].get("sha256")) if root else None
-    settings = {**choice, "data": data, **({"data.root": str(place)} if place else {})}
+    folder = paths.user_path(root) if (root := given.get("data.root")) else None
+    settings = {**choice, "data": data, **promised_settings(promises[data], data, folder)}
     seconds = [sum(row["seconds"].values()) for row in known]
     yield Planned(given.without("data.root", *choice).with_("user", settings), seconds[0] if seconds else None)
 
 
-def data_root(folder: Path, data: str, sha256: float | str | None) -> Path:
+def promised_settings(promise: dict[str, Any], data: str, folder: Path | None) -> dict[str, Any]:
+    """Return the settings of a promise, with the paths of its data and weights below a folder."""
+    settings = dict(leaves(promise.get("settings", {})))
+    if folder and (checksum := settings.get("weights_checksum")):
+        settings["weights"] = str(data_root(folder, checksum, checksum))
+    return settings | ({"data.root": str(data_root(folder, data, promise.get("sha256")))} if folder else {})
+
+
+def data_root(folder: Path, data: str, sha256: str | None) -> Path:
     """Return the path of a data set below a folder: a folder with its name, or the file with its checksum.
 
     ``sha256`` is the checksum of a data set of one file, from the recipe's promise; None selects the folder.
