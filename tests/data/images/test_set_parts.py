@@ -346,7 +346,7 @@ def test_altered_copies_are_not_joined_with_the_originals(tmp_path: Path) -> Non
     assert f"data.root={tmp_path}/Original/Original" in caught.value.remedy
     assert "copy all" not in caught.value.remedy
     lay(tmp_path, *(f"Fold1/Fold1/{part}/{name}/1.png" for part in ("Train", "Val", "Test") for name in "ab"))
-    with pytest.raises(ZooError, match="Augmented, Fold1, Original: each has folders of its own") as caught:
+    with pytest.raises(ZooError, match="Augmented, Fold1, Original: each has class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert caught.value.remedy.startswith(f"Give one of them: data.root={tmp_path}/Fold1/Fold1 or ")
 

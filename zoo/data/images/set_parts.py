@@ -139,7 +139,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             as_root(without_wrapper(path / name)) for name in sorted(full, key=lambda name: name not in in_parts)
         ]
         raise ZooError(
-            f"{path} contains {listed(full)}: each has folders of its own, so each may be a whole data set",
+            f"{path} contains {listed(full)}: each has class folders, so each may be a whole data set",
             f"Give one of them: {listed(roots, ' or ', most=5)}. Classes: add data.layout=classes.",
         )
     loose = in_parts + [name for name in folders if _WITHOUT_CLASSES.fullmatch(name) and not inside[name]]
