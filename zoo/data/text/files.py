@@ -35,12 +35,14 @@ def decode(content: bytes, encoding: str, name: str) -> tuple[str, str]:
     foreign_formats.refuse_content(content, name, "a text")
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
+        encodings.require_plain(chosen)
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
         raise _undecodable(content, error, name) from error
     except LookupError as error:
         raise ZooError(
-            f"There is no encoding called {encoding!r}", "Give data.encoding=auto, utf-8, or latin-1."
+            f"There is no encoding of texts called {encoding!r}",
+            "Give data.encoding=auto, utf-8, utf-16, cp1252, or latin-1.",
         ) from error
     nul = text.find("\0")
     if nul >= 0:
