@@ -61,7 +61,7 @@ class Dialect:
                 if line.strip():
                     yield Record(number, number, line.strip().split(None, 1))
             return
-        csv.field_size_limit(files.MOST_BYTES)
+        csv.field_size_limit(files.MOST_LINE)
         sign = DELIMITERS.get(self.delimiter, self.delimiter)
         if len(sign) > 1:  # the csv module takes one character
             text, sign = text.replace(sign, _STAND_IN), _STAND_IN
