@@ -114,5 +114,5 @@ def test_names_that_a_network_does_not_have_are_refused(tmp_path: Path, capsys: 
     weights_io.write(tmp_path / "w.npz", drawn())
     words = ["weights", "convert", "--names", "torch", str(tmp_path / "w.npz"), str(tmp_path / "x.npz")]
     assert main(words) == 1
-    assert f"{tmp_path / 'w.npz'} holds no encoder" in capsys.readouterr().err
+    assert f"{tmp_path / 'w.npz'} has no encoder" in capsys.readouterr().err
     assert not (tmp_path / "x.npz").exists()

@@ -190,7 +190,7 @@ def test_damaged_safetensors_are_refused(tmp_path: Path, content: bytes, words: 
 
 
 def test_a_long_header_is_cut_in_the_error(tmp_path: Path) -> None:
-    (tmp_path / "w").write_bytes(safetensors(json.dumps('x' * 1_000_000), b""))
+    (tmp_path / "w").write_bytes(safetensors(json.dumps("x" * 1_000_000), b""))
     with pytest.raises(RejectedFileError, match="not a complete safetensors file") as caught:
         formats.read_safetensors(tmp_path / "w")
     assert len(caught.value.message) < 1000

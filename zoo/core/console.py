@@ -61,8 +61,6 @@ def escape_controls(text: str, keep: str = "\n\t") -> str:
     return text.translate({ord(letter): letter.encode("unicode_escape").decode("ascii") for letter in harmful})
 
 
-# Most characters of a line of a message.
-_LONGEST = 4_000
 # Parts of paths with line breaks, which messages show as escapes.
 _broken: set[str] = set()
 
@@ -75,8 +73,7 @@ def expect_path(text: str) -> None:
 
 
 def _message(text: str) -> str:
-    if len(text) > _LONGEST:  # a name or a cell of a file may be of any length
-        text = re.sub(rf"(?m)^(.{{{_LONGEST}}}).+", r"\1...", text)
+    text = re.sub(r"(?m)^(.{4000}).+", r"\1...", text)  # a name or a cell of a file may have any length
     for part in sorted(_broken, key=len, reverse=True):
         text = text.replace(part, escape_controls(part, keep=""))
     return escape_controls(text)

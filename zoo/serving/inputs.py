@@ -100,10 +100,9 @@ async def _of_form(request: Request) -> Asked:
 
 def text_of(instance: Any, key: str, most: int) -> str:
     """Return the text of an instance, a string or ``key`` of an object; raise RequestError if it is invalid."""
-    text = instance
     if isinstance(instance, dict):
         require_known(instance, (key,))
-        text = instance.get(key)
+    text = instance.get(key) if isinstance(instance, dict) else instance
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str):
@@ -114,10 +113,7 @@ def text_of(instance: Any, key: str, most: int) -> str:
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of an image from bytes, Base64, ``{"b64": ...}``, or one of these under any name of an input.
-
-    Base64 without ``b64`` has the name ``image``.
-    """
+    """Return the bytes of an image from bytes, Base64, ``{"b64": ...}``, ``{"image": ...}``, or a named object."""
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} must be an image, not {kind_of(instance)}")
     value: Any = instance

@@ -10,10 +10,7 @@ from zoo.serving.inputs import MOST_INSTANCES, MULTIPART
 STATUSES: dict[str, str] = schema.read_yaml(Path(__file__).with_name("statuses.yaml"))
 TEXT: Json = {"type": "string"}
 BINARY: Json = {"schema": {"type": "string", "format": "binary"}}
-BASE64: Json = {
-    "type": "object", "required": ["b64"], "properties": {"b64": {"type": "string", "format": "byte"}},
-    "additionalProperties": False,
-}  # fmt: skip
+BASE64: Json = {"type": "object", "required": ["b64"], "properties": {"b64": {"type": "string", "format": "byte"}}}
 IMAGES: Json = {"image/png": BINARY, "image/jpeg": BINARY}
 FILES: Json = IMAGES | {
     MULTIPART: {"schema": {"type": "object", "properties": {"file": BINARY["schema"]}, "required": ["file"]}}

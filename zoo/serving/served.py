@@ -111,15 +111,8 @@ class Batched(Served):
 
     async def predict(self, request: Request, decoders: Decoders) -> Response:
         asked = await inputs.read(request, self.pixels, self.parameters)
-        several = len(asked.instances) > 1
-
-        async def prepared(index: int) -> Any:
-            try:
-                return await self.prepare(asked.instances[index], asked.parameters, decoders)
-            except RequestError as error:
-                raise RequestError(error.status, f"instances[{index}]: " * several + error.message) from None
-
-        items = await _all(map(prepared, range(len(asked.instances)))) if several else [await prepared(0)]
+        prepared = (self.prepare(instance, asked.parameters, decoders) for instance in asked.instances)
+        items = [await next_one for next_one in prepared] if len(asked.instances) == 1 else await _all(prepared)
         return await self.answer(await self.engine.ask(items), asked, request.headers.get("accept", ""), decoders)
 
     @abc.abstractmethod
@@ -144,6 +137,9 @@ async def _all(prepared: Any) -> list[Any]:
     tasks = [asyncio.ensure_future(each) for each in prepared]
     try:
         return await asyncio.gather(*tasks)
+    except RequestError as error:
+        index = next(number for number, task in enumerate(tasks) if task.done() and task.exception() is error)
+        raise RequestError(error.status, f"instances[{index}]: {error.message}") from None
     finally:
         for task in tasks:
             task.cancel()

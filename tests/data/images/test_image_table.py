@@ -286,15 +286,14 @@ def test_what_names_an_image(tmp_path: Path, cell: str, name: str) -> None:
 
 def test_rows_without_an_image_are_counted_and_named(tmp_path: Path) -> None:
     lay(tmp_path, *rows("{}.png"), "a/9.png", "b/9.png")
-    lines = ["none.png,a", "9.png,a", "0,", "old/x.png,a", f"1,{'L' * 50_000}", "2", *rows("{}.png,a", "{}.png,b")]
+    lines = ["none.png,a", "9.png,a", "0,", "old/x.png,a", "2", *rows("{}.png,a", "{}.png,b")]
     listing = scan(write(tmp_path / "t.csv", "file,label", *lines))
     assert listing.unreadable == [
         ("none.png", "t.csv, line 2: no such image"),
         ("9.png", "t.csv, line 3: it may be any of a/9.png, b/9.png; choose with data.images=DIR"),
         ("0", "t.csv, line 4: the label is empty"),
         ("old/x.png", "t.csv, line 5: no such image"),
-        ("1", "t.csv, line 6: the label has 50,000 characters, more than 1,000"),
-        ("t.csv, line 7", "1 columns instead of 2"),
+        ("t.csv, line 6", "1 columns instead of 2"),
     ]
 
 

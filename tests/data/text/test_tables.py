@@ -215,13 +215,6 @@ def test_json_on_one_long_line_is_a_table(tmp_path: Path) -> None:
     assert read(tmp_path / "t.json", json.dumps(rows)).class_names == ["down", "up"]
 
 
-def test_labels_longer_than_names_are_skipped(tmp_path: Path) -> None:
-    rows = "".join(f"fine {number},good\ndull {number},bad\n" for number in range(20))
-    texts = read(tmp_path / "t.csv", f"text,label\n{rows}long,{'L' * 1001}\n")
-    assert texts.class_names == ["bad", "good"]
-    assert texts.skipped == [(f"{tmp_path / 't.csv'}, line 42", "the label has 1,001 characters, more than 1,000")]
-
-
 def test_labels_that_differ_in_capitals_or_blanks_are_one_class(tmp_path: Path) -> None:
     content = "text,label\na,Spam\nb, spam \nc,spam\nd,very  Good\ne,very good\nf,very good\n"
     texts = read(tmp_path / "a.csv", content)

@@ -158,8 +158,8 @@ class _Reader:
             several = listed((self.names[number] for number in numbers), most=3)
             reason = f"it may be any of {several}; choose with data.images=DIR" if numbers else "no such image"
             self.unclear += len(numbers) > 1
-        elif self.kind == CLASSES and (problem := tables.label_problem(row.label)):
-            reason = problem
+        elif self.kind == CLASSES and tables.is_missing(row.label):
+            reason = f"the label is {row.label or 'empty'}"
         elif layout.part is not None and not part:
             reason = f"{cells[layout.part]!r} is not a part such as train, val or test"
         if reason:

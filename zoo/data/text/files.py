@@ -39,7 +39,8 @@ def decode(content: bytes, encoding: str, name: str) -> tuple[str, str]:
     foreign_formats.refuse_content(content, name, "a text")
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
-        encodings.require_plain(chosen)
+        if codecs.lookup(chosen).name in encodings.NOT_PLAIN:
+            raise LookupError(chosen)
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
         raise _undecodable(content, error, name) from error
@@ -75,10 +76,7 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
 
 
 def read(path: Path, encoding: str, longest: int = MOST_BYTES) -> tuple[str, str]:
-    """Return the text of a file and its encoding; names ending in ``.gz`` are unpacked in memory.
-
-    A line of more than ``longest`` bytes is refused, unless the file is JSON.
-    """
+    """Return the text of a file, perhaps a ``.gz``, and its encoding; refuse longer lines, except in JSON."""
     try:
         require_size(path)
         with gzip.open(path) if path.suffix.lower() == PACKED else path.open("rb") as source:
@@ -97,17 +95,17 @@ def require_size(path: Path) -> None:
 
 def _content(path: Path, next_piece: Callable[[int], bytes], longest: int) -> bytes:
     """Read in pieces, because a small file may unpack to more than the memory."""
-    content, size, row, line = io.BytesIO(), 0, 1, 0
+    content, size, line = io.BytesIO(), 0, 0
     while piece := next_piece(1 << 20):
         if not size and piece[:64].removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{"):
             longest = MOST_BYTES
         size += content.write(piece)
-        row += piece.count(b"\n")
         line = 0 if b"\n" in piece or b"\r" in piece else line + len(piece)
         if size > MOST_BYTES:
             raise ZooError(f"{path} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones.")
         if line > longest:
-            raise ZooError(f"{path}, line {row:,}: it is longer than {longest:,} bytes", "Cut the line, or remove it.")
+            number = content.getvalue().count(b"\n") + 1
+            raise ZooError(f"{path}, line {number:,}: it is longer than {longest:,} bytes", "Cut or remove the line.")
     return content.getvalue()
 
 

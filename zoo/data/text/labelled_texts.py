@@ -18,6 +18,7 @@ PARTS = ("train", "validation", "test")
 MOST_CLASSES = 1000
 # Largest share of skipped rows; more suggests that the source is read in the wrong way.
 _MOST_SKIPPED = 0.1
+_UNLABELED = "the label is"
 # One text: its part ("" if the source has none), its class, the text, and its position.
 Row = tuple[str, str, str, str]
 
@@ -63,9 +64,8 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     kept, unwanted = [], 0
     wanted, labels = {key_of(name) for name in row.classes}, set()
     for part, name, text, where in rows:
-        problem = tables.label_problem(name) if row.name == "text_table" and row.kind == CLASSES else ""
-        if problem:
-            remarks.skipped.append((where, problem))
+        if row.name == "text_table" and row.kind == CLASSES and tables.is_missing(name):
+            remarks.skipped.append((where, f"{_UNLABELED} {name.strip() or 'empty'}"))
         else:
             labels.add(name.strip())
             if wanted and key_of(name) not in wanted:
@@ -138,7 +138,7 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
         raise ZooError(f"{where}: {reason}", "Correct it; data.strict=false leaves it out.")
     kinds = Counter(reason for _, reason in skipped).most_common(3)
     counted = ", ".join(f"{count:,} times {reason}" for reason, count in kinds)
-    if all(reason.startswith(tables.UNLABELED) for _, reason in skipped):
+    if all(reason.startswith(_UNLABELED) for _, reason in skipped):
         raise ZooError(
             f"{len(skipped):,} of {usable + len(skipped):,} rows in {row.root} have no label: {counted}",
             "Delete these rows, or set data.label_column to the column that contains the labels. If a text may have "

@@ -47,9 +47,6 @@ _FEW = 5
 MOST_COLUMNS = 12
 # Labels of rows without a label.
 _NO_LABEL = ("", "nan", "<na>", "#n/a", "n/a", "null", "?", "unassigned", "unlabeled", "unlabelled", "not labeled")
-UNLABELED = "the label is"
-# Most characters of a class.
-_LONGEST = 1_000
 # Names of classes that may mean the same, but can be classes.
 _UNCLEAR = (
     *_NO_LABEL, "unknown", "none", "undefined", "undetermined", "unclassified", "uncertain", "unclear", "unsure",
@@ -466,13 +463,6 @@ def measurements(cells: set[str]) -> list[float]:
         return []
     gaps = numbers[-1] - numbers[0] + 1 > len(numbers) > _MOST_NUMBERS
     return numbers if gaps or any(number % 1 for number in numbers) else []
-
-
-def label_problem(label: str) -> str:
-    """Return why a label cannot be a class: it is missing, or is a text of its own; else an empty text."""
-    if is_missing(label):
-        return f"{UNLABELED} {label.strip() or 'empty'}"
-    return f"the label has {len(label):,} characters, more than {_LONGEST:,}" if len(label) > _LONGEST else ""
 
 
 def is_missing(label: str) -> bool:
