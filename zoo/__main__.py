@@ -35,6 +35,8 @@ def run() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
             if sys.stderr is not None:
                 sys.stderr.write(f"WARNING: {name} is closed\n")
+    # In an ASCII locale, a name may contain other letters.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     leave(main())
 
 

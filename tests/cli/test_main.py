@@ -169,6 +169,21 @@ def test_a_closed_stream_is_no_bug(words: list[str], closed: str, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_the_stream_cannot_encode_is_escaped(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "one"
+    folder.mkdir(parents=True)
+    record = {"verb": "infer", "model": "maus \xe9", "backend": "cpu", "exit": "completed", "started": "2026-11-21"}
+    (folder / "run.json").write_text(json.dumps(record))
+    variables = os.environ | {
+        "LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0", "PYTHONPATH": str(CHECKOUT),
+    }  # fmt: skip
+    answer = subprocess.run(
+        [sys.executable, "-m", "zoo", "runs", "list"], capture_output=True, text=True, env=variables, cwd=tmp_path
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "maus \\xe9" in answer.stdout
+
+
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
 def test_explain_reads_files_only(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -52,6 +52,13 @@ def test_the_nearest_name_is_offered_for_a_missing_file(tmp_path: Path) -> None:
     assert refused.value.remedy == "Name pictures."
 
 
+def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    for name, target in (("own.csv", "own.csv"), ("old.csv", "gone.csv")):
+        (tmp_path / name).symlink_to(target)
+        with pytest.raises(ZooError, match=rf"{name} is a link to {target}, and leads to no file or folder"):
+            existing_input(str(tmp_path / name), "Name a table.")
+
+
 def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ZooError, match="neither a file nor a folder"):

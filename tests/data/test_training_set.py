@@ -52,6 +52,21 @@ def test_every_row_has_the_label_of_its_folder(fruit: Path) -> None:
     assert record["split"] == "test: 0.2 of every class; validation: 0.25 of the rest of every class"
 
 
+def test_parts_that_one_group_leaves_empty_are_named(fruit: Path) -> None:
+    names = sorted(path.relative_to(fruit) for path in fruit.rglob("*.png"))
+    for count, words in (
+        (1, "test: none, because g has too few groups; validation: none, because g has too few groups"),
+        (20, "test: 0.2 of every class, by g; validation: 0.25 of the rest of every class, by g"),
+    ):
+        rows = "".join(f"{name},{name.parent},{number % count}\n" for number, name in enumerate(names))
+        (fruit / "t.csv").write_text(f"image,label,g\n{rows}")
+        data = DataSettings(
+            name="image_table", root=str(fruit / "t.csv"), size=8, test=0.2, validation=0.25, group="g"
+        )
+        material = training_set.prepare(TrainConfig(data=data, model={"name": "mnist"}))
+        assert material.record["split"] == words
+
+
 def test_a_channel_of_one_value_is_divided_by_one(fruit: Path) -> None:
     material = prepare(fruit, normalize="standard")
     assert material.normalization is not None

@@ -99,6 +99,10 @@ def test_a_folder_with_links_or_pipes_is_not_written_into(tmp_path: Path) -> Non
     with pytest.raises(ZooError, match="link is a link, through which another file would be changed"):
         run_folder.refuse_traps(tmp_path)
     (tmp_path / "sub" / "link").unlink()
+    (tmp_path / "sub" / "hard").hardlink_to(tmp_path / "sub" / "file")
+    with pytest.raises(ZooError, match=r"(file|hard) is a link, through which another file would be changed"):
+        run_folder.refuse_traps(tmp_path)
+    (tmp_path / "sub" / "hard").unlink()
     os.mkfifo(tmp_path / "sub" / "pipe")
     with pytest.raises(ZooError, match="pipe is not a file"):
         run_folder.refuse_traps(tmp_path)

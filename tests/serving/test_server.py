@@ -201,6 +201,13 @@ def test_what_is_broken_is_refused_with_its_reason(
     assert len(answer.json()["error"]) > 10
 
 
+def test_a_bad_instance_among_others_is_named(server: Server) -> None:
+    answer = server.post("photos", json={"instances": [[[1, 2], [3]], {"b65": "aGVsbG8="}]})
+    assert (answer.status_code, answer.json()["error"][:13]) == (400, "instances[0]:")
+    answer = server.post("reviews", json={"instances": ["fine", {"text": "fine", "size": 5}]})
+    assert (answer.status_code, answer.json()) == (400, {"error": "instances[1]: Unknown key 'size'; known: text"})
+
+
 def test_a_picture_that_claims_too_many_pixels_is_refused(server: Server) -> None:
     answer = server.post("photos", data=_png((2000, 1000)), headers={"content-type": "image/png"})
     assert (answer.status_code, "more than 1,000,000 pixels" in answer.text) == (422, True)

@@ -108,3 +108,11 @@ def test_the_scaling_that_a_file_of_weights_cannot_hold_is_told(tmp_path: Path) 
     seen = np.float32(0.44) * plain.arrays["conv1/kernel"].sum((0, 1, 2))
     weights_io.write(tmp_path / "w.npz", replace(plain, arrays=plain.arrays | {"conv1_bn/moving_mean": seen}))
     assert "it takes (pixel - 0) / 255" in convert.show(tmp_path / "w.npz")
+
+
+def test_names_that_a_network_does_not_have_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights_io.write(tmp_path / "w.npz", drawn())
+    words = ["weights", "convert", "--names", "torch", str(tmp_path / "w.npz"), str(tmp_path / "x.npz")]
+    assert main(words) == 1
+    assert f"{tmp_path / 'w.npz'} has no encoder" in capsys.readouterr().err
+    assert not (tmp_path / "x.npz").exists()

@@ -189,6 +189,13 @@ def test_damaged_safetensors_are_refused(tmp_path: Path, content: bytes, words: 
         formats.read_safetensors(tmp_path / "w")
 
 
+def test_a_long_header_is_cut_in_the_error(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(safetensors(json.dumps("x" * 1_000_000), b""))
+    with pytest.raises(RejectedFileError, match="not a complete safetensors file") as caught:
+        formats.read_safetensors(tmp_path / "w")
+    assert len(caught.value.message) < 1000
+
+
 def test_errors_of_libraries_and_of_the_disk_are_for_the_user(tmp_path: Path) -> None:
     with pytest.raises(RejectedFileError, match=r"it is damaged \(KeyError: 'x'\)"), formats.readable(PATH):
         raise KeyError("x")

@@ -141,6 +141,8 @@ def existing_input(text: str | Path, remedy: str) -> Path:
     """Return the path of a file or folder that the user names, after checking that it exists."""
     path = user_path(text)
     try:
+        if path.is_symlink() and not path.exists():
+            raise ZooError(f"{path} is a link to {os.readlink(path)}, and leads to no file or folder", remedy)
         if not path.exists():
             raise ZooError(f"There is no file or folder {path}{nearest(path.name, siblings(path))}", remedy)
         if not path.is_file() and not path.is_dir():

@@ -125,7 +125,7 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
             "source": str((listing.table or listing.root).absolute()),
             "licence": "unknown",
             "skipped_items": len(folder.skipped),
-            "split": _split_words(folder, data),
+            "split": _split_words(folder, data, parts),
             "duplicates": int(twice.known.sum()),
             "duplicates_in": twice.part,
             "identical_duplicates": twice.identical,
@@ -157,7 +157,7 @@ def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool) -> None:
             console.warn(f"{counted(len(pairs), what)} {where}: {shown}")
 
 
-def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> str:
+def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings, parts: dict[str, Any]) -> str:
     given = sorted(set(folder.listing.parts))
     drawn = [] if given else [f"test: {data.test:g} of every class"]
     if "validation" not in given:
@@ -166,7 +166,10 @@ def _split_words(folder: folder_dataset.FolderDataset, data: DataSettings) -> st
         stratum = STRATUM[folder.listing.targets.kind]
         drawn = [words.replace("every class", f"every {stratum}") for words in drawn]
     if data.group:
-        drawn = [f"{words}, by {data.group}" for words in drawn]
+        names = [words.partition(":")[0] for words in drawn]
+        empty = {name for name in names if getattr(data, name) and not len(parts[name])}
+        drawn = [f"{words}, by {data.group}" for name, words in zip(names, drawn, strict=True) if name not in empty]
+        drawn += [f"{name}: none, because {data.group} has too few groups" for name in sorted(empty)]
     place = "table" if folder.listing.table else "folder"
     return "; ".join([f"as in the {place}: {', '.join(given)}"] * bool(given) + drawn)
 

@@ -71,8 +71,9 @@ def refuse_traps(folder: Path) -> None:
     A link from a third party could point to any file of the user, and a pipe could block forever.
     """
     for path in folder.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            what = "a link, through which another file would be changed" if path.is_symlink() else "not a file"
+        is_link = path.is_symlink() or (path.is_file() and path.stat().st_nlink > 1)  # the latter is a hard link
+        if is_link or not (path.is_file() or path.is_dir()):
+            what = "a link, through which another file would be changed" if is_link else "not a file"
             raise ZooError(f"{path} is {what}", "Replace it with a copy of the file, or remove it.")
 
 

@@ -100,6 +100,8 @@ async def _of_form(request: Request) -> Asked:
 
 def text_of(instance: Any, key: str, most: int) -> str:
     """Return the text of an instance, a string or ``key`` of an object; raise RequestError if it is invalid."""
+    if isinstance(instance, dict):
+        require_known(instance, (key,))
     text = instance.get(key) if isinstance(instance, dict) else instance
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -111,13 +113,15 @@ def text_of(instance: Any, key: str, most: int) -> str:
 
 
 def bytes_of(name: str, instance: Any) -> bytes:
-    """Return the bytes of an image from bytes, Base64, ``{"b64": ...}`` or an object that contains only this."""
+    """Return the bytes of an image from bytes, Base64, ``{"b64": ...}``, ``{"image": ...}``, or a named object."""
     if not isinstance(instance, bytes | dict | str):
         raise RequestError(400, f"An instance for {name} must be an image, not {kind_of(instance)}")
     value: Any = instance
-    for _ in range(2):
-        if isinstance(value, dict):
-            value = value.get("b64", next(iter(value.values()), None) if len(value) == 1 else None)
+    if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), dict):
+        value = inner
+    if isinstance(value, dict):
+        require_known(value, ("image",) if {*value} == {"image"} else ("b64",))
+        value = next(iter(value.values()), None)
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):

@@ -137,6 +137,9 @@ async def _all(prepared: Any) -> list[Any]:
     tasks = [asyncio.ensure_future(each) for each in prepared]
     try:
         return await asyncio.gather(*tasks)
+    except RequestError as error:
+        index = next(number for number, task in enumerate(tasks) if task.done() and task.exception() is error)
+        raise RequestError(error.status, f"instances[{index}]: {error.message}") from None
     finally:
         for task in tasks:
             task.cancel()

@@ -10,11 +10,13 @@ from zoo.config.overrides import USER, Overrides
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, unknown
+from zoo.core.files import file_sha256
 from zoo.environments.machine import Machine
 from zoo.protocol.request import TargetPart
 from zoo.runs import records, result
 from zoo.runs.records import Json
 from zoo.runs.result import Run
+from zoo.runs.untrusted import Untrusted
 
 NEEDED = {"backend": str, "stack.name": str}
 
@@ -34,6 +36,10 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
         words = command.task.replace("_", " ")
         raise ZooError(f"{source.folder} has no trained {words}", "Give the folder of such a run, or run=last.")
     records.require(source.folder, source.record, {**NEEDED, **(needed or {})})
+    weights = source.folder / "weights.npz"
+    sums = {row.text("path"): row.text("sha256") for row in Untrusted(source.record).rows("artifacts")}
+    if source.exit != "running" and sums.get(weights.name) not in (None, file_sha256(weights)):
+        console.warn(f"{weights} has changed since the training: its sha256 is not the one in {records.RECORD}")
     return source
 
 

@@ -28,7 +28,10 @@ def convert(source: Path, target: Path, names: str = "zoo", overwrite: bool = Fa
         note = f"Written as {pretrained.describe(network)}, with the names of keras.applications"
         notes = ["; ".join([note, *_scaling(network), *network.notes])]
         weights = Weights(network.arrays, weights.kind)
-    io.write(target, torch_names.to_torch(weights) if names == "torch" else weights)
+    renamed = torch_names.to_torch(weights) if names == "torch" else weights
+    if names == "torch" and renamed.arrays.keys() == weights.arrays.keys():
+        raise ZooError(f"{source} has no encoder, so --names torch would have no effect", "Remove --names torch.")
+    io.write(target, renamed)
     lines = [f"{source}: {_described(weights)}", *notes, f"{target}: written, {target.stat().st_size:,} bytes"]
     if target.name.endswith(".weights.h5"):
         counted = ", ".join(f"{count} {kind}" for kind, count in keras3_layout.classes_of(weights).items())

@@ -186,7 +186,7 @@ def read_safetensors(path: Path) -> Weights:
         entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")], object_pairs_hook=_unique)
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
-        raise RejectedFileError(path, f"it is not a complete safetensors file ({error})") from error
+        raise RejectedFileError(path, f"it is not a complete safetensors file ({str(error)[:200]})") from error
     arrays: Arrays = {name: _tensor(path, name, entry) for name, entry in entries}
     check_names(path, arrays)
     order = _noted_order(header.get("__metadata__", {}), arrays)

@@ -45,6 +45,9 @@ def test_a_model_file_belongs_to_the_run_before_it() -> None:
         (["run=a", "token="], "token must have 1 to 256 ASCII characters and no spaces"),
         (["run=a", "token=a b"], "token must have 1 to 256 ASCII characters"),
         (["run=a", "token=" + "x" * 257], "token must have 1 to 256 ASCII characters"),
+        (["run=a", "host="], "host must be an address such as 127.0.0.1, got ''"),
+        (["run=a", "host= "], "host must be an address such as 127.0.0.1, got ' '"),
+        (["run=a", "hosts=x.org,a b"], "hosts must be names separated by commas, and no name has blanks, got 'a b'"),
     ],
 )
 def test_one_mistake_names_what_was_received(words: list[str], said: str) -> None:
@@ -52,7 +55,7 @@ def test_one_mistake_names_what_was_received(words: list[str], said: str) -> Non
 
 
 @pytest.mark.parametrize("words", [["max_pending_mb=32"], ["token=none"], ["token=none", "host=127.8.9.1"],
-                                   ["token=" + "x" * 256], ["host=0.0.0.0"]])  # fmt: skip
+                                   ["token=" + "x" * 256], ["host=0.0.0.0"], ["hosts=a, b.org,"]])  # fmt: skip
 def test_valid_settings_of_the_server(words: list[str]) -> None:
     serving.take_apart([*words, "run=a"])
 

@@ -960,7 +960,10 @@ def test_numbers_are_read_from_every_row(tmp_path: Path) -> None:
         else:
             assert scan(table, target="number", label_column="price").unreadable == [("9.png", said)]
     error = refused(write(tmp_path / "v.csv", "image,kind", *rows("{}.png,a", "{}.png,b")), target="number")
-    assert "has no column of numbers" in error.message
+    assert "has no column of numbers; its columns are" in error.message
+    few = [f"{row}.png,{row}.5" for row in range(9)]
+    error = refused(write(tmp_path / "w.csv", "image,price", "9.png,inf", *few), target="number")
+    assert "has no column of numbers only, such as price with 'inf'; its columns are" in error.message
     error = refused(tmp_path / "v.csv", target="number", label_column="kind")
     assert "v.csv, line 2: 'a' in column kind is not a number" in error.message
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import subprocess
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -159,6 +160,28 @@ def test_a_class_of_one_text_is_left_out_by_the_printed_settings(tmp_path: Path)
     assert "such as data.folds=5 with 'data.classes=[a,b]'" in (caught.value.remedy or "")
     chosen = dataclasses.replace(row, folds=5, classes=["a", "b"])
     assert dataset.prepare(chosen, 1).info.class_names == ["a", "b"]
+
+
+def test_folds_are_not_proposed_in_place_of_texts(tmp_path: Path) -> None:
+    for sizes, remedy in (
+        ({"a": 20, "b": 30, "c": 1}, "Leave it out with 'data.classes=[a,b]', add texts, or"),
+        ({"a": 20, "c": 1}, "Add texts, or choose"),
+        ({"a": 20, "c": 4}, "Lower data.folds, such as data.folds=4, add texts, or choose"),
+    ):
+        texts = "".join(f"text {number} of {name},{name}\n" for name, size in sizes.items() for number in range(size))
+        (tmp_path / "t.csv").write_text(f"text,label\n{texts}")
+        with pytest.raises(ZooError, match="fewer than the 10 folds") as caught:
+            dataset.prepare(LabelledData(name="text_table", root=str(tmp_path / "t.csv"), folds=10), 1)
+        assert caught.value.remedy.startswith(remedy)
+
+
+def test_a_text_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "l.txt").open("wb") as out:
+        out.truncate(30_000_000_000)
+    began = time.monotonic()
+    with pytest.raises(ZooError, match="has 30,000,000,000 bytes"):
+        dataset.prepare(LanguageData(name="text_file", root=str(tmp_path / "l.txt")), 1)
+    assert time.monotonic() - began < 2
 
 
 def test_one_text_is_cut_near_its_end(tmp_path: Path) -> None:

@@ -46,8 +46,14 @@ def test_other_encodings_are_read_where_asked_for() -> None:
     assert files.decode("naïve".encode("latin-1"), "latin-1", "x")[0] == "naïve"
     assert files.decode("naïve".encode("utf-16"), "utf-16", "x")[0] == "naïve"
     assert files.decode(b"\xef\xbb\xbfmarked", "utf-8", "x")[0] == "marked"
-    with pytest.raises(ZooError, match="no encoding called 'klingon'"):
-        files.decode(b"x", "klingon", "x")
+
+
+@pytest.mark.parametrize("name", ["klingon", "rot13", "punycode", "idna", "undefined", "unicode_escape"])
+def test_codecs_that_are_no_encoding_of_texts_are_refused(name: str) -> None:
+    for content in (b"text,label\n", b"a\\u,b\n"):
+        with pytest.raises(ZooError, match=f"no encoding of texts called '{name}'") as caught:
+            files.decode(content, name, "x")
+        assert "data.encoding=auto, utf-8, utf-16, cp1252, or latin-1" in caught.value.remedy
 
 
 @pytest.mark.parametrize("ending", ["", ":gz", ":xz", ":bz2"])

@@ -203,6 +203,18 @@ def test_packed_tables_and_lines_within_quotes_are_read(tmp_path: Path) -> None:
     assert "damaged" in refusal(tmp_path / "b.csv.gz", gzip.compress(content.encode())[:-12])
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_lines_that_no_table_has_are_refused_with_their_number(tmp_path: Path, name: str) -> None:
+    content = b"text,label\nfine,good\nfine," + bytes(18 << 20).replace(b"\0", b"a") + b"\ndull,bad\n"
+    content = gzip.compress(content, 1) if name.endswith(".gz") else content
+    assert "line 3: it is longer than 16,777,216 bytes" in refusal(tmp_path / name, content)
+
+
+def test_json_on_one_long_line_is_a_table(tmp_path: Path) -> None:
+    rows = [{"text": f"{word} {'a' * (9 << 20)}", "label": word} for word in ("up", "down")]
+    assert read(tmp_path / "t.json", json.dumps(rows)).class_names == ["down", "up"]
+
+
 def test_labels_that_differ_in_capitals_or_blanks_are_one_class(tmp_path: Path) -> None:
     content = "text,label\na,Spam\nb, spam \nc,spam\nd,very  Good\ne,very good\nf,very good\n"
     texts = read(tmp_path / "a.csv", content)

@@ -71,8 +71,10 @@ def test_a_vocabulary_is_read_back(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"format": 9}, {"kind": "os.system"}, {"pieces": [1, 2, 3]}, {"pieces": []}, {"rules": None}]
-)
+    "change",
+    [{"format": 9}, {"kind": "os.system"}, {"pieces": [1, 2, 3]}, {"pieces": []}, {"rules": None},
+     {"pieces": ["film"] * 9}],
+)  # fmt: skip
 def test_a_stranger_s_vocabulary_is_checked(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "vocabulary.json"
     tokenization.learn("words", TEXTS, 300, True).save(path)

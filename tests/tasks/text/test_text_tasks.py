@@ -122,6 +122,16 @@ def test_the_answers_are_there_as_json_too(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_weights_that_changed_since_the_training_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained(folder, *CLASSIFIER)
+    assert main(["infer", f"run={run}", "input=a fine film"]) == 0
+    assert "has changed since the training" not in capsys.readouterr().err
+    with (run / "weights.npz").open("ab") as out:
+        out.write(b"x")
+    main(["infer", f"run={run}", "input=a fine film"])
+    assert f"{run / 'weights.npz'} has changed since the training" in capsys.readouterr().err
+
+
 def test_the_test_set_is_the_run_s_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained(folder, *CLASSIFIER)
     assert main(["infer", f"run={run}", "input=test", "output.name=tested"]) == 0

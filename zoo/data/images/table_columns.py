@@ -171,6 +171,10 @@ def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: lis
         raise _ambiguous(path, "data.label_column", [layout.title(place) for place in pool], layout.kind)
     if not pool:
         what = "numbers" if layout.kind == NUMBER else "several labels: lists, or several columns of 0 and 1"
+        for place, column in enumerate(columns) if layout.kind == NUMBER else ():
+            odd = [cell for cell in column if not tables.is_number(cell)]
+            if 0 < 2 * len(odd) < len(column):
+                what += f" only, such as {layout.title(place)} with {odd[0][:60]!r}"
         raise ZooError(
             f"{path} has no column of {what}; its columns are {_titles_and_row(layout.titles, columns)}",
             "Name the column with data.label_column=NAME, or remove data.target=.",

@@ -108,6 +108,7 @@ def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
     path = files.data_root(row.root, "a text file")
     if not path.is_file():
         raise ZooError(f"data.root={row.root} is a folder; data=text_file takes one text file", _one_of(path))
+    files.require_size(path)
     return _cached(
         row, file_sha256(path), str(row.root), lambda part: _one_text(row, path, vocabulary, part), vocabulary
     )
@@ -301,12 +302,12 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
     present, sizes = np.unique(labels, return_counts=True)
     if class_names and len(sizes) and sizes.min() < count:
         rare, several = class_names[present[sizes.argmin()]], sizes[sizes > 1]
-        such = f", such as data.folds={several.min()}" if len(several) else ""
+        such = f"Lower data.folds, such as data.folds={several.min()}" if several.min(initial=count) < count else ""
         if sizes.min() < 2 <= len(several):
             kept = [class_names[each] for each in present[sizes > 1]]
-            such += f" with {shlex.quote(override('data.classes', kept))}"
+            such = f"{such or 'Leave it out'} with {shlex.quote(override('data.classes', kept))}"
         notes = tables.unclear_labels([rare]) + tables.joined_labels(class_names)
-        remedy = f"Lower data.folds{such}, add texts, or choose different classes with data.classes."
+        remedy = f"{such + ', add' if such else 'Add'} texts, or choose different classes with data.classes."
         if len(class_names) > 2 and all(map(tables.is_number, class_names)):
             remedy += " If the labels are numbers to predict: data.target=number."
         raise ZooError(

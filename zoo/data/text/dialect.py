@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +25,8 @@ _WORDS = {
     "space": "the first blank of a line",
 }  # fmt: skip
 _SAMPLE = 1 << 20
+# As io.StringIO, which needs four bytes for each letter.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 # Signs that separate columns in some published sets, tried if no usual delimiter fits.
 _RARE = "@^~#\x01"
 # Separators of several signs (::, _!_) are replaced by this one for the csv module.
@@ -61,12 +62,12 @@ class Dialect:
                 if line.strip():
                     yield Record(number, number, line.strip().split(None, 1))
             return
-        csv.field_size_limit(files.MOST_BYTES)
+        csv.field_size_limit(files.MOST_LINE)
         sign = DELIMITERS.get(self.delimiter, self.delimiter)
         if len(sign) > 1:  # the csv module takes one character
             text, sign = text.replace(sign, _STAND_IN), _STAND_IN
         settings = {"delimiter": sign, "strict": True, **_QUOTING[self.quoting]}
-        reader, begin = csv.reader(io.StringIO(text, newline=""), **settings), 1
+        reader, begin = csv.reader((line[0] for line in _LINE.finditer(text)), **settings), 1
         while True:
             try:
                 cells, problem = next(reader, None), ""

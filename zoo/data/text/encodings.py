@@ -20,6 +20,8 @@ _RUNS = re.compile(rb"[\x80-\xff]{4,}")
 _SAMPLE = 1 << 16
 # Largest share of accented letters in a text in a Western language.
 _MOST_ACCENTS = 0.5
+# Codecs that Python counts as encodings, for host names and for source code.
+NOT_PLAIN = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 
 
 def detect(content: bytes) -> str:

@@ -3,13 +3,15 @@
 Nothing is unpacked to the disk: archive members are read in memory, one by one.
 """
 
+import codecs
 import gzip
+import io
 import lzma
 import os
 import shlex
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from zoo.core import formats
@@ -19,6 +21,8 @@ from zoo.core.paths import existing_input
 from zoo.data.text import encodings, foreign_formats
 
 MOST_BYTES = 2 << 30
+# Longest line of a table. A long line of JSON may hold many rows.
+MOST_LINE = 16 << 20
 PACKED = ".gz"
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
@@ -35,12 +39,15 @@ def decode(content: bytes, encoding: str, name: str) -> tuple[str, str]:
     foreign_formats.refuse_content(content, name, "a text")
     chosen = encodings.detect(content) if encoding == encodings.AUTO else encoding
     try:
+        if codecs.lookup(chosen).name in encodings.NOT_PLAIN:
+            raise LookupError(chosen)
         text = content.decode("utf-8-sig" if chosen.lower() in ("utf-8", "utf8") else chosen)
     except UnicodeDecodeError as error:
         raise _undecodable(content, error, name) from error
     except LookupError as error:
         raise ZooError(
-            f"There is no encoding called {encoding!r}", "Give data.encoding=auto, utf-8, or latin-1."
+            f"There is no encoding of texts called {encoding!r}",
+            "Give data.encoding=auto, utf-8, utf-16, cp1252, or latin-1.",
         ) from error
     nul = text.find("\0")
     if nul >= 0:
@@ -68,14 +75,12 @@ def _undecodable(content: bytes, error: UnicodeDecodeError, name: str) -> ZooErr
     )
 
 
-def read(path: Path, encoding: str) -> tuple[str, str]:
-    """Return the text of a file and its encoding; names ending in ``.gz`` are unpacked in memory."""
+def read(path: Path, encoding: str, longest: int = MOST_BYTES) -> tuple[str, str]:
+    """Return the text of a file, perhaps a ``.gz``, and its encoding; refuse longer lines, except in JSON."""
     try:
-        if path.suffix.lower() == PACKED:
-            content = _unpacked(path)
-        else:
-            require_size(path)
-            content = path.read_bytes()
+        require_size(path)
+        with gzip.open(path) if path.suffix.lower() == PACKED else path.open("rb") as source:
+            content = _content(path, source.read, longest)
     except _DAMAGE as error:
         raise ZooError(f"{path} is damaged or not packed by gzip: {error}", "Download it again.") from error
     except OSError as error:
@@ -88,16 +93,20 @@ def require_size(path: Path) -> None:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
 
 
-def _unpacked(path: Path) -> bytes:
-    """Unpack in pieces, because a small file may unpack to more than the memory."""
-    pieces, size = [], 0
-    with gzip.open(path) as source:
-        while piece := source.read(1 << 20):
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise ZooError(f"{path} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones.")
-    return b"".join(pieces)
+def _content(path: Path, next_piece: Callable[[int], bytes], longest: int) -> bytes:
+    """Read in pieces, because a small file may unpack to more than the memory."""
+    content, size, line = io.BytesIO(), 0, 0
+    while piece := next_piece(1 << 20):
+        if not size and piece[:64].removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{"):
+            longest = MOST_BYTES
+        size += content.write(piece)
+        line = 0 if b"\n" in piece or b"\r" in piece else line + len(piece)
+        if size > MOST_BYTES:
+            raise ZooError(f"{path} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones.")
+        if line > longest:
+            number = content.getvalue().count(b"\n") + 1
+            raise ZooError(f"{path}, line {number:,}: it is longer than {longest:,} bytes", "Cut or remove the line.")
+    return content.getvalue()
 
 
 def lines(text: str) -> list[str]:

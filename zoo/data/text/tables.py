@@ -135,7 +135,7 @@ def load(
     path: Path, settings: LabelledData | TableReading, names: list[str], label: str
 ) -> tuple[str, str, Dialect, Shape]:
     """Read a table; return its text, encoding (with a note on comments), dialect and shape."""
-    text, encoding = files.read(path, settings.encoding)
+    text, encoding = files.read(path, settings.encoding, files.MOST_LINE)
     if not text.strip():
         raise ZooError(f"{path} has no row: the file is empty", "Give a table with a row for each item.")
     if settings.delimiter == "auto" and (table := foreign_formats.table_of_json(text)):

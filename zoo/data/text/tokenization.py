@@ -195,6 +195,8 @@ def load(path: Path) -> Tokenizer:
         )
         if not right or not all(isinstance(token, str) for token in tokens):
             raise ValueError("it is not of the format that this zoo writes")
+        if kind != "bpe" and len(set(tokens)) < len(tokens):  # different bytes of BPE may be of one text
+            raise ValueError(f"it lists {Counter(tokens).most_common(1)[0][0]!r} twice or more")
         return Tokenizer(kind, bool(content["lowercase"]), tokens, rules)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ZooError(
