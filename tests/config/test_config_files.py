@@ -41,8 +41,7 @@ def test_groups_have_the_names_of_their_files(files: Path) -> None:
     assert config_files.groups("train") == {
         "model": ["a", "b/c"], "backend": [], "data": ["big", "small"], "preset": ["full", "smoke"],
     }  # fmt: skip
-    assert config_files.has_recipes("train")
-    assert not config_files.has_recipes("bench")
+    assert not config_files.recipes_by_size("bench")
 
 
 def test_layers_are_the_values_of_each_file(files: Path) -> None:
@@ -78,4 +77,4 @@ def test_keys_of_recipes_are_settings(files: Path) -> None:
     assert (
         config_files.recipe_keys("b/c") == config_files.recipe_keys("own.py") == {"trainer.epochs", "trainer.warmup"}
     )
-    assert config_files.recipes_by_size() == ["any/large", "any/small"]
+    assert config_files.recipes_by_size("train") == ["any/large", "any/small"]

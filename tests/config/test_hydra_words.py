@@ -25,7 +25,7 @@ from zoo.core.errors import ZooError
     ],
 )
 def test_words_of_hydra_become_the_zoo_s(word: str, expected: str) -> None:
-    assert hydra_words.translated(["model=mnist", word]) == ["model=mnist", expected]
+    assert hydra_words.translated(word) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_words_of_hydra_become_the_zoo_s(word: str, expected: str) -> None:
 )
 def test_other_words_of_hydra_are_refused(word: str, said: str) -> None:
     with pytest.raises(ZooError, match=said):
-        hydra_words.translated([word])
+        hydra_words.translated(word)
 
 
 def written(folder: Path, text: str, name: str = "experiment/a.yaml") -> Path:

@@ -55,10 +55,11 @@ def test_features_replace_the_images(module: Any, tmp_path: Path, batch_size: in
 def test_processes_write_a_part_of_the_file_each(module: Any, tmp_path: Path) -> None:
     from zoo.worker import distributed
 
-    class Member(distributed.Alone):
+    class Member(distributed.Group):
         size = 2
 
         def __init__(self, rank: int) -> None:
+            super().__init__()
             self.rank, self.agreed = rank, 0
 
         def agree(self, value: Any) -> Any:
