@@ -110,6 +110,8 @@ REFUSED = [
     "train model=style_transfer/fast style=nowhere.png",
     "train resume=nowhere",
     "train resume=last",
+    "train model=mnist_dense data=digits resume=",
+    "train model=mnist_dense data=digits output.name=last",
     "infer run=nowhere input=a.png",
     "infer run=last input=a.png",
     "infer run=taken/run input=a.png",

@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -226,7 +227,7 @@ def test_output_that_goes_nowhere_is_told() -> None:
     assert answer.returncode == 1
     assert (
         answer.stderr
-        == "error: Cannot write: No space left on device (where the output goes)\nFree disk space there.\n"
+        == "error: Cannot write: No space left on device (where the output goes)\nFree some space there.\n"
     )
 
 
@@ -246,6 +247,19 @@ def test_a_full_disk_is_told(
     assert "output.root" in shown
     (folder,) = (tmp_path / "runs").iterdir()
     assert json.loads((folder / "run.json").read_text())["exit"] == "failed"
+
+
+def test_a_limit_on_the_size_of_files_is_told(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (pretending / "fake.lock").write_text("#" * (2 << 20))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        assert main(["train", "data=digits"]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    (folder,) = (pretending / "runs").iterdir()
+    said = f"error: Cannot write the run folder {folder}: File too large\nRaise the limit on file sizes (ulimit -f)"
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
@@ -276,7 +290,8 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (ZooError("Wrong", "Mend it."), 1, "error: Wrong\nMend it.\n"),
         (ZooError("Stopped", "", INTERRUPTED), 130, "error: Stopped\n"),
         (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
-        (OSError(errno.EDQUOT, "Quota exceeded", "a"), 1, "error: Cannot write: Quota exceeded (a)\nFree disk space"),
+        (OSError(errno.EDQUOT, "Quota exceeded", "a"), 1, "error: Cannot write: Quota exceeded (a)\nFree some space"),
+        (OSError(errno.EFBIG, "Too large", "a", None, "b"), 1, "error: Cannot write: Too large (b)\nRaise the limit"),
         (OSError(errno.EIO, "Broken"), 3, "error: This is a bug in zoo: OSError"),
     ],
 )
@@ -316,6 +331,7 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
     ("train epochs=5 data=digits", "there is no key 'epochs'; did you mean 'trainer.epochs'?"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),
+    ("train model=mnist_dense expect.digits=2", "'expect.digits': the recipe has no expected result of this name\n"),
     ("train model=resnet50", "architectures of Keras are model=keras/NAME"),
     ("train model=mnist --config-dir conf", "--config-dir conf has no effect without +GROUP=NAME"),
     ("train -m --dry-run data=digits seed=1,x", "seed must be a whole number, got 'x'"),
@@ -345,10 +361,17 @@ def test_the_ways_of_hydra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert "batch_size: 5  # user" in shown
 
 
+# Each list is twice the one before it.
+BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 13))])
+
+
 @pytest.mark.parametrize(("text", "said"), [
     ("defaults: 3\n", "contains no settings"),
     ("- 1\n", "contains no settings"),
     ("a: &a [*a]\n", "contains itself"),
+    ("defaults: [/etc/passwd]\n", "defaults cannot include '/etc/passwd'\nWrite GROUP: NAME"),
+    ("defaults: [_self_, data: digits, nonsense/zzz]\n", "defaults cannot include 'nonsense/zzz'"),
+    (BOMB, "has more than 10,000 values\nRemove aliases"),
     ("trainer: {epochs: '${oc.env:HOME}'}\n", "trainer.epochs must be a whole number"),
 ])  # fmt: skip
 def test_a_malformed_experiment_is_refused(

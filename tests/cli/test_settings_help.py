@@ -85,6 +85,12 @@ def test_a_word_finds_settings() -> None:
     assert not any(line.startswith("  seed ") for line in lines)
 
 
+def test_several_words_are_explained_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "epochs", "backend"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("  trainer.epochs ") < shown.index("backend=NAME:")
+
+
 @pytest.mark.parametrize("words", [[], ["train", "model=mobilenet"], ["model=mobilenet"], ["epochs"]])
 def test_lines_fit_a_screen(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -99,6 +105,8 @@ def test_lines_fit_a_screen(
     [
         (["epochz"], "did you mean 'epochs'"),
         (["nonsense"], "`python -m zoo help` lists all"),
+        (["a" * 300], f"called '{'a' * 60}'"),
+        (["epochs", "zzz"], "called 'zzz'"),
         (["train", "model=mnst"], "'mnist'"),
     ],
 )

@@ -1,9 +1,11 @@
 """zoo.config.hydra_words: overrides as for Hydra's launchers, and files of experiments."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from zoo.cli.main import main
 from zoo.config import hydra_words
 from zoo.core.errors import ZooError
 
@@ -77,6 +79,23 @@ def test_without_a_file_words_stay_as_they_are() -> None:
     words = ["seed=1", "++a=1", "+a.b=1", "+a="]
     assert hydra_words.experiments(words, None)[1] == words
     assert len(hydra_words.experiments(words, None)[0]) == 0
+
+
+def test_a_folder_of_experiments_that_cannot_be_opened_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, user = written(tmp_path, "seed: 1\n"), os.geteuid()
+    words = ["train", "data=digits", "-c", "job", "--config-dir", str(folder), "+experiment=a"]
+    assert main(words) == 0  # all modules are imported
+    folder.chmod(0)
+    try:
+        os.seteuid(user or 65534)  # nothing is closed to root
+        assert main(words) == 1
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o700)
+    shown = capsys.readouterr().err
+    assert f"error: Cannot read {folder}/experiment/a.yaml: Permission denied\nCheck that it exists" in shown
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,18 @@ def test_every_violation_is_listed_at_once() -> None:
     assert schema.violations([], Row) == ["the file: expected keys and values, got []"]
 
 
+def doubled(first: str, row: str) -> str:
+    """Return lines of YAML, each of which has the one before it twice."""
+    lines = [f"a0: &a0 {first}", *(f"a{n}: &a{n} {row.format(f'*a{n - 1}')}" for n in range(1, 14))]
+    return "\n".join(lines)
+
+
+def test_a_few_aliases_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "row.yaml"
+    path.write_text("a: &a {x: [1, 2]}\nb: [*a, *a]\nc: {<<: *a}\n")
+    assert schema.read_yaml(path) == {"a": {"x": [1, 2]}, "b": [{"x": [1, 2]}] * 2, "c": {"x": [1, 2]}}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -63,6 +75,10 @@ def test_every_violation_is_listed_at_once() -> None:
         ("a: [", "cannot be read"),
         ("[" * 200 + "]" * 200, "nests brackets more than 100 deep"),
         ("a" * (schema.MOST_BYTES + 1), "has more than"),
+        (doubled("[x]", "[{0}, {0}]"), "has more than 10,000 values"),
+        (doubled("[]", "[{0}, {0}]"), "has more than 10,000 values"),
+        (doubled("{x: 1}", "{{a: {0}, b: {0}}}"), "has more than 10,000 values"),
+        (doubled("{x: 1}", "{{<<: [{0}, {0}]}}"), "has more than 10,000 values"),
     ],
 )
 def test_hostile_files_are_refused(tmp_path: Path, text: str, words: str) -> None:

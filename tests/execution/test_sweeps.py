@@ -273,6 +273,13 @@ def test_a_sweep_goes_on_with_what_is_missing_and_is_compared(
     assert "2 runs compared" in (folder / "report.html").read_text()
 
 
+@pytest.mark.parametrize("words", ["-m resume=r seed=1,2", "-m --dry-run resume=r seed=1", "resume=r launcher=ssh"])
+def test_a_new_sweep_resumes_no_run(pretending: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data=digits", *words.split()]) == 1
+    assert "continues one run on this machine" in capsys.readouterr().err
+    assert not (pretending / "runs").exists()
+
+
 def test_a_sweep_keeps_its_settings(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "-m", "data=digits", "seed=1,2", "output.name=s"]) == 0
     assert main(["train", "resume=runs/s", "seed=3"]) == 1

@@ -118,6 +118,9 @@ def test_several_runs_make_one_page(runs: Path, capsys: pytest.CaptureFixture[st
         (("a", "--list"), "Remove the runs"),
         (("--list", "--sort", "valeu"), "did you mean 'value'?"),
         (("--root", "empty"), "There is no run under"),
+        (("--root", __file__), "is a file, not a folder"),
+        (("--list", "--root", __file__), "is a file, not a folder"),
+        (("a", "--output", ""), "--output is empty"),
     ],
 )
 def test_what_is_wrong_is_told(

@@ -75,6 +75,14 @@ def test_a_killed_run_is_killed_wherever_it_is_shown(runs: Path, capsys: pytest.
             lock.release(lock_file)
 
 
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["remove", "a"]])
+def test_a_file_in_place_of_the_root_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", *words, "--root", __file__]) == 1
+    shown = capsys.readouterr()
+    assert f"error: {__file__} is a file, not a folder" in shown.err
+    assert not shown.out
+
+
 def test_only_what_is_named_is_removed(runs: Path) -> None:
     assert main(["runs", "remove", "a", "--root", str(runs)]) == 0
     assert {path.name for path in runs.iterdir()} == {"b", "c", "other"}

@@ -249,6 +249,8 @@ def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (["model=mnist_dense", "data=digits", "output.root=x"], "study=FOLDER"),
         (["model=mnist_dense", "data=digits", "space=nowhere.yaml"], "There is no file nowhere.yaml"),
         (["model=mnist_dense", "data=digits", "trainer.epocs=3"], "trainer.epochs"),
+        (["model=mnist_dense", "data=digits", "keep=."], "Cannot write .: Is a directory"),
+        (["model=mnist_dense", "data=digits", f"keep={__file__}"], "is not valid JSON"),
     ],
 )
 def test_mistakes_come_before_any_trial(
@@ -281,6 +283,16 @@ def test_a_malformed_space_is_refused(tmp_path: Path, row: str) -> None:
     path.write_text(f"metric: val_accuracy\ntarget: {{}}\nvalues: {{trainer.epochs: {row}}}\n")
     with pytest.raises(ZooError, match="low"):
         search_space.load("mnist", "cpu", str(path))
+
+
+@pytest.mark.parametrize("metric", ["zzz", "val_zzz", "loss", "epochs"])
+def test_a_metric_that_no_validation_has_is_refused(
+    tmp_path: Path, metric: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "space.yaml"
+    path.write_text(f"metric: {metric}\ntarget: {{digits: 0.9}}\nvalues: {{seed: {{low: 1, high: 2}}}}\n")
+    assert main(["tune", "model=mnist_dense", "data=digits", f"space={path}", "--dry-run"]) == 1
+    assert f"metric: expected a validation metric, such as val_accuracy, got '{metric}'" in capsys.readouterr().err
 
 
 def test_every_space_names_settings_that_there_are() -> None:

@@ -313,6 +313,12 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
     assert "Nothing to do" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("word", ["stack=zzz", "stack=torch,zzz", "model=mnist,zzz", "backend=zzz", "stack="])
+def test_a_name_that_nothing_has_validates_nothing(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "--all", word]) == 1
+    assert f"There is no {word.partition('=')[0]} called '{'zzz' * (word[-1] == 'z')}'" in capsys.readouterr().err
+
+
 def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:
     with pytest.raises(ZooError, match="have no metric on a data set"):
         validate.validate(Overrides.parse(["model=style_transfer"]))

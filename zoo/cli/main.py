@@ -7,7 +7,7 @@ import sys
 from zoo.cli import parser, python_path
 from zoo.core import console, processes
 from zoo.core.errors import INTERRUPTED, ZooError, not_installed
-from zoo.core.files import FULL
+from zoo.core.files import FULL, room
 
 BUG = 3
 CHECK_PATHS = "Check the paths in the command."
@@ -45,8 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _system_error(error: Exception) -> ZooError | None:
     """Describe a system error that any command can raise, such as a full disk; return None for other errors."""
     if isinstance(error, OSError) and error.errno in FULL:
-        place = error.filename or "where the output goes"
-        return ZooError(f"Cannot write: {error.strerror} ({place})", "Free disk space there.")
+        place = error.filename2 or error.filename or "where the output goes"
+        return ZooError(f"Cannot write: {error.strerror} ({place})", f"{room(error)} there.")
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return ZooError(f"The name of a file or folder is too long: {str(error.filename)[:60]}...", CHECK_PATHS)
     if isinstance(error, FileNotFoundError) and not error.filename and _is_cwd_gone():

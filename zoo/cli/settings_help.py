@@ -53,10 +53,10 @@ def lines(topic: str | None) -> list[str]:
         return sections[topic]
     described = [line for section in sections.values() for line in section if topic in line[2:26]]
     if not described:
-        if topic.isidentifier() and (Path(__file__).with_name("commands") / f"{topic}.py").is_file():
+        if topic in {path.stem for path in Path(__file__).with_name("commands").glob("[a-z]*.py")}:
             raise ZooError(f"{topic} is a command", f"`python -m zoo {topic} --help` describes it.")
         near = nearest(topic, [*sections, *(key.rpartition(".")[2] for keys in _settings().values() for key in keys)])
-        raise ZooError(f"No group or setting is called {topic!r}{near}", "`python -m zoo help` lists all groups.")
+        raise ZooError(f"No group or setting is called {topic[:60]!r}{near}", "`python -m zoo help` lists all.")
     return [f"Settings and options with {topic!r} in their name:", *dict.fromkeys(described), "", *MORE[:1]]
 
 

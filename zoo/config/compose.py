@@ -284,6 +284,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:
             return f"{key!r} is a group of keys: set {listed(inside)}"
+        if key.startswith("expect."):
+            return f"there is no key {key!r}: the recipe has no expected result of this name"
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in valid), "")
         return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
     if value is None and valid[key] == "":

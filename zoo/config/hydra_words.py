@@ -11,6 +11,7 @@ from typing import Any
 from zoo.config.overrides import Overrides, leaves
 from zoo.core import schema
 from zoo.core.errors import ZooError
+from zoo.core.files import storage_errors
 from zoo.core.paths import user_path
 
 HELP = "`python -m zoo help launcher` lists the settings of launchers."
@@ -39,7 +40,8 @@ def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, li
             rest.append(text)
             continue
         files = [user_path(each) / group / f"{name.removesuffix('.yaml')}.yaml" for each in folders]
-        file = next((each for each in files if each.is_file()), None)
+        with storage_errors("read", files[-1] if files else Path()):
+            file = next((each for each in files if each.is_file()), None)
         if file is None:
             missing = f"there is no {' or '.join(map(str, files))}" if files else "no folder is named"
             raise ZooError(f"{text}: {missing}", f"Add --config-dir DIR, a folder with {group}/{name}.yaml.")
@@ -55,6 +57,8 @@ def _experiment(file: Path, layer: str) -> Overrides:
     for entry in row.pop("defaults", []):
         if isinstance(entry, dict):
             chosen |= {key.removeprefix("override ").strip(" /"): value for key, value in entry.items()}
+        elif entry != "_self_":
+            raise ZooError(f"{file}: defaults cannot include {entry!r}", "Write GROUP: NAME, such as data: digits.")
     named = {f"{group}.name": group for group in ("model", "data", "backend")}
     try:
         return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)

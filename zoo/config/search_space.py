@@ -9,6 +9,7 @@ from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
 from zoo.core.errors import ZooError
 from zoo.core.paths import user_path
+from zoo.protocol.events import EpochEvent
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def load(model: str, backend: str, file: str | None = None) -> Space:
         rows = content["values"].items()
         problems = [text for name, row in rows for text in _range_problems(f"values.{name}", row)]
         problems += [] if content["values"] else ["values: name at least one setting"]
+        if not (name := content["metric"]).startswith("val_") or not hasattr(EpochEvent, name):
+            problems.append(f"metric: expected a validation metric, such as val_accuracy, got {name!r}")
     schema.refuse("search space", path, problems)
     values = {name: Range(**row) for name, row in content["values"].items()}
     return Space(content["metric"], content["target"], values)

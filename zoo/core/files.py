@@ -19,7 +19,7 @@ from zoo.core.errors import StorageError, ZooError
 OF_SYSTEMS = (
     "__macosx", "@eadir", "$recycle.bin", "system volume information", "lost+found", "#recycle", "#snapshot",
 )  # fmt: skip
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
@@ -280,6 +280,10 @@ def storage_error(verb: str, path: Path, error: BaseException, remedy: str = "")
     return StorageError(f"Cannot {verb} {path}: {reason}", remedy or _advice(verb, error), path)
 
 
+def room(error: OSError) -> str:
+    return "Raise the limit on file sizes (ulimit -f)" if error.errno == errno.EFBIG else "Free some space"
+
+
 def _advice(verb: str, error: BaseException) -> str:
     if verb == "read" and getattr(error, "errno", True) is None:  # from the HDF5 library
         return "The file is damaged or of another kind: download it again, or save it again."
@@ -290,5 +294,5 @@ def _advice(verb: str, error: BaseException) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "Create its folder first, and no part of it may be a file. ZOO_CACHE=FOLDER keeps caches elsewhere."
     if isinstance(error, OSError) and error.errno in FULL:
-        return "Free some space; ZOO_CACHE=FOLDER keeps caches elsewhere."
+        return f"{room(error)}; ZOO_CACHE=FOLDER keeps caches elsewhere."
     return "Check its permissions and the free space; ZOO_CACHE=FOLDER keeps caches elsewhere."

@@ -13,6 +13,7 @@ from zoo.core.errors import ZooError, bulleted, nearest
 
 MOST_BYTES = 1 << 18
 DEEPEST = 100
+MOST_VALUES = 10_000
 _hints = functools.cache(typing.get_type_hints)
 WORDS = {
     str: "text (in quotes)",
@@ -39,9 +40,20 @@ def read_yaml(path: Path) -> Any:
             raise ZooError(
                 f"{path} nests brackets more than {DEEPEST} deep", "Check the path: settings files are flat."
             )
+        if "*" in text and _size(yaml.compose(text, Loader=loader), {}) > MOST_VALUES:
+            raise ZooError(f"{path} has more than {MOST_VALUES:,} values", "Remove aliases (*NAME): each is a copy.")
         return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it again.") from error
+
+
+def _size(part: Any, sizes: dict[int, int]) -> int:
+    """Count the values of a YAML node with all aliases expanded; an alias to its own parent counts as one."""
+    inner = part if isinstance(part, tuple) else getattr(part, "value", "")
+    if id(part) not in sizes:
+        sizes[id(part)] = 1
+        sizes[id(part)] += 0 if isinstance(inner, str) else sum(_size(each, sizes) for each in inner)
+    return sizes[id(part)]
 
 
 def refuse(what: str, path: Path, problems: list[str]) -> None:

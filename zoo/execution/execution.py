@@ -1,7 +1,6 @@
 """Execute a request: ensure the environment, run the worker, record the outcome."""
 
 import secrets
-import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -14,6 +13,7 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.launching import Shareable
 from zoo.core import console
 from zoo.core.errors import ZooError
+from zoo.core.files import atomic_write
 from zoo.environments import store
 from zoo.execution import diagnosis, event_display, launchers, probe_cache, process_group, retry, worker_process
 from zoo.execution.watchdog import ProcessLimits
@@ -101,7 +101,7 @@ def ensure_environment(context: RunContext[Settings]) -> store.Environment:
         context.record.stack |= {"own_python": own, "differences": differences}
         for difference in differences:
             console.warn(f"Your environment differs from the lock: {difference}")
-    shutil.copyfile(environment.lock, context.folder / "requirements.lock")
+    atomic_write(context.folder / "requirements.lock", environment.lock.read_bytes())
     context.record.stack |= {
         "lock_sha256": environment.lock_sha256,
         "python": environment.python_version,

@@ -75,7 +75,7 @@ def _runs_of(folder: Path) -> list[Path]:
 
 
 def root_folder(root: str | None) -> Path:
-    return user_path(root or Output().root)
+    return run_folder.refuse_file(user_path(root or Output().root))
 
 
 def _newest(root: Path) -> Path:

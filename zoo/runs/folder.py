@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def check_name(root: Path, name: str | None) -> None:
         raise ZooError(
             f"output.name must be a plain folder name, got {name!r}", "Set its parent folder with output.root."
         )
+    if name in ("last", "auto"):
+        raise ZooError(f"output.name={name} is reserved: resume={name} has another meaning", "Choose another name.")
     if (root / name).exists():
         raise ZooError(f"The run folder {root / name} already exists", "Choose another output.name, or remove it.")
 
@@ -75,6 +78,12 @@ def refuse_traps(folder: Path) -> None:
         if is_link or not (path.is_file() or path.is_dir()):
             what = "a link, through which another file would be changed" if is_link else "not a file"
             raise ZooError(f"{path} is {what}", "Replace it with a copy of the file, or remove it.")
+
+
+def refuse_file(root: Path) -> Path:
+    if os.path.isfile(root):  # False for a folder that cannot be opened
+        raise ZooError(f"{root} is a file, not a folder", "Give the folder with the run folders: --root FOLDER")
+    return root
 
 
 def run_folders(root: Path) -> list[Path]:

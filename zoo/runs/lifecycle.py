@@ -12,7 +12,7 @@ from pathlib import Path
 from zoo.config.schemas.common import Settings
 from zoo.core import console, planning
 from zoo.core.errors import StorageError, ZooError
-from zoo.core.files import FULL, file_sha256
+from zoo.core.files import FULL, file_sha256, room
 from zoo.core.paths import user_path
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
@@ -20,8 +20,6 @@ from zoo.runs import records, resume
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json, RunRecord
 from zoo.runs.tracking import Trackers
-
-ROOM = "Free some space, or choose another folder: output.root=FOLDER"
 
 
 def _start(context: RunContext[Settings], words: list[str]) -> None:
@@ -132,7 +130,8 @@ def recorded_run(context: RunContext[Settings], words: list[str]) -> Iterator[No
             command = records.resume_command(context.folder, context.record.config)
             hint = f"\nTo resume once there is space: {command}" if context.verb == "train" else ""
             message = f"Cannot write the run folder {context.folder}: {cause.strerror}"
-            raise ZooError(message, ROOM + hint) from error
+            elsewhere = f"{room(cause)}, or choose another folder: output.root=FOLDER"
+            raise ZooError(message, elsewhere + hint) from error
         raise
     finally:
         context.record.finished = records.now()

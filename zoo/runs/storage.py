@@ -28,7 +28,7 @@ class StoredItem:
 
 
 def folders(root: Path) -> list[Path]:
-    root = user_path(root).resolve()
+    root = run_folder.refuse_file(user_path(root)).resolve()
     files = sorted(path for name in (records.RECORD, run_folder.SWEEP) for path in root.glob(f"*/{name}"))
     own = dict.fromkeys(path.parent for path in files if not path.parent.is_symlink())
     return run_folder.newest_first(own)[::-1]

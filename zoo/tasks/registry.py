@@ -56,6 +56,8 @@ def prepare(verb: str, overrides: Overrides) -> None:
 def expand(verb: str, overrides: Overrides) -> Overrides:
     """Expand ``resume=`` to the settings of the run, and the names of the zoo's networks to their runs."""
     if verb == "train":
+        if f"{resume.KEY}=" in overrides.words:
+            raise ZooError("resume= names no run", "Give a run folder, or last: resume=last")
         overrides = resume.settle(overrides)
         return resume.expand(overrides) if overrides.get(resume.KEY) else overrides
     return zoo_networks.as_run(overrides) if verb in ("infer", "evaluate", "export") else overrides

@@ -11,6 +11,7 @@ from zoo.config import search_space
 from zoo.config.overrides import Overrides
 from zoo.config.search_space import Space
 from zoo.core.errors import ZooError
+from zoo.core.files import check_writable
 from zoo.core.paths import user_path
 from zoo.environments import machine, selection
 from zoo.execution import launchers
@@ -51,12 +52,16 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     folder = user_path(own["study"]) if "study" in own else usual
     if folder.exists() and not folder.is_dir():
         raise ZooError(f"study={folder} is not a folder", "Name a new folder, or the one of an earlier search.")
+    keep = user_path(own["keep"]) if "keep" in own else None
+    if keep is not None:
+        check_writable(keep, "Name a file: keep=FILE")
+        search_space.existing(keep)
     search = Search(
         model, str(backend), data, space, target, fixed, probed, folder.absolute(),
         trials=_whole(own, "trials", 50, 1), confirm=_whole(own, "confirm", 3, 0), seed=_whole(own, "seed", 1, 0),
         limit_s=limit,
     )  # fmt: skip
-    return search, user_path(own["keep"]) if "keep" in own else None
+    return search, keep
 
 
 def _refuse(rest: Overrides) -> None:

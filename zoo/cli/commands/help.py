@@ -21,8 +21,11 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.cli import settings_help
 
-    topic, *words = parsed.topics or [None]
-    lines = settings_help.of_command(topic, words) if words else settings_help.lines(topic)
+    topics = parsed.topics or [None]
+    if any("=" in word for word in topics[1:]):
+        lines = settings_help.of_command(topics[0], topics[1:])
+    else:
+        lines = [line for topic in topics for line in settings_help.lines(topic)]
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     for line in lines:
         indent = " " * 38 if line.startswith("  ") else ""

@@ -23,6 +23,8 @@ def add_parser(verbs: "Verbs") -> None:
 def run(parsed: argparse.Namespace) -> int:
     from zoo.reports import run_table
 
+    if parsed.output == "":
+        raise ZooError("--output is empty", "Give the page to write: --output FILE")
     if parsed.list:
         return _print_table(parsed)
     if parsed.sort or parsed.reverse or parsed.all or parsed.json:

@@ -71,11 +71,14 @@ def _announced(overrides: "Overrides") -> "Iterator[Overrides]":
 def _remaining(given: "Overrides") -> "Iterator[Overrides]":
     """Yield the recipes that are not validated on this machine yet, after printing the expected time."""
     from zoo.config import config_files
-    from zoo.environments import machine
+    from zoo.environments import machine, stacks
     from zoo.tasks import recipe_status
 
-    for group in ("model", "backend"):
-        require_known(group, filter(None, [given.get(group)]), config_files.options(group))
+    known = {group: config_files.options(group) for group in ("model", "backend")}
+    known["stack"] = [stack.name for stack in stacks.load_all()]
+    for entry in given.only(*known):
+        named = [choice.partition("=")[2] for choice in entry.choices] or [str(entry.value)]
+        require_known(entry.key, named, known[entry.key])
     trainings = list(recipe_status.planned(given, machine.probe()))
     took: list[float] = []
     for number, each in enumerate(trainings):

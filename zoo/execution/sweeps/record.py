@@ -125,6 +125,8 @@ def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
 
 
 def elements_of(overrides: Overrides) -> list[Element]:
+    if resumed := overrides.only("resume").words:
+        raise ZooError(f"{resumed[0]} continues one run on this machine", "Remove it, or remove -m and launcher=.")
     combinations = [each.words for each in overrides.without(*OWN).combinations()]
     digits = max(3, len(str(len(combinations))))
     varied = [at for at in range(len(combinations[0])) if len({each[at] for each in combinations}) > 1]
