@@ -73,7 +73,7 @@ def expect_path(text: str) -> None:
 
 
 def _message(text: str) -> str:
-    text = re.sub(r"(?m)^(.{4000}).+", r"\1...", text)  # a name or a cell of a file may have any length
+    text = re.sub(r"(?m)^(.{20000}).+", r"\1...", text)  # a name or a cell of a file may have any length
     for part in sorted(_broken, key=len, reverse=True):
         text = text.replace(part, escape_controls(part, keep=""))
     return escape_controls(text)
