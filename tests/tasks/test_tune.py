@@ -245,6 +245,7 @@ def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (["model=mnist_dense", "data=digits", "trials=0"], "trials must be a whole number"),
         (["model=mnist_dense", "data=digits", "target=high"], "target must be a number"),
         (["model=mnist_dense", "data=digits", "target=2"], "target must be a number, 1 at most, got '2'"),
+        (["model=mnist_dense", "data=digits", "keep="], "keep= has no value"),
         (["model=mnist_dense", "data=digits", "seed=1", "trainer.warmup=0.1,0.2"], "several values"),
         (["model=mnist_dense", "data=digits", "output.root=x"], "study=FOLDER"),
         (["model=mnist_dense", "data=digits", "space=nowhere.yaml"], "There is no file nowhere.yaml"),
