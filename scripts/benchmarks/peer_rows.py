@@ -98,6 +98,15 @@ class Workshop:
 
         return missing
 
+    def ready(self, *names: str) -> Callable[[], None]:
+        """Return a function that makes some of the properties below."""
+
+        def prepare() -> None:
+            for name in names:
+                getattr(self, name)
+
+        return prepare
+
     @functools.cached_property
     def python(self) -> Path:
         """The interpreter of the environment with the versions of peers.lock.txt, built if it is missing."""
@@ -206,7 +215,7 @@ class Workshop:
         return folder
 
     def images(self, name: str, number: int) -> Path:
-        """Return a folder with a small set of small_sets.py, drawn anew for each round."""
+        """Return the folder of one of the sets of small_sets.py. Each round has a different sample."""
         root = self.folder / f"{name}-{number}"
         if not root.exists():
             small_sets.write(small_sets.pictures(name, self.data), small_sets.SIZES[name], root, number)
@@ -419,9 +428,6 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
     rows = {}
     jpegs = [f"imagenet/photos/{name}" for name in JPEGS]
 
-    def prepare() -> None:
-        _ = shop.python, shop.mobilenet, shop.labels
-
     def by_peer(way: str, precision: str, *_: object) -> Figures:
         return shop.peer("peer_photos.py", way, shop.mobilenet / "model.onnx", shop.photos, precision, shop.labels)
 
@@ -431,7 +437,7 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
             functools.partial(classified, shop, precision),
             {f"simplejpeg, cv2, OpenVINO, {way}": functools.partial(by_peer, way, precision)
              for way in ("threads", "processes")},
-            20, slack=0.02, quality="same class as at full size", prepare=prepare,
+            20, slack=0.02, quality="same class as at full size", prepare=shop.ready("python", "mobilenet", "labels"),
             missing=shop.lacks(WEIGHTS, *jpegs, bfloat16=precision == "bfloat16"),
         )  # fmt: skip
 
@@ -448,7 +454,7 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
             f"MobileNet 0.25 fine-tuned on {4 * small_sets.SIZES[name][0]} images ({name}), whole command", "tf-2.21",
             "s", functools.partial(fine_tuned, name),
             {"OpenVINO features, logistic regression": functools.partial(probe, name)},
-            30, slack=0.02, prepare=prepare_probe(shop), missing=shop.lacks(WEIGHTS, *needs),
+            30, slack=0.02, prepare=shop.ready("python", "mobilenet"), missing=shop.lacks(WEIGHTS, *needs),
         )  # fmt: skip
 
     def painted(_: int, folder: Path) -> Figures:
@@ -460,25 +466,14 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
         words = (runtime, shop.style / "model.onnx", shop.data / PHOTO, file)
         return {**shop.peer("peer_style.py", *words), "accuracy": similarity(file, shop.painting)}
 
-    def prepare_style() -> None:
-        _ = shop.python, shop.style, shop.painting
-
     rows["style"] = Row(
         "a photo in a style, one pass, whole command", "default stack, float32", "s", painted,
         {f"{title}, exported network": functools.partial(painted_by_peer, runtime)
          for runtime, title in (("onnxruntime", "ONNX Runtime"), ("openvino", "OpenVINO"))},
-        15, target=0.97, quality="similarity", prepare=prepare_style, missing=shop.lacks(PHOTO),
+        15, target=0.97, quality="similarity", prepare=shop.ready("python", "style", "painting"),
+        missing=shop.lacks(PHOTO),
     )  # fmt: skip
     return rows
-
-
-def prepare_probe(shop: Workshop) -> Callable[[], None]:
-    """Return a function that makes what a linear probe needs."""
-
-    def prepare() -> None:
-        _ = shop.python, shop.mobilenet
-
-    return prepare
 
 
 def similarity(one: Path, two: Path) -> float:
@@ -492,9 +487,6 @@ def _of_texts(shop: Workshop) -> dict[str, Row]:
     columns = ["data=text_table", "data.text_column=text", "data.label_column=category", "seed={round}"]
     of_reviews = ["data=text_folder", f"data.root={shop.data / REVIEWS}", "seed={round}"]
     svm, fast = "words and characters, linear SVM", "fastText"
-
-    def prepare() -> None:
-        _ = shop.python
 
     def peers(folder: Callable[[int], Path]) -> dict[str, Way]:
         return {
@@ -511,12 +503,12 @@ def _of_texts(shop: Workshop) -> dict[str, Row]:
     return {
         "snippets": Row(
             "film snippets (rt-polarity), whole command", "torch", "s", of_snippets, peers(shop.snippets), 25,
-            slack=0.01, prepare=prepare, missing=shop.lacks(*TEXTS),
+            slack=0.01, prepare=shop.ready("python"), missing=shop.lacks(*TEXTS),
         ),
         "banking": Row(
             "Banking77, 77 classes of questions, whole command", "torch", "s",
             functools.partial(trained, [*words, *columns, f"data.root={shop.data / BANKING}"]),
-            peers(lambda _: shop.data / BANKING), 70, prepares=True, prepare=prepare,
+            peers(lambda _: shop.data / BANKING), 70, prepares=True, prepare=shop.ready("python"),
             missing=shop.lacks(f"{BANKING}/train.csv", f"{BANKING}/test.csv"),
         ),
         "reviews": Row(
@@ -524,7 +516,7 @@ def _of_texts(shop: Workshop) -> dict[str, Row]:
             functools.partial(trained, [*words, *of_reviews]),
             {"words and pairs, logistic regression": functools.partial(reviews, "regression"),
              "log-count ratios of one to three words, linear SVM": functools.partial(reviews, "ratios")},
-            120, prepares=True, prepare=prepare, missing=shop.lacks(REVIEWS),
+            120, prepares=True, prepare=shop.ready("python"), missing=shop.lacks(REVIEWS),
         ),
     }  # fmt: skip
 
@@ -566,16 +558,15 @@ def _of_steps(shop: Workshop) -> dict[str, Row]:
 
 
 def _of_servers(shop: Workshop) -> dict[str, Row]:
-    def prepare() -> None:
-        _ = shop.python, shop.mobilenet, shop.request
-
     peers = {"FastAPI and OpenVINO": "fastapi", "LitServe": "litserve", "BentoML": "bentoml"}
     return {
         "serving": Row(
             f"MobileNet 0.25 over HTTP, {CLIENTS} clients", "openvino, float32", "requests/s",
             functools.partial(served, shop, "zoo"),
             {title: functools.partial(served, shop, name) for title, name in peers.items()},
-            60, target=1.0, quality="same class", cpu_of="a request", prepare=prepare, missing=shop.lacks(WEIGHTS),
+            60, target=1.0, quality="same class", cpu_of="a request",
+            prepare=shop.ready("python", "mobilenet", "request"),
+            missing=shop.lacks(WEIGHTS),
         ),
     }  # fmt: skip
 

@@ -216,7 +216,7 @@ def write(path: Path | None, rows: dict[str, Row], measured: Log) -> None:
 
 
 def cell(name: str, row: Row, way: str, measured: Log) -> str:
-    """Return speed and accuracy of a way in words."""
+    """Format the speed of a way, and its accuracy if it has one."""
     speeds = list(turns.by_round(measured, name, way).values())
     digits = 1 if min(speeds) < 1000 else 0
     text = f"{spread(speeds, digits)} {row.unit}"

@@ -174,5 +174,5 @@ def ratio(unit: str, ours: float, theirs: float) -> float:
 
 
 def spread(figures: Sequence[float], digits: int) -> str:
-    """Return median and extremes in words."""
+    """Format the median with the lowest and the highest value."""
     return f"{statistics.median(figures):.{digits}f} ({min(figures):.{digits}f} to {max(figures):.{digits}f})"

@@ -98,7 +98,7 @@ def row_of(record: dict[str, Any]) -> Row | None:
     changed = promises.differences(_command(model), config, "model", "backend", "data")
     if any(name not in ranges.SETTINGS for name, *_ in changed):
         return None
-    metric = next(name for name in promise if name not in bounds.CONDITIONS)
+    metric = next(iter(bounds.metrics(promise)))
     trainer = config["trainer"]
     known = {name: record["versions"][name] for name in recipe_status.FRAMEWORKS if name in record["versions"]}
     precision = trainer["precision"]

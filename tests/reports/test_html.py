@@ -34,13 +34,13 @@ def test_a_table_has_headings_of_columns_and_rows() -> None:
     assert '<th scope="col">name</th><th scope="col" class="figure">value</th>' in table
     assert '<th scope="row" class="word">run-a</th><td class="figure">1.5</td>' in table
     assert '<th scope="row">two words</th>' in table
-    words = html.table(
+    page = html.table(
         "c", ["a", "b"], [["x", "2026-01-01"], ["y" * 41, "z" * 17], ["y" * 40, "z" * 16], [3, html.tag("b")]]
     )
-    assert '<td class="word">2026-01-01</td>' in words
-    assert f'<th scope="row">{"y" * 41}</th><td>{"z" * 17}</td>' in words
-    assert f'<th scope="row" class="word">{"y" * 40}</th><td class="word">{"z" * 16}</td>' in words
-    assert '<th scope="row">3</th><td><b></b></td>' in words
+    assert '<td class="word">2026-01-01</td>' in page
+    assert f'<th scope="row">{"y" * 41}</th><td>{"z" * 17}</td>' in page
+    assert f'<th scope="row" class="word">{"y" * 40}</th><td class="word">{"z" * 16}</td>' in page
+    assert '<th scope="row">3</th><td><b></b></td>' in page
 
 
 def test_pairs_without_a_value_are_left_out() -> None:

@@ -2,9 +2,21 @@
 
 from typing import Any
 
+from zoo.config.overrides import leaves
+
 DIRECTIONS = ("at_least", "at_most")
 # Keys of a promise that are not metrics: the data's checksum, and settings that differ from the recipe's.
-CONDITIONS = ("sha256", "settings")
+_CONDITIONS = ("sha256", "settings")
+
+
+def metrics(promise: dict[str, Any] | None) -> dict[str, float]:
+    """Return the bounds of a promise, by metric."""
+    return {name: value for name, value in (promise or {}).items() if name not in _CONDITIONS}
+
+
+def settings(promise: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the settings that a promise is for, besides those of the recipe, by dotted key."""
+    return dict(leaves((promise or {}).get("settings", {})))
 
 
 def of(name: str, value: float) -> dict[str, float]:

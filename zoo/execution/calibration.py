@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from zoo.config import bounds
 from zoo.config.overrides import Overrides, leaves
 from zoo.core import console, planning
 from zoo.core.files import write_json
@@ -51,8 +52,7 @@ def settle(
     if context.resumes or planning.is_planning() or not (automatic if wanted is None else wanted):
         return
     model, data = str(settings.model["name"]), settings.data.name
-    made_with = dict(leaves((settings.expect.get(data) or {}).get("settings", {})))
-    fits = made_with.items() <= dict(leaves(dataclasses.asdict(settings))).items()
+    fits = bounds.settings(settings.expect.get(data)).items() <= dict(leaves(dataclasses.asdict(settings))).items()
     proven = ranges.of(context.command, model, data, context.choice.backend.name) if fits else None
     points = _points(context, proven, fixed_steps) if proven else None
     if proven and points and settings.distributed.processes == 1:

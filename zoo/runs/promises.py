@@ -20,8 +20,8 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
     """
     if not any(settings.expect.values()) or record.exit != "completed":
         return {}
-    promised = settings.expect.get(record.data["name"]) or {}
-    promise = {name: bounds.of(name, value) for name, value in promised.items() if name not in bounds.CONDITIONS}
+    promised = bounds.metrics(settings.expect.get(record.data["name"]))
+    promise = {name: bounds.of(name, value) for name, value in promised.items()}
     stopped = [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []
     because = _other_data(settings, record) or [*changes(command, settings), *stopped]
     if because:
@@ -60,7 +60,7 @@ def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple
     chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
     composed: Any = compose.compose(command, Overrides.of(chosen))
     recipe = dict(leaves(dataclasses.asdict(composed)))
-    recipe |= dict(leaves((composed.expect.get(chosen["data"]) or {}).get("settings", {})))
+    recipe |= bounds.settings(composed.expect.get(chosen["data"]))
     recipe |= {"weights": config["weights"]} if recipe.get("weights_checksum") else {}
     return [
         (name, value, recipe.get(name))

@@ -72,6 +72,6 @@ def of(command: Command[Any], model: str, data: str, backend: str) -> Range | No
         batch_size=(int(low), int(high)),
         learning_rate=row["learning_rate"],
         precisions=tuple(each for each in row["precisions"] if each in trusted),
-        target={key: value for key, value in (recipe.expect.get(data) or {}).items() if key not in bounds.CONDITIONS},
+        target=bounds.metrics(recipe.expect.get(data)),
         usual=(recipe.trainer.batch_size, recipe.trainer.learning_rate),
     )

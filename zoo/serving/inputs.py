@@ -100,9 +100,10 @@ async def _of_form(request: Request) -> Asked:
 
 def text_of(instance: Any, key: str, most: int) -> str:
     """Return the text of an instance, a string or ``key`` of an object; raise RequestError if it is invalid."""
+    text = instance
     if isinstance(instance, dict):
         require_known(instance, (key,))
-    text = instance.get(key) if isinstance(instance, dict) else instance
+        text = instance.get(key)
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str):

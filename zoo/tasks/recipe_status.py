@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from zoo.config import compose, config_files, setting
+from zoo.config import bounds, compose, config_files, setting
 from zoo.config.overrides import Overrides, leaves
 from zoo.core import paths
 from zoo.core.files import file_sha256
@@ -212,7 +212,7 @@ def _missing(
 
 def promised_settings(promise: dict[str, Any], data: str, folder: Path | None) -> dict[str, Any]:
     """Return the settings of a promise, with the paths of its data and weights below a folder."""
-    settings = dict(leaves(promise.get("settings", {})))
+    settings = bounds.settings(promise)
     if folder and (checksum := settings.get("weights_checksum")):
         settings["weights"] = str(data_root(folder, checksum, checksum))
     return settings | ({"data.root": str(data_root(folder, data, promise.get("sha256")))} if folder else {})

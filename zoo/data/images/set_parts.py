@@ -187,8 +187,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             + next(filter(None, (names_note(path / name) for name, _ in flat)), "")
             + "Classes: add data.layout=classes.",
         )
-    _refuse_doubled(path, folders)
-    _refuse_shares(path, folders, inside)
+    _refuse_doubled(path, full)
+    _refuse_shares(path, full, inside)
     _refuse_clips(path, folders)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
@@ -231,9 +231,8 @@ def _digests(files: list[Path]) -> frozenset[tuple[str, str]]:
     return frozenset((file.name, file_sha256(file)) for file in some)
 
 
-def _refuse_doubled(path: Path, folders: list[str]) -> None:
-    """Raise an error if each folder contains only a folder with the same name, as unpacked archives do."""
-    full = [name for name in folders if next(decode.iter_images(path / name), None)]
+def _refuse_doubled(path: Path, full: list[str]) -> None:
+    """Raise an error if each folder of images contains only a folder with the same name, as unpacked archives do."""
     if len(full) > 1 and all(
         os.listdir(path / name) == [name] and not subfolders(path / name / name) for name in full
     ):
@@ -246,9 +245,8 @@ def _refuse_doubled(path: Path, folders: list[str]) -> None:
         )
 
 
-def _refuse_shares(path: Path, folders: list[str], inside: dict[str, list[str]]) -> None:
+def _refuse_shares(path: Path, full: list[str], inside: dict[str, list[str]]) -> None:
     """Raise an error for folders that look like shares, or like copies, of one set of unsorted images."""
-    full = [name for name in folders if next(decode.iter_images(path / name), None)]
     if len(full) < 2 or any(len(inside[name]) > 1 for name in full):
         return
     stems = [{re.sub(end, "0", name) for name in full} for end in (r"\d+", r"[ _.-]?[A-Za-z]$")]

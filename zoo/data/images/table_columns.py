@@ -295,9 +295,9 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     words = [
         place
         for place in varied
-        if (place in recurring and place not in numeric) or place in graded or _is_of_lists(columns[place])
+        if not _OF_ORIGIN.fullmatch(layout.plain(place))
+        and ((place in recurring and place not in numeric) or place in graded or _is_of_lists(columns[place]))
     ]
-    words = [place for place in words if not _OF_ORIGIN.fullmatch(layout.plain(place))]
     named = [place for place in varied if tables.LABELS.fullmatch(layout.plain(place))]
     named = [place for place in named if not tables.OF_TEXTS.fullmatch(layout.plain(place))] or named
     named = named or [place for place in varied if tables.LABELS.fullmatch(layout.plain(place).removesuffix("id"))]

@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import RESUME, Overrides
 from zoo.config.schemas.common import Output
 from zoo.core import schema
 from zoo.core.errors import ZooError
@@ -125,7 +125,7 @@ def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
 
 
 def elements_of(overrides: Overrides) -> list[Element]:
-    if resumed := overrides.only("resume").words:
+    if resumed := overrides.only(RESUME).words:
         raise ZooError(f"{resumed[0]} continues one run on this machine", "Remove it, or remove -m and launcher=.")
     combinations = [each.words for each in overrides.without(*OWN).combinations()]
     digits = max(3, len(str(len(combinations))))
