@@ -96,6 +96,7 @@ def settings(options):
     # type: (argparse.Namespace) -> list[str]
     """Return the settings for the options."""
     way = options.way or _likeliest(options)
+    _refuse_needless(options, way)
     words = ["backend=" + options.backend] + _pairs(
         ("save", options.output), ("size", options.size), ("colors", "content" if options.keep_colors else None)
     )
@@ -108,10 +109,26 @@ def settings(options):
     return _OF_WAY[way](options) + words + list(options.more)
 
 
+def _refuse_needless(options, way):
+    # type: (argparse.Namespace, str) -> None
+    """Exit with a message for options that have no effect on a way, or forbid what it needs."""
+    given = _pairs(("--steps", options.steps), ("--features", options.features))
+    if given and way != "optimize":
+        parser().error("%s has no effect with --way %s. Use --way optimize, or remove it" % (given[0], way))
+    if way == "network" and options.download != "ask":
+        parser().error("--download has no effect with --way network, which downloads nothing. Remove it")
+    if way == "any" and options.download == "no":
+        sys.path.insert(0, os.path.dirname(HERE))
+        from zoo.weights import style_any
+
+        if not style_any.is_downloaded():
+            parser().error("--way any needs networks that are not here, and --download no forbids the download")
+
+
 def _likeliest(options):
     # type: (argparse.Namespace) -> str
     keys = {word.split("=")[0].lstrip("+") for word in options.more}
-    if options.steps or options.features or "content" in keys:
+    if options.steps is not None or options.features or "content" in keys:
         return "optimize"
     if options.style:
         return "any" if _has_any(options, keys - {"backend", "stack"}) else "optimize"

@@ -396,6 +396,21 @@ def test_a_sweep_can_be_planned(pretending: Path, capsys: pytest.CaptureFixture[
     assert not list(pretending.glob("runs/*"))
 
 
+def test_the_plan_of_a_sweep_names_its_folder(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["data=digits", "model=mnist", "seed=4,5", "output.root=other", "output.name=sw"]
+    assert main(["train", "-m", *words, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "other/sw/001" in shown
+    assert f"To run it: python -m zoo train -m {' '.join(words)}" in " ".join(shown.replace("\\", "").split())
+
+
+def test_a_plan_refuses_what_the_run_refuses(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data=digits", "model=mnist", "launcher.jobs=4", "--dry-run"]) == 1
+    assert "launcher.jobs=4 has no effect on one run" in capsys.readouterr().err
+    assert main(["train", "data=digits", "model=mnist", "output.name=a\nb", "--dry-run"]) == 1
+    assert r"output.name must be a plain folder name, got 'a\nb'" in capsys.readouterr().err
+
+
 def test_a_python_without_the_libraries_is_named(tmp_path: Path) -> None:
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT)}
     python = [sys.executable, "-S", "-m", "zoo"]

@@ -296,6 +296,29 @@ def test_settings_of_a_style_transfer_may_stand_in_several_places(
     assert ("nowhere" if "weights=nowhere" in words else "a.png") in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--steps", "0"], ""),
+        (["--way", "network", "--steps", "3"], "--steps=3 has no effect with --way network"),
+        (["--way", "any", "--features", "a.h5"], "--features=a.h5 has no effect with --way any"),
+        (["--way", "network", "--download", "yes"], "--download has no effect with --way network"),
+        (["--way", "any", "--download", "no"], "--download no forbids the download"),
+    ],
+)
+def test_options_of_a_style_transfer_without_effect_are_refused(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
+    command = [sys.executable, str(CHECKOUT / "scripts" / "style_transfer.py"), *words]
+    variables = os.environ | {"ZOO_CACHE": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=variables)
+    if message:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr
+    else:
+        assert "steps must be" in done.stderr
+
+
 def test_two_at_once_wait_for_each_other(checkout: Path, script: ModuleType) -> None:
     ready(script)
     script.write_mark("")

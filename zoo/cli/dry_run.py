@@ -16,8 +16,11 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.image_classification import TrainConfig
 from zoo.config.tasks import Command
 from zoo.core import files, paths, planning
+from zoo.core.paths import user_path
 from zoo.environments import interpreters, machine, selection, stacks, store
+from zoo.execution.sweeps import record
 from zoo.runs import context, resume
+from zoo.runs import folder as run_folder
 from zoo.tasks import discovery, registry
 
 WIDTH, HANG = 100, " " * 16
@@ -25,8 +28,11 @@ WIDTH, HANG = 100, " " * 16
 NO_BREAK_SPACE = "\u00a0"
 
 
-def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[str]:
-    """Describe the steps of a run, here or on a machine with the captured outputs in ``capture``."""
+def lines(verb: str, overrides: Overrides, capture: Path | None = None, sweep: Overrides | None = None) -> list[str]:
+    """Describe the steps of a run, here or on a machine with the captured outputs in ``capture``.
+
+    ``sweep`` contains the settings of the sweep of which this is the first run.
+    """
     here = machine.probe() if capture is None else machine.from_capture(capture)
     reference = references.chosen(overrides)
     remarks = references.remarks(reference, here) if reference else []
@@ -55,7 +61,7 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         ("data", [*_data(settings), *unchecked]),
         ("worker", [worker, f"with {variables}"]),
         ("proof", [proof]),
-        ("run folder", [f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"]),
+        ("run folder", [_folder(verb, settings, sweep)]),
         ("evidence", _evidence(choice, here.platform)),
     ]
     plan = ["Plan (nothing is done now):"]
@@ -63,9 +69,19 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None) -> list[
         plan += _fitted(first, f"{number:>2} {name:<12} ")
         plan += [line for text in rest for line in _fitted(text, HANG)]
     own = overrides if overrides.get(resume.KEY) else composed.overrides
-    words = [shlex.quote(word) for word in ["python", "-m", "zoo", verb, *own.words]]
+    words = list(
+        map(shlex.quote, ["python", "-m", "zoo", verb, *(own.words if sweep is None else ["-m", *sweep.words])])
+    )
     to_run = " \\\n".join(_fitted(_unsplit(words, " "), "To run it: ", WIDTH - 2))
     return [*remarks, *plan, to_run]
+
+
+def _folder(verb: str, settings: Settings, sweep: Overrides | None) -> str:
+    if sweep is None:
+        return f"{settings.output.root}/{settings.output.name or 'DATE_TIME_MODEL_BACKEND'}"
+    root, name = record.place(sweep)
+    run_folder.check_name(user_path(root), name)
+    return f"{root}/{name or f'DATE_TIME_sweep_{verb}'}/001"
 
 
 def _unsplit(texts: list[str], separator: str) -> str:

@@ -90,11 +90,14 @@ def _print_plan(verb: str, overrides: "Overrides", machine: str | None, multirun
     from zoo.cli import dry_run
     from zoo.tasks import sweeps
 
+    first, sweep = overrides, None
     if multirun:
         runs = sweeps.checked(verb, overrides)
         console.output(f"{counted(len(runs), 'run')}, one after the other; the plan of the first:")
-        overrides = runs[0]
-    console.output(*dry_run.lines(verb, overrides, Path(machine) if machine else None))
+        first, sweep = runs[0], overrides
+    elif not sweeps.is_elsewhere(overrides):
+        sweeps.refuse_needless(overrides)
+    console.output(*dry_run.lines(verb, first, Path(machine) if machine else None, sweep))
 
 
 def _sweep(verb: str, overrides: "Overrides", as_json: bool) -> int:

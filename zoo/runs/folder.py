@@ -31,7 +31,7 @@ def check_name(root: Path, name: str | None) -> None:
     """Raise an error for an existing run folder, or a name that is not a plain one."""
     if name is None:
         return
-    if not name.strip(" .") or Path(name).name != name:
+    if not name.strip(" .") or Path(name).name != name or not name.isprintable():
         raise ZooError(
             f"output.name must be a plain folder name, got {name!r}", "Set its parent folder with output.root."
         )

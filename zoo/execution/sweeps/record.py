@@ -116,12 +116,17 @@ def separate(overrides: Overrides) -> tuple[Overrides, Overrides]:
 
 
 def create(verb: str, overrides: Overrides, elements: list[Element]) -> Sweep:
-    launcher, rest = separate(overrides)
-    root, name = rest.get("output.root") or Output().root, rest.get("output.name")
+    launcher, _ = separate(overrides)
+    root, name = place(overrides)
     folder = run_folder.new_folder(user_path(root), name, ["sweep", verb])
     sweep = Sweep(folder, verb, elements, launcher.words)
     write_json(folder / RECORD, {key: value for key, value in asdict(sweep).items() if key != "folder"})
     return sweep
+
+
+def place(overrides: Overrides) -> tuple[str, str | None]:
+    """Return the parent of a sweep's folder, and the folder's name if one is given."""
+    return overrides.get("output.root") or Output().root, overrides.get("output.name")
 
 
 def elements_of(overrides: Overrides) -> list[Element]:
