@@ -149,6 +149,15 @@ def test_tables_that_belong_together_by_number_are_named(tmp_path: Path) -> None
     assert "If the folders of the images are their classes: data=folder data.root=DIR" in error.remedy
 
 
+def test_columns_aligned_by_blanks_may_lack_the_title_of_the_images(tmp_path: Path) -> None:
+    """CelebA: the number of rows, then one title less than there are columns."""
+    lay(tmp_path, *(f"{number}.jpg" for number in range(12)))
+    lines = [f"{number}.jpg {1 - 2 * (number % 2):2d} {1 - 2 * (number % 3 > 0):2d}  1" for number in range(12)]
+    listing = scan(write(tmp_path / "list.txt", "12", "Hat Young Male ", *lines))
+    assert listing.targets is not None
+    assert listing.targets.names == ["Hat", "Male", "Young"]
+
+
 def test_semicolons_and_measurements(tmp_path: Path) -> None:
     """GTSRB: a table in the folder of each class or of the test, in which a width is also the number of a file."""
     lay(tmp_path, *rows("0000{}.ppm"), "27.ppm")

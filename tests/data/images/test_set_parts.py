@@ -490,6 +490,25 @@ def test_classes_in_the_names_of_images_are_named_with_a_command(tmp_path: Path,
     assert folder_scan.scan(str((root / below).parent / "sorted")).class_names == ["big dog", "cat"]
 
 
+def test_numbers_may_belong_to_classes_in_the_names_of_images(tmp_path: Path) -> None:
+    """COIL-100: an object with its number, then the angle."""
+    root = tmp_path / "coil"
+    lay(root, *(f"obj{name}__{angle}.png" for name in (1, 10, 2) for angle in range(0, 60, 5)))
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(root))
+    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    subprocess.run(["sh", "-c", command], check=True)
+    assert folder_scan.scan(str(tmp_path / "sorted")).class_names == ["obj1", "obj10", "obj2"]
+
+
+@pytest.mark.parametrize(("codes", "said"), [("AN HA SU", True), ("AN HA 7", False), ("AN", False)])
+def test_codes_in_the_names_of_images_may_be_the_classes(tmp_path: Path, codes: str, said: bool) -> None:
+    """KDEF: a folder for each person, and the emotion in the name of the file."""
+    lay(tmp_path, *(f"{name}/{name}{code}.jpg" for name in ("AF01", "AF02", "BM01") for code in codes.split()))
+    notes = folder_scan.scan(str(tmp_path)).notes
+    assert any(f"one of {len(codes.split())} codes, such as AN" in note for note in notes) == said
+
+
 def test_counted_images_have_no_classes_in_their_names(tmp_path: Path) -> None:
     lay(tmp_path, *(f"image_{number}.jpg" for number in range(9)), "cover1.jpg")
     with pytest.raises(ZooError, match="no class folders") as caught:

@@ -502,6 +502,27 @@ def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign:
     assert Counter(texts.parts or []) == {"train": 40, "validation": 12, "test": 12}
 
 
+@pytest.mark.parametrize("kind", ["text_folder", "text_lines"])
+def test_files_of_texts_and_labels_without_suffix_are_joined_by_the_command(tmp_path: Path, kind: str) -> None:
+    """ATIS: three files with as many lines in the folder of each part."""
+    for part, count in (("train", 40), ("valid", 12), ("test", 12)):
+        texts = "".join(f"fly {part} {number}\n" for number in range(count))
+        tags = "".join(f"O {part} B-{number}\n" for number in range(count))
+        folder(tmp_path / "set", {f"{part}/{name}": text for name, text in (
+            ("label", "flight\nfare\n" * (count // 2)), ("seq.in", texts), ("seq.out", tags))})  # fmt: skip
+    with pytest.raises(ZooError, match=r"label may hold the labels of seq\.in") as caught:
+        sources.source_of(row(kind, tmp_path / "set")).read()
+    assert "validation.tsv" in caught.value.remedy
+
+
+def test_equal_texts_in_several_classes_are_named(tmp_path: Path) -> None:
+    """Ohsumed: a document of several diseases is in the folder of each."""
+    files = {f"{name}/{number}.txt": f"text {name} {number}" for name in "ab" for number in range(12)}
+    folder(tmp_path, files | {"a/20.txt": "the same", "b/20.txt": "the same"})
+    notes = sources.source_of(row("text_folder", tmp_path)).read().notes
+    assert any(note.startswith("1 text in several classes, such as a and b") for note in notes)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("<review>\n<title>\nGood {}\n</title>\n</review>\n", "holds marks such as '<review>'"),

@@ -204,6 +204,13 @@ def test_a_run_without_a_checkpoint_starts_from_the_beginning(module: Any, tmp_p
     assert Trainer(module, tmp_path).warnings() == []
 
 
+def test_weights_are_not_replaced_by_a_new_start(module: Any, tmp_path: Path) -> None:
+    (tmp_path / "weights.npz").write_bytes(b"weights of epoch 260")
+    with pytest.raises(module.checkpointing.UserError, match="no checkpoint of the run is complete"):
+        Trainer(module, tmp_path, resume=True)
+    assert (tmp_path / "weights.npz").read_bytes() == b"weights of epoch 260"
+
+
 def test_a_checkpoint_of_another_stack_gives_its_weights(
     module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,9 @@ class _Reader:
             text = "\n".join(" ".join(line.split()) for line in files.lines(text))
             chosen = dialect.Dialect(" ", "none")
             shape = dialect.shape_of(chosen, text)
+            if len(chosen.first(text)) == shape.width - 1 and shape.widths.total() == shape.widths[shape.width] + 1:
+                text = f"image {text.lstrip()}"  # the first column has no title
+                shape = dialect.shape_of(chosen, text)
             if shape.share < 1:  # the class is the rest of a line
                 chosen, shape = dialect.Dialect("space", "none"), dialect.Shape()
         width = max(shape.width, len(chosen.first(text)))

@@ -342,7 +342,11 @@ def names_note(path: Path) -> str:
     begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
     if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
         begins, end = r"(\d{1,3})_", "_.*"
-    for where, pattern, rest in (("begin", begins, end), ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_")):
+    for where, pattern, rest in (
+        ("begin", begins, end),
+        ("begin", r"([A-Za-z]+\d+)[_-]+\d+$", r"[_-][_-]*[0-9]*\.[^.]*$"),  # obj1__0: the second number counts
+        ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_"),
+    ):
         words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
         if len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4:
             copies = path.parent / "sorted"

@@ -26,7 +26,7 @@ from zoo.data.text import files, foreign_formats, labelled_texts, pieces, source
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 19
+CACHE_VERSION = 20
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -360,6 +360,12 @@ def duplicates(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> 
     trained, validated = (np.isin(same[parts["test"]], same[parts[name]]) for name in ("train", "validation"))
     used = {"training": trained, "validation": validated & ~trained}
     return trained | validated, " or ".join(name for name, rows in used.items() if rows.any())
+
+
+def shared_validation(prepared: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> int:
+    """Return how many validation texts also occur in the training part."""
+    same = np.load(prepared.folder / "same.npy")
+    return int(np.isin(same[parts["validation"]], same[parts["train"]]).sum())
 
 
 def texts_of(prepared: TextDataset, chosen: "NDArray[np.int64]") -> list[str]:

@@ -94,7 +94,21 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     remarks.notes.append(_counts(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
     texts, labelled = [text for _, _, text, _ in kept], [numbers[name] for name in names]
+    remarks.notes += _contradictions(texts, names)
     return LabelledTexts(texts, labelled, parts if any(parts) else None, class_names, **vars(remarks))
+
+
+def _contradictions(texts: list[str], names: list[str]) -> list[str]:
+    """Return a note on equal texts in several classes, or none."""
+    first: dict[str, str] = {}
+    other = {text: name for text, name in zip(texts, names, strict=True) if first.setdefault(text, name) != name}
+    if not other:
+        return []
+    text, name = next(iter(other.items()))
+    return [
+        f"{counted(len(other), 'text')} in several classes, such as {first[text]} and {name}. Remove the copies, or "
+        "give all labels of a text in one row of a table: data=text_table data.target=labels"
+    ]
 
 
 def _with_targets(row: LabelledData, kept: list[Row], remarks: Remarks) -> LabelledTexts:

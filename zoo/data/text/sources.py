@@ -55,8 +55,10 @@ def _folder(row: LabelledData) -> TextSource:
 
     def read() -> LabelledTexts:
         remarks = Remarks()
-        rows = _in_class_folders(list(_folder_rows(row, root, remarks)), remarks)
-        return labelled_texts.collect(row, rows, remarks)
+        rows = list(_folder_rows(row, root, remarks))
+        if len(remarks.skipped) > len(rows) and root.is_dir() and (parts := _parts_of_class_files(root)):
+            _refuse_other_lines(row, parts[0], {path: _lines(row, remarks, path) for *_, path in parts[0]})
+        return labelled_texts.collect(row, _in_class_folders(rows, remarks), remarks)
 
     if root.is_file():
         return TextSource(file_sha256(root), str(root), read)
@@ -372,7 +374,7 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
 def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     """Return the files of classes in parts, ``train_pos.txt`` or ``train/pos.txt``, and notes; None without parts."""
     inner = [(root / name, part[0]) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
-    files = [(part, Path(name).stem, folder / name) for folder, part in inner for name in _likely_class_files(folder)]
+    files = [(part, path.name.removesuffix(SUFFIX), path) for folder, part in inner for path in _texts_in(folder)]
     for name in _likely_class_files(root):
         files.append((*(_part_between(name) or set_parts.part_of(Path(name).stem) or ("", "")), root / name))
     used = sorted(file for file in files if file[0] in PARTS)
@@ -393,6 +395,12 @@ def _part_between(name: str) -> tuple[str, str] | None:
         return None
     label = ".".join(pieces[places[0] + 1 :] or pieces[: places[0]])
     return set_parts.WORDS[pieces[places[0]].lower()], label
+
+
+def _texts_in(folder: Path) -> list[Path]:
+    """List the files ending in .txt or, without any, all."""
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    return [path for path in paths if path.name.endswith(SUFFIX) and not _ABOUT.match(path.name)] or paths
 
 
 def _likely_class_files(root: Path) -> list[str]:

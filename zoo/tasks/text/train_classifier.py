@@ -70,6 +70,8 @@ def train(overrides: Overrides) -> Run:
         if count:
             share = f"{count:,} of {len(twice):,} test texts ({count / len(twice):.1%})"
             console.warn(f"{share} are also used for {part}: memorized texts count as correct")
+        if shared := dataset.shared_validation(texts, parts):
+            console.warn(f"{shared:,} of {len(parts['validation']):,} validation texts are also used for training")
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
         training.train_and_judge(context, requested(context))
