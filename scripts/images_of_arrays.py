@@ -1,0 +1,169 @@
+"""Write arrays of images (.npy, .npz) as PNG files in one folder a class, which data=folder reads.
+
+    python scripts/images_of_arrays.py set.npz FOLDER          arrays such as train_images and train_labels
+    python scripts/images_of_arrays.py DIR FOLDER              X.npy and y.npy, or one file for each class
+
+Parts stay apart: FOLDER/train, FOLDER/validation, FOLDER/test. Images have the shape (N, height, width), with one to
+four channels first or last, or (N, height x width) for squares; their values are 0 to 255, 0 to 1, or true and false.
+Labels are whole numbers or words, (N,) or (N, 1), or one column of 0 and 1 for each class.
+"""
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from PIL import Image
+
+from zoo.core import console
+from zoo.core.errors import ZooError, listed
+from zoo.data.images import set_parts
+
+Arrays = dict[str, Any]
+LABELS = {"y", "label", "labels", "target", "targets", "class", "classes"}
+HELP = "Save images as (N, height, width) or (N, height, width, channels), and labels as (N,): np.savez(FILE, x=, y=)"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the images and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "source", type=Path, metavar="FILE|DIR", help="an .npz file, or a folder of .npy or .npz files"
+    )
+    parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
+    given = parser.parse_args(arguments)
+    try:
+        if given.target.exists():
+            raise ZooError(f"{given.target} already exists", "Name a new folder.")
+        sets = list(pairs(read(given.source)))
+        for part, images, labels in sets:
+            write(given.target / part, images, labels)
+            console.say(f"{given.target / part}: {len(images):,} images of {len(set(labels)):,} classes")
+    except ZooError as error:
+        console.fail(error.message, error.remedy)
+        return error.exit_code
+    console.say(f"To train: python -m zoo train model=mobilenet data=folder data.root={given.target}")
+    return 0
+
+
+def read(source: Path) -> Arrays:
+    """Return all arrays below a path by name: of its file, its key, or both."""
+    files = [source] if source.is_file() else sorted([*source.rglob("*.npy"), *source.rglob("*.npz")])
+    arrays: Arrays = {}
+    for file in files:
+        try:
+            content = np.load(file, allow_pickle=False)
+            keyed = {"": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
+        except (OSError, ValueError, EOFError) as error:
+            raise ZooError(
+                f"{file} cannot be read: {error}", "Is it complete? Arrays of objects are not read."
+            ) from error
+        for key, array in keyed.items():
+            arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = (
+                array
+            )
+    if not arrays:
+        raise ZooError(f"{source} has no .npy or .npz file", "Name such a file, or a folder with some.")
+    return arrays
+
+
+def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield part, images (uint8) and labels of each set of images."""
+    sets: dict[str, list[str]] = {}
+    labels: dict[str, Any] = {}
+    for name, array in arrays.items():
+        words = [word.lower() for word in re.split(r"[^A-Za-z0-9]+", name)]
+        part = next((set_parts.WORDS[word] for word in words if word in set_parts.WORDS), "")
+        if is_labels(array, words):
+            labels[part] = array
+        elif array.ndim > 1:
+            sets.setdefault(part, []).append(name)
+    if not labels and all(part == "" for part in sets) and len(sets.get("", [])) > 1:
+        names = sets[""]
+        start = len(_common(names))
+        pixels = [as_images(name, arrays[name]) for name in names]
+        if len({images.shape[1:] for images in pixels}) == 1:
+            classes = [name[start:] for name in names for _ in range(len(arrays[name]))]
+            yield "", np.concatenate(pixels), classes
+            return
+    wrong = [part for part, names in sets.items() if len(names) != 1 or part not in labels]
+    wrong += [part for part, names in sets.items()
+              if part not in wrong and len(arrays[names[0]]) != len(labels[part])]  # fmt: skip
+    if wrong or not sets:
+        shapes = listed(f"{name} {array.shape} {array.dtype}" for name, array in arrays.items())
+        raise ZooError(f"There is no array of labels for each array of images: {shapes}", HELP)
+    for part, (name,) in sets.items():
+        yield part, as_images(name, arrays[name]), as_labels(labels[part])
+
+
+def _common(names: list[str]) -> str:
+    """Return the words that all names begin with."""
+    first, last = min(names), max(names)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return re.sub(r"[A-Za-z0-9]*$", "", first[:same])
+
+
+def is_labels(array: Any, words: list[str]) -> bool:
+    """Return whether an array holds labels, by its name, or by its shape and values."""
+    flat = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    one_hot = (
+        array.ndim == 2 and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all() and (array.sum(1) == 1).all()
+    )
+    return flat or (bool(LABELS & {*words}) and array.ndim == 2) or bool(one_hot)
+
+
+def as_labels(array: Any) -> list[str]:
+    """Return the class of each item as a word."""
+    if array.ndim == 2 and array.shape[1] > 1:
+        if not (np.isin(array, (0, 1)).all() and (array.sum(1) == 1).all()):
+            raise ZooError(f"The labels of shape {array.shape} have several classes a row, or none", HELP)
+        array = array.argmax(1)
+    flat = array.reshape(-1)
+    if flat.dtype.kind == "f" and (flat == np.round(flat)).all():
+        flat = flat.astype(np.int64)
+    if flat.dtype.kind not in "biuSU":
+        raise ZooError(f"The labels are {flat.dtype}, and not whole numbers or words", HELP)
+    width = len(str(flat.max())) if flat.dtype.kind in "iu" else 0
+    return [each.decode() if isinstance(each, bytes) else str(each).zfill(width) for each in flat.tolist()]
+
+
+def as_images(name: str, array: Any) -> Any:
+    """Return images as uint8 of shape (N, height, width) or (N, height, width, channels)."""
+    if array.ndim == 2:
+        side = math.isqrt(array.shape[1])
+        if side * side != array.shape[1]:
+            raise ZooError(f"{name}: rows of {array.shape[1]} values are not square images", HELP)
+        array = array.reshape(-1, side, side)
+    if array.ndim == 4 and array.shape[1] in (1, 3, 4) and array.shape[3] > 4:
+        array = array.transpose(0, 2, 3, 1)
+    if array.ndim == 4 and array.shape[3] == 1:
+        array = array[..., 0]
+    if (
+        array.ndim not in (3, 4)
+        or (array.ndim == 4 and array.shape[3] not in (3, 4))
+        or array.dtype.kind not in "biuf"
+    ):
+        raise ZooError(f"{name} has the shape {array.shape} and type {array.dtype}, not that of images", HELP)
+    if not array.size or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+        raise ZooError(f"{name} has no values, or values outside of 0 to 255", "Scale them to 0 to 255, as uint8.")
+    scale = 255 if array.dtype.kind in "bf" and array.max() <= 1 else 1
+    return np.round(array.astype(np.float64) * scale).astype(np.uint8)
+
+
+def write(folder: Path, images: Any, labels: list[str]) -> None:
+    """Write each image into the folder of its class."""
+    for number, (image, label) in enumerate(zip(images, labels, strict=True)):
+        if Path(label).name != label or not label.strip(". "):
+            raise ZooError(f"The class {label!r} cannot be the name of a folder", "Rename it.")
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(folder / label / f"{number:06}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""scripts/images_of_arrays.py: arrays of images as files in class folders."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from scripts import images_of_arrays
+from zoo.data.images import folder_scan
+
+RANDOM = np.random.default_rng(1)
+PIXELS = RANDOM.integers(0, 256, (12, 8, 8), np.uint8)
+NUMBERS = np.arange(12) % 3
+
+
+def written(tmp_path: Path, **arrays: Any) -> dict[str, list[str]]:
+    """Write arrays as an .npz, convert it, and return the images of each folder."""
+    np.savez(tmp_path / "set.npz", **arrays)
+    assert images_of_arrays.main([str(tmp_path / "set.npz"), str(tmp_path / "out")]) == 0
+    files = sorted((tmp_path / "out").rglob("*.png"))
+    folders = {str(path.parent.relative_to(tmp_path / "out")) for path in files}
+    return {name: [path.stem for path in files if path.parent == tmp_path / "out" / name] for name in sorted(folders)}
+
+
+def test_parts_stay_apart_and_pixels_are_kept(tmp_path: Path) -> None:
+    """MedMNIST: labels of the shape (N, 1)."""
+    parts = {f"{part}_images": PIXELS for part in ("train", "val", "test")}
+    labels = {f"{part}_labels": NUMBERS[:, None] for part in ("train", "val", "test")}
+    folders = written(tmp_path, **parts, **labels)
+    assert [*folders] == [f"{part}/{label}" for part in ("test", "train", "validation") for label in "012"]
+    assert folders["train/1"] == ["000001", "000004", "000007", "000010"]
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/train/1/000004.png")), PIXELS[4])
+    assert folder_scan.scan(str(tmp_path / "out")).class_names == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("images", "labels"),
+    [
+        (PIXELS.reshape(12, 64), NUMBERS),
+        (PIXELS[:, None], np.eye(3)[NUMBERS]),
+        (PIXELS[..., None], NUMBERS.astype(np.float32)),
+        (PIXELS / 255, NUMBERS.astype(str)),
+    ],
+    ids=["flat", "channels first and one column a class", "channels last", "0 to 1 and words"],
+)
+def test_shapes_and_scales(tmp_path: Path, images: Any, labels: Any) -> None:
+    assert [*written(tmp_path, x=images, y=labels)] == ["0", "1", "2"]
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/2/000005.png")), PIXELS[5])
+
+
+def test_colors_are_kept(tmp_path: Path) -> None:
+    colors = RANDOM.integers(0, 256, (12, 8, 9, 3), np.uint8)
+    written(tmp_path, X=colors, Y=NUMBERS)
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/0/000000.png")), colors[0])
+
+
+def test_files_of_images_and_labels_belong_together_by_their_part(tmp_path: Path) -> None:
+    """Kuzushiji-MNIST: four files with one array each."""
+    for part, count in (("train", 12), ("test", 6)):
+        np.savez(tmp_path / f"k-{part}-imgs.npz", PIXELS[:count])
+        np.savez(tmp_path / f"k-{part}-labels.npz", NUMBERS[:count])
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 0
+    assert len(list((tmp_path / "out" / "test").rglob("*.png"))) == 6
+    assert len(list((tmp_path / "out" / "train").rglob("*.png"))) == 12
+
+
+def test_without_labels_each_file_is_a_class(tmp_path: Path) -> None:
+    """Quick, Draw!: rows of 784 values."""
+    for name in ("cat", "wine bottle"):
+        np.save(tmp_path / f"full_bitmap_{name}.npy", PIXELS.reshape(12, 64))
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cat", "wine bottle"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": PIXELS}, "no array of labels"),
+        ({"x": PIXELS, "y": NUMBERS[:9]}, "no array of labels"),
+        ({"x": PIXELS.astype(float) - 9, "y": NUMBERS}, "outside of 0 to 255"),
+        ({"x": PIXELS.reshape(12, 64)[:, :63], "y": NUMBERS}, "not square"),
+        ({"x": PIXELS, "y": NUMBERS + 0.5}, "not whole numbers"),
+        ({"x": PIXELS, "y": np.array(["a/b"] * 12)}, "cannot be the name of a folder"),
+        ({"x": PIXELS[..., None, None], "y": NUMBERS}, "not that of images"),
+        ({"x": np.array([{}, 1]), "y": NUMBERS}, "cannot be read"),
+    ],
+)
+def test_other_arrays_are_refused(
+    tmp_path: Path, arrays: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "set.npz", **arrays)
+    assert images_of_arrays.main([str(tmp_path / "set.npz"), str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path)]) == 1
+    assert "already exists" in capsys.readouterr().err
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 1
+    assert "has no .npy or .npz file" in capsys.readouterr().err
