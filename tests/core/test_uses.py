@@ -50,6 +50,16 @@ def test_the_message_names_the_processes_that_are_there(lock: Path, monkeypatch:
         assert refused.value.message == f"The cache is in use by process {pid} ({command}); process 1 (init)"
 
 
+def test_secrets_are_not_kept(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys, "argv", ["x.py", "serve", "token=abc", "hub_token=abc", "tokenizer=words", "a.password=abc"]
+    )
+    with uses.using(lock):
+        assert (
+            lock.read_text().split(" ", 1)[1] == "x.py serve token=... hub_token=... tokenizer=words a.password=...\n"
+        )
+
+
 def test_a_second_user_is_added_to_the_first(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["script.py", "a"])
     with uses.using(lock), uses.using(lock):

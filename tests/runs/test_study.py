@@ -105,3 +105,10 @@ def test_states_of_optuna_have_names_of_the_zoo() -> None:
     assert study.Trial.of(row) == study.Trial(3, "pruned", {"a": 1}, None, 4)
     row.state.name, row.intermediate_values = "COMPLETE", {}
     assert study.Trial.of(row) == study.Trial(3, "complete", {"a": 1}, 0.5, 0)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"null\n", b'{"op_code": 0}\n', b"[1]\n"])
+def test_a_damaged_journal_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "journal.log").write_bytes(content)
+    with pytest.raises(ZooError, match=r"journal\.log is damaged"):
+        opened(tmp_path)

@@ -252,3 +252,23 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
     asyncio.run(case.guard(scope, receive, send))
     assert (sent[0]["status"], error(sent[1]["body"])) == (408, "The body did not arrive within 0.01 s")
     assert dict(sent[0]["headers"])[b"connection"] == b"close"
+
+
+def test_a_stop_before_the_body_arrived_is_answered() -> None:
+    case, sent = Case(), list[Any]()
+
+    async def receive() -> Any:
+        await asyncio.sleep(10)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def stopped() -> None:
+        scope = {"type": "http", "path": "/v1/models", "headers": [(b"host", b"localhost")]}
+        task = asyncio.create_task(case.guard(scope, receive, send))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    asyncio.run(stopped())
+    assert (sent[0]["status"], error(sent[1]["body"])) == (503, "The server stopped before the body arrived")

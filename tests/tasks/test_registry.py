@@ -225,6 +225,17 @@ def test_pictures_are_told_by_class(zoo: Zoo, tmp_path: Path, capsys: pytest.Cap
     assert record(folder)["trained_run"] == str(trained)
 
 
+def test_weights_of_a_run_that_completed_no_epoch_come_with_a_warning(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zoo("train", "data=digits")
+    trained = only_run(tmp_path)
+    (trained / "run.json").write_text(json.dumps(record(trained) | {"exit": "interrupted"}))
+    (trained / "history.csv").unlink()
+    assert zoo("infer", f"run={trained}", "input=test", "output.root=out") == 0
+    assert "completed no epoch, so its weights are hardly trained. Resume it: " in capsys.readouterr().err
+
+
 def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
     zoo("train", "data=digits")
     np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))

@@ -267,6 +267,13 @@ def test_mistakes_come_before_any_trial(
     assert not list(tmp_path.iterdir())
 
 
+def test_files_that_are_no_search_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "search.json").write_text("my notes")
+    assert main(["tune", "model=mnist_dense", "data=digits", f"study={tmp_path}"]) == 1
+    assert "has files, but no search" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["search.json"]
+
+
 def test_without_optuna_it_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

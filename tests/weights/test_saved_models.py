@@ -357,3 +357,11 @@ def test_an_input_without_channels_is_gray(tmp_path: Path) -> None:
     tree["config"]["layers"][0]["config"]["batch_shape"] = [None, 28, 28]
     model = saved_models.read(str(archive(tmp_path / "a.keras", tree)))
     assert model.input_shape == (28, 28, 1)
+
+
+@pytest.mark.parametrize("content", [None, [], "x", 7])
+def test_a_configuration_that_is_no_object_is_refused(tmp_path: Path, content: Any) -> None:
+    with pytest.raises(ZooError, match="its configuration is not a JSON object"):
+        saved_models.read(str(archive(tmp_path / "a.keras", content)))
+    with pytest.raises(ZooError, match="its configuration is not a JSON object"):
+        saved_models.read(str(hdf5(tmp_path / "a.h5", content)))

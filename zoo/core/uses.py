@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from zoo.core import file_locks
 from zoo.core.errors import ZooError
 
 _handles: list[int] = []
+# Settings whose values are neither kept nor shown.
+_SECRET = re.compile(r"((?:\b|_)(?:token|password|secret))=\S+", re.IGNORECASE)
 
 
 def handles() -> list[int]:
@@ -31,7 +34,7 @@ def using(lock: Path) -> Iterator[None]:
                 os.ftruncate(handle, 0)
             file_locks.acquire(handle, shared=True, wait=True)
             words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
-            command = " ".join(" ".join(words).split())[:200]
+            command = _SECRET.sub(r"\1=...", " ".join(" ".join(words).split()))[:200]
             os.write(handle, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
         yield
     finally:

@@ -7,6 +7,7 @@ a process that holds the folder's lock was left by a killed process; it continue
 import contextlib
 import importlib
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from zoo.config.search_space import Range, Space
 from zoo.core import paths
 from zoo.core.errors import ZooError
 
-NAME = "zoo"
+NAME, JOURNAL = "zoo", "journal.log"
 # Number of trials drawn at random before the sampler learns.
 RANDOM_TRIALS = 5
 # ASHA (Li et al. 2020): at epochs 2, 6, 18, ..., the best third of the trials continues.
@@ -81,6 +82,16 @@ class Open:
         return bool(self._trial.should_prune())
 
 
+@contextlib.contextmanager
+def _readable(journal: Path) -> Iterator[None]:
+    """Report a journal that is damaged, or was written by another program."""
+    try:
+        yield
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = f"{journal} is damaged: {type(error).__name__}: {error}"
+        raise ZooError(why, "Restore it, or name another folder: study=FOLDER") from error
+
+
 class Study:
     """A journal in a folder.
 
@@ -97,8 +108,8 @@ class Study:
         self._optuna = optuna = paths.optional("optuna", "tune", "Tuning needs Optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
-        with warnings.catch_warnings(action="ignore"):  # warnings about experimental features
-            storage = optuna.storages.JournalStorage(backend(str(folder / "journal.log")))
+        with warnings.catch_warnings(action="ignore"), _readable(folder / JOURNAL):  # experimental features
+            storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
             self._study = optuna.create_study(
                 study_name=NAME, storage=storage, load_if_exists=True, direction=direction,
                 pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_RUNG, reduction_factor=REDUCTION),

@@ -143,6 +143,8 @@ class _Body:
                 message = await self._receive()
         except TimeoutError:
             raise RequestError(408, f"The body did not arrive within {BODY_S:g} s") from None
+        except asyncio.CancelledError:
+            raise RequestError(503, "The server stopped before the body arrived") from None
         self._read += len(message.get("body", b""))
         if self._read > self.size:
             self._take(self._read - self.size)

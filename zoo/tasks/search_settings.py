@@ -17,6 +17,7 @@ from zoo.environments import machine, selection
 from zoo.execution import launchers
 from zoo.execution.sweeps import record
 from zoo.protocol.targets import KINDS, LABELS, NUMBER
+from zoo.runs import study
 from zoo.tasks import registry
 from zoo.tasks.tune import Search
 
@@ -54,6 +55,9 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     folder = user_path(own["study"]) if "study" in own else usual
     if folder.exists() and not folder.is_dir():
         raise ZooError(f"study={folder} is not a folder", "Name a new folder, or the one of an earlier search.")
+    if folder.is_dir() and not (folder / study.JOURNAL).exists() and any(folder.glob("[!.]*")):
+        message = f"study={folder} has files, but no search, whose {study.JOURNAL} it would contain"
+        raise ZooError(message, "Name a new folder, or the one of an earlier search.")
     keep = user_path(own["keep"]) if "keep" in own else None
     if keep is not None:
         check_writable(keep, "Name a file: keep=FILE")

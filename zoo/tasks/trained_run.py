@@ -40,6 +40,9 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
     sums = {row.text("path"): row.text("sha256") for row in Untrusted(source.record).rows("artifacts")}
     if source.exit != "running" and sums.get(weights.name) not in (None, file_sha256(weights)):
         console.warn(f"{weights} has changed since the training: its sha256 is not the one in {records.RECORD}")
+    if source.exit != "completed" and not source.history:
+        again = records.resume_command(source.folder, source.record.get("config"))
+        console.warn(f"{source.folder} completed no epoch, so its weights are hardly trained. Resume it: {again}")
     return source
 
 

@@ -90,6 +90,8 @@ def read(text: str) -> SavedModel:
 def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     content = sandbox.read_model(path)
     version, config = content["version"], content["config"]
+    if not isinstance(config, dict):
+        raise RejectedFileError(path, "its configuration is not a JSON object")
     if not re.fullmatch(r"[23]\.\d{1,3}(\.\d{1,3})?\S{0,20}", version):
         raise RejectedFileError(path, f"its version of Keras is unknown: {version[:50]!r}")
     rows = list(itertools.islice(_objects(config), 1_000_000))
