@@ -193,6 +193,21 @@ def test_explain_reads_files_only(kind: str, tmp_path: Path, capsys: pytest.Capt
     assert name in capsys.readouterr().err
 
 
+def test_explain_names_an_empty_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.log").write_text("\n")
+    assert main(["explain", str(tmp_path / "empty.log")]) == 1
+    assert "empty.log is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["cache", "env"])
+def test_an_empty_cache_is_named(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    assert main([what, "remove", "--all"]) == 0
+    assert "There is nothing to remove" in capsys.readouterr().err
+
+
 def test_explain_reads_the_end_of_a_huge_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "huge.log"
     with log.open("wb") as stream:

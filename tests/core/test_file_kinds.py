@@ -211,7 +211,7 @@ def test_weights_of_keras_next_to_their_architecture_can_be_joined(tmp_path: Pat
     remedy = file_kinds.of(weights).refusal("model").remedy
     assert "Or join them with net.json: python -m zoo run stack=tf-2.12 -c " in remedy
     words = shlex.split(remedy.partition("join them with net.json: ")[2])
-    assert words[-1].endswith(f"model.load_weights({str(weights)!r}); model.save('model.h5')")
+    assert words[-1].endswith(f"model.load_weights({str(weights)!r}); model.save('joined.h5')")
 
 
 def test_a_folder_of_transformers_is_named_by_its_weights(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def remove(names: Names, remover: Callable[[Names], Iterable[Path]], unnamed: Zo
     """Remove the named items, or all of them for None, and print each; raise ``unnamed`` without a name."""
     if names == []:
         raise unnamed
-    for folder in remover(names):
-        console.say(f"Removed {folder}")
+    gone = list(remover(names))
+    console.say("\n".join(f"Removed {folder}" for folder in gone) or "There is nothing to remove")
     return 0
 
 

@@ -97,7 +97,7 @@ class FileKind:
             suffix, stack = ("keras", "tf-2.21") if self.word == "weights_keras3" else ("h5", "tf-2.12")
             code = (
                 f"import keras; model = keras.models.model_from_json(open({str(file)!r}).read()); "
-                f"model.load_weights({str(self.path)!r}); model.save('model.{suffix}')"
+                f"model.load_weights({str(self.path)!r}); model.save('joined.{suffix}')"
             )
             return f"Or join them with {file.name}: python -m zoo run stack={stack} -c {shlex.quote(code)}"
         return "For a network of your own, save the whole model where it was made: model.save('model.keras')."

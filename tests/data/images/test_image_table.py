@@ -398,6 +398,10 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
         "is not a folder that contains images, but files such as 1.dcm"
         in refused(table, images=str(tmp_path / "scans")).message
     )
+    alone = refused(write(tmp_path / "alone" / "a.csv", "id,class", "1,a", "2,b"))
+    assert "is not a folder that contains images, and data.images names no other" in alone.message
+    assert alone.remedy.startswith("Give the folder of the images with data.images=DIR")
+    assert "a.csv is empty" in refused(write(tmp_path / "alone" / "a.csv")).message
     lay(tmp_path / "none", "a.bin")
     assert "contains no table" in refused(tmp_path / "none").message
     with pytest.raises(ZooError, match="data=image_table needs a table"):

@@ -32,6 +32,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.backend is not None and parsed.backend not in backends.names():
         raise unknown("backend", parsed.backend, backends.names())
     text = _read(parsed.log)
+    if not text.strip():
+        raise ZooError(f"{'Standard input' if parsed.log == '-' else parsed.log} is empty", REMEDY)
     findings = known_issues.explain(text, parsed.backend)
     if parsed.json:
         console.output_json(findings, indent=2)

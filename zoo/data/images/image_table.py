@@ -59,6 +59,10 @@ class _Reader:
             foreign_formats.refuse_content(unknown_kinds.head_of(table), str(table), "a table that names images")
             place = self.root.parent if aside else self.root
             what, remedy = (unknown_kinds.instead(place) if self.root.is_dir() else None) or ("", "")
+            if not data.images and table.is_file() and self.root == table.parent:  # the images may be anywhere
+                if not table.stat().st_size:
+                    raise ZooError(f"{table} is empty", "Is it complete? A table has a row for each image.")
+                what, remedy = ", and data.images names no other", ""
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.kind, self.titles = CLASSES, list[str]()
