@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
-from zoo.data.images import folder_scan
+from zoo.data.images import folder_scan, image_table
 
 RANDOM = np.random.default_rng(3)
 
@@ -318,3 +319,21 @@ def test_reports_next_to_images_are_no_label_files(tmp_path: Path) -> None:
     command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
     subprocess.run(["sh", "-c", command], check=True)
     assert folder_scan.scan(str(tmp_path / "sorted")).class_names == ["0", "1"]
+
+
+@pytest.mark.parametrize("root", ["", "images"])
+def test_tags_of_cvat_are_written_as_a_table_by_the_command(tmp_path: Path, root: str) -> None:
+    lay(tmp_path, "images/cam1/{}.jpg", "images/cam2/{}.jpg")
+    images = "".join(
+        f'  <image id="1" name="cam{camera}/{number}.jpg" width="4">\n    <tag label="{label}" source="manual">\n'
+        "    </tag>\n  </image>\n"
+        for camera in (1, 2)
+        for number, label in enumerate(("ok", "dent", "ok", "dent", "ok"))
+    )
+    (tmp_path / "annotations.xml").write_text(f'<?xml version="1.0"?>\n<annotations>\n{images}</annotations>\n')
+    with pytest.raises(ZooError, match=r"annotations\.xml contains the classes of the images") as caught:
+        folder_scan.scan(str(tmp_path / root))
+    command = caught.value.remedy.partition("table: ")[2].partition("\n")[0]
+    subprocess.run(["sh", "-c", command], check=True, cwd=tmp_path)
+    settings = DataSettings(name="image_table", root=str(tmp_path / "labels.csv"), images=str(tmp_path / root))
+    assert image_table.scan(settings).notes[-1] == "2 classes: dent (4), ok (6)"

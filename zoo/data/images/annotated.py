@@ -38,6 +38,8 @@ def check(path: Path) -> list[str]:
     """
     notes: list[str] = []
     levels = list(_levels(path, 2))
+    for folder in [path.parent] * set_parts.says_nothing(path.name, path.parent.name) + levels:
+        _refuse_tags(path, folder)
     for folder in levels:
         if file := _file_of_boxes(folder):
             full = [name for level in levels for name in set_parts.folders_of_images(level)]
@@ -76,6 +78,24 @@ def check(path: Path) -> list[str]:
                     f"To move them to a folder of masks: {find} | while read -r f; do {move}",
                 )
     return notes
+
+
+def _refuse_tags(path: Path, folder: Path) -> None:
+    """Raise an error for a file with the classes of images, as CVAT writes it."""
+    for file in sorted(folder.glob("*.xml")):
+        content = file.open("rb").read(1 << 20) if file.is_file() else b""
+        if b"<annotations>" in content[:200] and re.search(rb"<image [^>]*>\s*<tag [^>]*label=", content):
+            code = (
+                'import csv, xml.etree.ElementTree as t; csv.writer(open("labels.csv", "w")).writerows('
+                f'[["image", "label"]] + [[i.get("name"), g.get("label")] for i in t.parse({str(file)!r})'
+                '.iter("image") for g in i.findall("tag")])'
+            )
+            raise ZooError(
+                f"{file} contains the classes of the images, as CVAT writes them; folders are no classes then",
+                f"Write them as a table: python3 -c {shlex.quote(code)}\n"
+                f"Then give data=image_table data.root=labels.csv data.images={shlex.quote(str(path))}. "
+                "If the folders are the classes, move the file elsewhere.",
+            )
 
 
 def _way(path: Path, labels: Path, images: str) -> str:
