@@ -509,6 +509,22 @@ def test_codes_in_the_names_of_images_may_be_the_classes(tmp_path: Path, codes: 
     assert any(f"one of {len(codes.split())} codes, such as AN" in note for note in notes) == said
 
 
+def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> None:
+    """Omniglot: character01 is a different sign in each alphabet."""
+    root = tmp_path / "my set"
+    lay(
+        root,
+        *(f"{outer}/character0{inner}/{n}.png" for outer in ("Greek", "Tengwar") for inner in "12" for n in "34"),
+    )
+    with pytest.raises(ZooError, match="is ambiguous") as caught:
+        folder_scan.scan(str(root))
+    command = caught.value.remedy.partition("together: `")[2].partition("`")[0]
+    subprocess.run(["sh", "-c", command.replace("FOLDER", str(tmp_path / "new"))], check=True)
+    listing = folder_scan.scan(str(tmp_path / "new"))
+    assert listing.class_names == [f"{outer}_character0{inner}" for outer in ("Greek", "Tengwar") for inner in "12"]
+    assert len(listing.names) == 8
+
+
 def test_counted_images_have_no_classes_in_their_names(tmp_path: Path) -> None:
     lay(tmp_path, *(f"image_{number}.jpg" for number in range(9)), "cover1.jpg")
     with pytest.raises(ZooError, match="no class folders") as caught:

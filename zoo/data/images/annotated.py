@@ -91,7 +91,7 @@ def _refuse_tags(path: Path, folder: Path) -> None:
                 '.iter("image") for g in i.findall("tag")])'
             )
             raise ZooError(
-                f"{file} contains the classes of the images, as CVAT writes them; folders are no classes then",
+                f"{file} contains the classes of the images, as CVAT writes them",
                 f"Write them as a table: python3 -c {shlex.quote(code)}\n"
                 f"Then give data=image_table data.root=labels.csv data.images={shlex.quote(str(path))}. "
                 "If the folders are the classes, move the file elsewhere.",

@@ -195,6 +195,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     inner = copy_remedy("The inner folders are the classes: ", folders, f"{shlex.quote(str(path))}/*/*/*")
     place = 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
     sort = f'cd {shlex.quote(str(path))} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
+    each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
+    both = f"Outer and inner together: `cd {shlex.quote(str(path))} && {each}`, and give data.root=FOLDER. "
     if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
         _refuse_copies(path, folders)
         raise ZooError(
@@ -204,8 +206,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            f"train and test (or val). {inner}To keep patients apart, write a table (data=image_table, data.group). "
-            "Classes: add data.layout=classes.",
+            f"train and test (or val). {inner}{both}To keep patients apart, write a table (data=image_table, "
+            "data.group). Classes: add data.layout=classes.",
         )
 
 
