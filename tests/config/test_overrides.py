@@ -189,6 +189,21 @@ def test_too_many_words_and_brackets_are_refused() -> None:
         Overrides.parse(["x=" + "[" * 51 + "]" * 51])
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("=3", "has no name before the ="),
+        ("seed=range(5,1)", "the sweep of seed has no values: range"),
+        ("x=interval(0,1)", "interval.. is not supported"),
+        ("x=glob(*)", "glob.. is not supported"),
+        ("x=\uff11\uff12", "is not a whole number with the digits 0 to 9; write x=12"),
+    ],
+)
+def test_words_that_nothing_can_be_read_from_are_refused_with_the_cause(text: str, message: str) -> None:
+    with pytest.raises(ZooError, match=message):
+        Overrides.parse([text])
+
+
 def test_a_sweep_may_have_as_many_runs_as_are_allowed() -> None:
     (entry,) = Overrides.parse(["seed=range(0,10000)"])
     assert len(entry.choices) == 10_000

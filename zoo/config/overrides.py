@@ -158,6 +158,8 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
     from hydra.errors import HydraException
 
     key, equals, value = text.partition("=")
+    if equals and not key.strip():
+        return f"{text[:200]!r} has no name before the =; write KEY=VALUE"
     if equals and key in declared.word_keys():
         inside = value.strip().removeprefix("[").removesuffix("]")
         words = [word.strip().strip("'\"") for word in inside.split(",") if word.strip()]
@@ -174,6 +176,8 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
             swept = tuple(f"{key}={each}" for each in values)
             if len(swept) > MOST_RUNS:
                 return f"the sweep of {key} has more than {MOST_RUNS:,} values: {value[:60]}"
+            if not swept:
+                return f"the sweep of {key} has no values: {value[:60]}; write a range such as range(1,5)"
             return Override(key, value, text, layer, swept)
         return Override(key, parsed.value(), text, layer)
     except ValueError as error:  # a number with thousands of digits
@@ -182,6 +186,10 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
         hint = "write KEY=VALUE"
         if equals and not _KEY.fullmatch(key):
             hint = f"{key[:60]!r} is not the name of a setting"
+        elif call := re.fullmatch(r"(interval|glob)\(.*\)", value.strip()):
+            hint = f"{call[1]}() is not supported; list the values, or search with python -m zoo tune"
+        elif value.isdecimal() and not value.isascii():
+            hint = f"{value[:60]!r} is not a whole number with the digits 0 to 9; write {key}={int(value[:60])}"
         elif equals:
             quoted = value[:60].replace('"', '\\"')
             hint = f"close its brackets and quotes; a text with special characters needs quotes: {key}='\"{quoted}\"'"
