@@ -52,7 +52,7 @@ def test_the_message_names_the_processes_that_are_there(lock: Path, monkeypatch:
 
 def test_secrets_are_not_kept(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sys, "argv", ["x.py", "serve", "token=abc", "hub_token=abc", "tokenizer=words", "a.password=abc"]
+        sys, "argv", ["x.py", "serve", "token=a bc", "hub_token=abc", "tokenizer=words", "a.password=abc"]
     )
     with uses.using(lock):
         assert (

@@ -12,7 +12,7 @@ from zoo.core.errors import ZooError
 
 _handles: list[int] = []
 # Settings whose values are neither kept nor shown.
-_SECRET = re.compile(r"((?:\b|_)(?:token|password|secret))=\S+", re.IGNORECASE)
+_SECRET = re.compile(r"((?:\b|_)(?:token|password|secret))=.*", re.IGNORECASE | re.DOTALL)
 
 
 def handles() -> list[int]:
@@ -34,7 +34,8 @@ def using(lock: Path) -> Iterator[None]:
                 os.ftruncate(handle, 0)
             file_locks.acquire(handle, shared=True, wait=True)
             words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
-            command = _SECRET.sub(r"\1=...", " ".join(" ".join(words).split()))[:200]
+            shown = " ".join(_SECRET.sub(r"\1=...", word) for word in words)
+            command = " ".join(shown.split())[:200]
             os.write(handle, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
         yield
     finally:
