@@ -236,6 +236,20 @@ def test_weights_of_a_run_that_completed_no_epoch_come_with_a_warning(
     assert "completed no epoch, so its weights are hardly trained. Resume it: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("keep", [5_000, 0], ids=["truncated", "a text"])
+def test_damaged_weights_of_a_run_are_refused_before_the_start(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: int
+) -> None:
+    zoo("train", "data=digits")
+    trained = only_run(tmp_path)
+    weights = trained / "weights.npz"
+    weights.write_bytes(weights.read_bytes()[:keep] or b"not numbers")
+    assert zoo("infer", f"run={trained}", "input=test", "output.root=out") == 1
+    printed = capsys.readouterr().err
+    assert f"error: {weights} is truncated, or is not an .npz file\nRestore the file from a copy" in printed
+    assert not (tmp_path / "out").exists()
+
+
 def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
     zoo("train", "data=digits")
     np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))

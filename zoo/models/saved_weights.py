@@ -84,7 +84,10 @@ def read(path):
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError("the weights in %s cannot be read: %s" % (path, error)) from error
+        # NumPy advises allow_pickle for every file that is not its own.
+        whole = not os.path.isfile(path) or (zipfile.is_zipfile(path) and "allow_pickle" not in str(error))
+        reason = error if whole else "it is not an .npz file of numbers, or it is truncated"
+        raise ValueError("the weights in %s cannot be read: %s" % (path, reason)) from error
 
 
 def fitting(arrays, wanted, problems):

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,9 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
         raise ZooError(f"{source.folder} has no trained {words}", "Give the folder of such a run, or run=last.")
     records.require(source.folder, source.record, {**NEEDED, **(needed or {})})
     weights = source.folder / "weights.npz"
+    if not zipfile.is_zipfile(weights):
+        remedy = "Restore the file from a copy, or train again."
+        raise ZooError(f"{weights} is truncated, or is not an .npz file", remedy)
     sums = {row.text("path"): row.text("sha256") for row in Untrusted(source.record).rows("artifacts")}
     if source.exit != "running" and sums.get(weights.name) not in (None, file_sha256(weights)):
         console.warn(f"{weights} has changed since the training: its sha256 is not the one in {records.RECORD}")

@@ -515,6 +515,38 @@ def test_files_of_texts_and_labels_without_suffix_are_joined_by_the_command(tmp_
     assert "validation.tsv" in caught.value.remedy
 
 
+def test_a_class_without_a_text_is_named(tmp_path: Path) -> None:
+    """In an empty file, in rows without a text, and where only one class is left."""
+    for name in ("cat", "bird"):
+        (tmp_path / f"{name}.txt").write_text("".join(f"the {name} number {n}\n" for n in range(20)))
+    (tmp_path / "dog.txt").write_text("")
+    row = LabelledData(name="text_lines", root=str(tmp_path))
+    texts = sources.source_of(row).read()
+    assert texts.class_names == ["bird", "cat"]
+    assert "Not a class, since all its texts are empty: dog" in texts.notes
+    (tmp_path / "bird.txt").unlink()
+    with pytest.raises(ZooError, match=r"one class only, 'cat'\. Not a class, since all its texts are empty: dog"):
+        sources.source_of(row).read()
+    table = tmp_path / "rows.csv"
+    table.write_text(
+        "text,label\n" + "".join(f"{f'a cat {n}' * (n % 2)},{'cat' if n % 2 else 'dog'}\n" for n in range(40))
+    )
+    row = LabelledData(name="text_table", root=str(table))
+    with pytest.raises(ZooError, match="all its texts are empty: dog"):
+        sources.source_of(row).read()
+    table.write_text("text,label\n" + "".join(f"a cat {n},cat\n" for n in range(40)) + 'a dog,dog,"\n')
+    with pytest.raises(ZooError, match=r"one class only, 'cat'\. .*rows\.csv, line 42: "):
+        sources.source_of(row).read()
+
+
+def test_a_label_as_long_as_a_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n" + "".join(f"words {n},{'ab'[n % 2] * 4000}\n" for n in range(40)))
+    with pytest.raises(ZooError, match="a label has 4,000 characters, 'a{40}' and so on") as error:
+        sources.source_of(LabelledData(name="text_table", root=str(path))).read()
+    assert "Is data.label_column the column of the labels?" in error.value.remedy
+
+
 def test_equal_texts_in_several_classes_are_named(tmp_path: Path) -> None:
     """Ohsumed: a document of several diseases is in the folder of each."""
     files = {f"{name}/{number}.txt": f"text {name} {number}" for name in "ab" for number in range(12)}

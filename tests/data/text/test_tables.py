@@ -259,7 +259,7 @@ def test_json_is_a_table_and_its_damaged_lines_are_problems(tmp_path: Path) -> N
     lines = [{"text": f"it's fine, {n}\nyes" if n % 2 else f"dull {n}", "label": n % 2 == 1} for n in range(40)]
     texts = read(tmp_path / "a.csv", "\n".join(map(json.dumps, lines)) + "\n{damaged\n")
     assert (texts.class_names, len(texts.texts), texts.texts[1]) == (["false", "true"], 40, "it's fine, 1\nyes")
-    assert texts.skipped[0][1] == "1 columns instead of 2"
+    assert texts.skipped == [(f"{tmp_path / 'a.csv'}, line 41", "it is not a JSON object")]
     whole = read(tmp_path / "b.csv", json.dumps(lines, indent=1))
     assert (whole.texts, whole.skipped) == (texts.texts, [])
     assert "JSON objects, their keys as columns; utf-8; text in column" in whole.notes[0]

@@ -67,7 +67,7 @@ class Dialect:
         if len(sign) > 1:  # the csv module takes one character
             text, sign = text.replace(sign, _STAND_IN), _STAND_IN
         settings = {"delimiter": sign, "strict": True, **_QUOTING[self.quoting]}
-        reader, begin = csv.reader((line[0] for line in _LINE.finditer(text)), **settings), 1
+        reader, begin = csv.reader((line[0] for line in _LINE.finditer(text)), **settings), int(not self.of_json)
         while True:
             try:
                 cells, problem = next(reader, None), ""
@@ -75,9 +75,12 @@ class Dialect:
                 cells, problem = [], f"{error}: a quote is lost"
             if cells is None:
                 return
+            if self.of_json and len(cells) == 1:
+                cells, problem = [], "it is not a JSON object"
+            end = begin if self.of_json else reader.line_num  # an object takes one line of its file
             if problem or any(map(str.strip, cells)):
-                yield Record(begin, reader.line_num, cells, problem)
-            begin = reader.line_num + 1
+                yield Record(begin, end, cells, problem)
+            begin = end + 1
 
     def first(self, text: str) -> list[str]:
         return next((record.cells for record in self.records(text) if not record.problem), [])

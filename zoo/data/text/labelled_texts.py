@@ -16,6 +16,7 @@ from zoo.protocol.targets import CLASSES
 
 PARTS = ("train", "validation", "test")
 MOST_CLASSES = 1000
+LONGEST_LABEL = 300
 # Largest share of skipped rows; more suggests that the source is read in the wrong way.
 _MOST_SKIPPED = 0.1
 _UNLABELED = "the label is"
@@ -85,8 +86,10 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     names, parts = [spelling[name] for _, name, _, _ in kept], [part for part, _, _, _ in kept]
     class_names = sorted(set(names))
     refuse_unspellable(class_names, Path(row.root or ""))
-    _check_classes(row, class_names, names, parts)
-    remarks.notes += tables.unclear_labels(class_names)
+    empty = sorted(label for label in labels if label not in spelling and (key_of(label) in wanted or not wanted))
+    without = [f"Not a class, since all its texts are empty: {listed(label[:80] for label in empty)}"] * bool(empty)
+    _check_classes(row, class_names, names, parts, without + [": ".join(each) for each in remarks.skipped[:1]])
+    remarks.notes += tables.unclear_labels(class_names) + without
     joined = tables.joined_labels(class_names) if row.name == "text_table" else []
     remarks.notes += [f"{note}; data.target=labels learns each label" for note in joined]
     if unwanted:
@@ -212,14 +215,21 @@ def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
     return f"{len(class_names):,} classes: {shown}"
 
 
-def _check_classes(row: LabelledData, class_names: list[str], names: list[str], parts: list[str]) -> None:
+def _check_classes(
+    row: LabelledData, class_names: list[str], names: list[str], parts: list[str], without: list[str]
+) -> None:
+    """Raise an error for too few or too many classes, or too long names; ``without``: which texts have no class."""
     column = "Is data.label_column the column of the labels?" if row.name == "text_table" else ""
     several = "To learn each label of a text: data.target=labels" * bool(column and tables.joined_labels(class_names))
     if not class_names:
         raise ZooError(f"{row.root} holds no text", "Give data.root=PATH with texts of two classes or more.")
     if len(class_names) < 2:
         needed = f"A classifier needs texts of two classes or more. {column}".rstrip()
-        raise ZooError(f"{row.root} holds texts of one class only, {class_names[0]!r}", needed)
+        only = f"{row.root} holds texts of one class only, {class_names[0][:LONGEST_LABEL]!r}"
+        raise ZooError(". ".join([only, *without]), needed)
+    if long := next((name for name in class_names if len(name) > LONGEST_LABEL), ""):
+        message = f"{row.root}: a label has {len(long):,} characters, {long[:40]!r} and so on"
+        raise ZooError(message, f"Shorten it; a label has at most {LONGEST_LABEL} characters. {column}".rstrip())
     if len(class_names) > MOST_CLASSES:
         message = f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on"
         raise ZooError(message, several or column)

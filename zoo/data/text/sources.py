@@ -425,7 +425,7 @@ def _rows_of_lines(row: LabelledData, remarks: Remarks, files: list[File]) -> It
     read = {path: _lines(row, remarks, path) for *_, path in files}
     _refuse_other_lines(row, files, read)
     for part, name, path in files:
-        for number, line in enumerate(read[path], 1):
+        for number, line in enumerate(read[path] or [""], 1):  # the class of an empty file is counted, and reported
             if not line.startswith("###"):
                 yield part, name, line, f"{path}, line {number}"
 
