@@ -20,7 +20,7 @@ def test_no_damaged_file_gives_the_advice_to_read_pickles(tmp_path: Path, kind: 
     elif kind == "npy":
         np.save(tmp_path / "x.npy", np.ones(9))
         path = (tmp_path / "x.npy").rename(path)
-    with pytest.raises(ValueError, match="is not an .npz file of numbers, or it is truncated") as error:
+    with pytest.raises(ValueError, match=r"is not an \.npz file of numbers, or it is truncated") as error:
         saved_weights.read(str(path))
     assert "pickle" not in str(error.value)
     with pytest.raises(ValueError, match="No such file"):

@@ -1,5 +1,6 @@
 """Recognize the parts of a data set; refuse ambiguous folders and name both readings."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from PIL import Image
 
 from zoo.core.errors import ZooError
-from zoo.data.images import folder_scan, labelled_folder
+from zoo.data.images import folder_scan, labelled_folder, set_parts
 
 
 def lay(root: Path, *names: str) -> Path:
@@ -382,7 +383,63 @@ def test_a_table_next_to_the_classes_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "p1/1.png", "p2/1.png")
     (tmp_path / "clinical.csv").write_text("patient,diagnosis\np1,well\n")
     note = f"Not used: clinical.csv. Read its labels with `data=image_table data.root={tmp_path}/clinical.csv`"
-    assert note in folder_scan.scan(str(tmp_path)).notes
+    assert f"{note}; data.group=COLUMN keeps persons apart" in folder_scan.scan(str(tmp_path)).notes
+
+
+def test_a_table_above_the_folder_of_classes_is_named_if_it_names_their_images(tmp_path: Path) -> None:
+    """State Farm: the drivers are only in driver_imgs_list.csv, next to the folder imgs."""
+    lay(
+        tmp_path,
+        *(f"imgs/train/c{label}/img_{label}{n}.png" for label in "01" for n in range(4)),
+        "imgs/test/img_9.png",
+    )
+    drivers, other = tmp_path / "driver_imgs_list.csv", tmp_path / "other.csv"
+    drivers.write_text("subject,classname,img\n" + "".join(f"p{n},c0,img_0{n}.png\n" for n in range(4)))
+    other.write_text("a,b\n" * 9)
+    command = f"data=image_table data.root={drivers}"
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.endswith(f"data.root={tmp_path}/imgs\nRead the labels with `{command}`")
+    notes = folder_scan.scan(str(tmp_path / "imgs")).notes
+    named = [note for note in notes if note.startswith("Not used: ")]
+    assert named == [
+        f"Not used: driver_imgs_list.csv. Read its labels with `{command}`; data.group=COLUMN keeps persons apart"
+    ]
+    drivers.unlink()
+    assert not any("Not used: " in note for note in folder_scan.scan(str(tmp_path / "imgs")).notes)
+
+
+def test_patients_within_classes_can_be_kept_together(tmp_path: Path) -> None:
+    names = (f"{label}/{label}{patient}/{n}.png" for label in "ab" for patient in "12" for n in range(2))
+    lay(tmp_path, *names)
+    with pytest.raises(
+        ZooError, match=r"keep the images of a patient or an object in one part, write a table"
+    ) as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.endswith(set_parts.TOGETHER)
+    assert folder_scan.scan(str(tmp_path), layout="classes").notes[-1].endswith(set_parts.TOGETHER)
+
+
+def test_a_part_without_images_is_named(tmp_path: Path) -> None:
+    lay(tmp_path, *in_parts("train"))
+    (tmp_path / "test/cat").mkdir(parents=True)
+    (tmp_path / "val").mkdir()
+    notes = folder_scan.scan(str(tmp_path)).notes
+    assert {"test/ contains no images, so there is no test part", "val/ contains no images"} <= set(notes)
+
+
+def test_the_test_part_of_a_set_of_defects_can_be_used_alone(tmp_path: Path) -> None:
+    """MVTec: the training part contains only good items, and masks lie next to the parts."""
+    lay(tmp_path, "train/good/1.png", "test/good/1.png", "test/broken/1.png", "ground_truth/broken/1.png")
+    lay(tmp_path, "ground_truth/scratch/1.png")
+    with pytest.raises(ZooError, match=r"and also images in ground_truth") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.endswith(f"test/ alone: data.root={tmp_path}/test")
+    shutil.rmtree(tmp_path / "ground_truth")
+    with pytest.raises(ZooError, match=r"has classes that train/ does not have: 'broken'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"To train on this part alone: data.root={tmp_path}/test." in caught.value.remedy
+    assert folder_scan.scan(str(tmp_path / "test")).class_names == ["broken", "good"]
 
 
 def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:

@@ -542,7 +542,7 @@ def test_a_class_without_a_text_is_named(tmp_path: Path) -> None:
 def test_a_label_as_long_as_a_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n" + "".join(f"words {n},{'ab'[n % 2] * 4000}\n" for n in range(40)))
-    with pytest.raises(ZooError, match="a label has 4,000 characters, 'a{40}' and so on") as error:
+    with pytest.raises(ZooError, match=r"a label has 4,000 characters, .a{40}. and so on") as error:
         sources.source_of(LabelledData(name="text_table", root=str(path))).read()
     assert "Is data.label_column the column of the labels?" in error.value.remedy
 

@@ -126,6 +126,8 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
                 f"{folder}/ contains {counted(len(flat), 'image')} without class folders, which are not used, "
                 f"and {how}. {labels}Classify them with: python -m zoo infer run=last input={place}"
             )
+        if not flat and not next(decode.iter_images(place), None):
+            notes.append(f"{folder}/ contains no images" + ", so there is no test part" * (part == "test"))
         unknown = sorted(set(own) - set(classes))
         if unknown:
             longer = {name: [each for each in classes if each.startswith(name)] for name in unknown}
@@ -137,8 +139,10 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
             raise ZooError(
                 f"{place} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], longer[unknown[0]] or classes)}",
-                "Each class needs images for training: add its folder there, or remove it here."
-                + f" If only the names differ, rename them: {' && '.join(moves)}" * bool(moves),
+                "Each class needs images for training: add its folder there, or remove it here. To train on this "
+                f"part alone: {set_parts.as_root(place)}."
+                + f" If only the names differ, rename them: {' && '.join(moves)}"
+                * bool(moves),
             )
         chosen += [(part, folder + "/", name) for name in own]
     return _listing(path, chosen, notes)
@@ -194,9 +198,13 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    tables = sorted(path.glob("*.[ct]sv"), key=lambda each: (not set_parts.part_of(each.stem), each.name))
+    stems = {Path(file).stem.lower() for files in files_by_class.values() for file in files}
+    above = [
+        table for table in itertools.islice(path.parent.glob("*.[ct]sv"), 20) if set_parts.names_image(table, stems)
+    ]
+    tables = sorted([*path.glob("*.[ct]sv"), *above], key=lambda each: (not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
-        yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}"
+        yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"
     inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()
     for key, files in files_by_class.items():
         if folders := {file.rpartition("/")[0] for file in files}:
@@ -214,12 +222,13 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
                 "The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
                 f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. "
-                + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*"),
+                + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*")
+                + set_parts.TOGETHER,
             )
         (key, names), folder = several[0], places[several[0][0]]
         yield (
             f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
-            "the inner folders are the classes, move them into one folder"
+            f"the inner folders are the classes, move them into one folder. {set_parts.TOGETHER}"
         )
 
 
@@ -259,12 +268,10 @@ def _without_classes(
         and (not all(map(set_parts.part_of, full)) or any(set_parts.wrapped(inner / name) for name in full))
     ):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
+        deeper = f"The class folders are further down: {set_parts.as_root(inner)}"
         if full and all(any(map(str.isalpha, name)) for name in full):  # not folders of persons, such as 7890
-            labels = ""
-        return ZooError(
-            f"{path} {message}{reasons}",
-            f"{labels}The class folders are further down: {set_parts.as_root(inner)}",
-        )
+            deeper, labels = f"{deeper}\n{labels.removesuffix('; or: ')}".strip(), ""
+        return ZooError(f"{path} {message}{reasons}", labels + deeper)
     remedy = labels + set_parts.names_note(path) + LAYOUT
     if loose and "\\" in loose:
         remedy = (

@@ -206,7 +206,8 @@ class _Reader:
         trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
         lacking = sorted({row.label for row in self.rows.values()} - trained)
         if trains and (not trained or (self.kind == CLASSES and (lacking or len(trained) < 2))):
-            text = f"no training images of {listed(map(repr, lacking))}" if lacking else f"one class only: {trained}"
+            shown = listed(repr(name[:80]) for name in lacking or trained)
+            text = f"no training images of {shown}" if lacking else f"one class only: {shown}"
             remedy = "Each class needs images for training, and a classifier two classes."
             raise ZooError(f"{self.table} has {text}", remedy)
 
@@ -292,8 +293,8 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
         return [("", root)], set_parts.parts_beside(root)
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table
-        folders = [(part[0], root / name) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
-        inner = [(part, path) for part, folder in folders for path in _in(folder)]
+        parts = {name: part[0] for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))}
+        inner = [(part, path) for name, part in set_parts.settled(parts).items() for path in _in(root / name)]
         if "train" in dict(inner) and len(inner) == len(dict(inner)):
             return sorted(inner, key=lambda each: each[0] != "train"), []
     named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]

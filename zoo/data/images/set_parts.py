@@ -38,6 +38,7 @@ _OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
+TOGETHER = "To keep the images of a patient or an object in one part, write a table (data=image_table, data.group)."
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
@@ -98,6 +99,13 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
     return {}
 
 
+def settled(named: dict[str, str]) -> dict[str, str]:
+    """Return the part of each folder; evaluation, next to a test part, means validation."""
+    both = [name for name, part in named.items() if part == "test"]
+    second = [name for name in both if "eval" in name.lower()]
+    return named | dict.fromkeys(second * (len(both) > 1 and "validation" not in named.values()), "validation")
+
+
 def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
     """Return the folder of each part; reject two folders of one part, and further folders that may hold classes."""
     trained = {name for folder, part in group.items() if part == "train" for name in inside[folder]}
@@ -106,12 +114,11 @@ def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[s
     if full:
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",
-            "Move the other folders elsewhere, or use data.layout=classes if every folder is a class.",
+            "Move the other folders elsewhere, or use data.layout=classes if every folder is a class."
+            + "".join(f" {name}/ alone: {as_root(path / name)}" for name in group if len(inside[name]) > 1),
         )
     parts: dict[str, str] = {}
-    for name, part in sorted(group.items(), key=lambda item: ("eval" in item[0].lower(), item[0])):
-        if part in parts and "eval" in name.lower() and "validation" not in group.values():
-            part = "validation"
+    for name, part in sorted(settled(group).items()):
         if part in parts:
             raise ZooError(
                 f"{path} has two folders for the {part} part: {parts[part]} and {name}",
@@ -206,8 +213,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes."
             if all(map(part_of, common))
             else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            f"train and test (or val). {inner}{both}To keep patients apart, write a table (data=image_table, "
-            "data.group). Classes: add data.layout=classes.",
+            f"train and test (or val). {inner}{both}{TOGETHER} Classes: add "
+            "data.layout=classes.",
         )
 
 
@@ -315,7 +322,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     usual = (
         file
         for file in likely
-        if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or _names_image(file, stems)
+        if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
     )
     if (first := next(usual, None)) is None:
         return ""
@@ -327,8 +334,10 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
 
 
-def _names_image(table: Path, stems: set[str]) -> bool:
+def names_image(table: Path, stems: set[str]) -> bool:
     """Return whether the first rows of a table contain the name of an image, or are too few to tell."""
+    if not table.is_file() or not os.access(table, os.R_OK):
+        return False
     with table.open("rb") as file:
         head = file.read(_HEAD).decode("latin-1")
     few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)

@@ -87,14 +87,16 @@ class Columns(NamedTuple):
         if self.group is not None or self.part is not None:
             return ""
         rows = sample[1:]
-        least = max(len(rows) / _MOST_IN_GROUP, 2 * len({cells[self.labels[0]] for cells in rows}))
+        classes = len({cells[self.labels[0]] for cells in rows})
+        least = max(len(rows) / _MOST_IN_GROUP, 2 * classes)
         likely = [
             (place, title)
             for place, title in enumerate(self.titles)
             if (_OF_GROUPS.fullmatch(title) or title.lower() in _OBJECTS) and place not in (self.image, *self.labels)
         ]
         counts = ((title, len({cells[place].strip() for cells in rows})) for place, title in likely)
-        return next((title for title, count in counts if len(rows) > count > least), "")
+        few = ((title, count, classes if title.lower() in _OBJECTS else least) for title, count in counts)
+        return next((title for title, count, least in few if len(rows) > count > least), "")
 
     def is_of_box(self, place: int) -> bool:
         return bool(_OF_BOXES.fullmatch(self.plain(place)))
