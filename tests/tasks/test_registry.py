@@ -236,6 +236,15 @@ def test_weights_of_a_run_that_completed_no_epoch_come_with_a_warning(
     assert "completed no epoch, so its weights are hardly trained. Resume it: " in capsys.readouterr().err
 
 
+def test_a_device_that_a_stack_cannot_choose_is_refused(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert zoo("train", "data=digits", "backend=cpu", "backend.device=GPU:7") == 1
+    assert "error: backend.device=GPU:7 has no effect with stack tf-2.21\n" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+    assert zoo("train", "data=digits", "backend=cpu", "stack=torch", "backend.device=cpu") == 0
+
+
 @pytest.mark.parametrize("keep", [5_000, 0], ids=["truncated", "a text"])
 def test_damaged_weights_of_a_run_are_refused_before_the_start(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: int

@@ -159,7 +159,7 @@ def test_the_backend_that_auto_stood_for_is_named(check: Check, monkeypatch: pyt
 
 
 def test_a_place_in_any_setting_is_left_out(check: Check) -> None:
-    command = row(check("preset=smoke", "backend.device='/opt/devices/one'"))["command"]
+    command = row(check("preset=smoke", "stack=torch", "backend.device='/opt/devices/one'"))["command"]
     assert "backend.device=PATH" in command
 
 

@@ -98,6 +98,11 @@ def create_context(command: Command[S], overrides: Overrides) -> RunContext[S]:
         console.say(remark)
     composed, choice = resolve(command, overrides.without(resume.KEY), here, reference)
     settings = composed.settings
+    if settings.backend.device and choice.stack.framework in ("tensorflow", "openvino"):
+        raise ZooError(
+            f"backend.device={settings.backend.device} has no effect with stack {choice.stack.name}",
+            "Remove it. To use one of several NVIDIA GPUs, set the environment variable CUDA_VISIBLE_DEVICES=NUMBER.",
+        )
     if settings.tracking.mlflow:
         mlflow_tracking.open_store(settings.tracking.mlflow)
     if resumes is None:
