@@ -129,7 +129,7 @@ def _run(request, rank, events, stop):
     if group:
         stop = group.stop
     result = _do(request, events, stop, phases) if request.job else {"metrics": {}}
-    from zoo.worker import memory
+    from zoo.protocol import memory
 
     if group:
         peaks = group.gather_values(memory.peak_bytes())

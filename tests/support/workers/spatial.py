@@ -7,7 +7,7 @@ import torch
 
 from zoo.models import compat
 from zoo.models.layers import spatial
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.errors import UserError
 from zoo.worker.style import memory_estimate
 

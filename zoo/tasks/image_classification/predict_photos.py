@@ -14,6 +14,7 @@ from zoo.core.errors import ZooError
 from zoo.environments import backends, selection, stacks
 from zoo.environments.machine import Machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
+from zoo.protocol import memory
 from zoo.protocol.request import FeaturesPart
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext
@@ -156,7 +157,7 @@ def _ask(
         outcome = execute(context, request, feed=stream)
     finally:
         stream.close()
-    context.record.host_peak_memory_bytes = _peak_bytes()
+    context.record.host_peak_memory_bytes = memory.peak_bytes()
     raise_if_failed(context, outcome)
     if outcome.done and outcome.done.features:
         context.record.features = outcome.done.features
@@ -165,13 +166,3 @@ def _ask(
             "end_to_end_s": round(stream.end_to_end_s, 4),
             "end_to_end_items_per_s": stream.taken / stream.end_to_end_s,
         }
-
-
-def _peak_bytes() -> int | None:
-    """Return the peak resident memory in bytes, or None if the system does not report it."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

@@ -5,8 +5,8 @@ import functools
 import os
 import sys
 
+from zoo.protocol import memory
 from zoo.protocol.events import DeviceProof
-from zoo.worker import memory
 
 CAPABILITIES = {
     "modes": ("xla",),

@@ -2,8 +2,8 @@
 
 import os
 
+from zoo.protocol import memory
 from zoo.protocol.events import DeviceProof
-from zoo.worker import memory
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {"modes": ("eager", "compiled"), "variables": ("MLX_DISABLE_COMPILE",)}

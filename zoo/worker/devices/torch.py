@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 
+from zoo.protocol import memory
 from zoo.protocol.events import DeviceProof
-from zoo.worker import memory
 from zoo.worker.errors import UserError
 
 CAPABILITIES = {

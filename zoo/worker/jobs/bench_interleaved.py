@@ -7,7 +7,7 @@ between, so that a temporary slowdown of the machine affects all of them.
 
 import time
 
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.benchmarks import network_case
 from zoo.worker.errors import describe
 from zoo.worker.input_queue import iter_commands

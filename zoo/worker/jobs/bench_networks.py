@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.benchmarks import network_case, timing
 from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import describe

@@ -9,7 +9,7 @@ import importlib
 
 import numpy as np
 
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.benchmarks import timing
 from zoo.worker.benchmarks.results import save_rows
 from zoo.worker.errors import UserError, describe

@@ -15,7 +15,8 @@ from zoo.models import compat
 from zoo.models.compat import training_state
 from zoo.models.layers import style_losses
 from zoo.models.style_transfer import fast as network
-from zoo.worker import distributed, memory, precision, weights
+from zoo.protocol import memory
+from zoo.worker import distributed, precision, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference.tiles import to_pixels
 from zoo.worker.input_queue import ArrayQueueReader

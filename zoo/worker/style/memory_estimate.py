@@ -1,6 +1,6 @@
 """Estimate the memory needed to optimize an image, and reject sizes that do not fit."""
 
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.errors import UserError
 from zoo.worker.style import objective
 

@@ -15,7 +15,7 @@ import math
 import time
 
 from zoo.models import compat
-from zoo.worker import memory
+from zoo.protocol import memory
 from zoo.worker.errors import OutOfMemoryError, raise_if_out_of_memory
 from zoo.worker.training import placement
 from zoo.worker.training.schedules import learning_rate

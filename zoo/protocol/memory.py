@@ -4,7 +4,7 @@ import os
 import sys
 
 
-def peak_bytes():
+def peak_bytes() -> "int | None":
     """Return the largest resident size so far in bytes, or None if the system does not report it (Windows)."""
     try:
         import resource
@@ -14,7 +14,7 @@ def peak_bytes():
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def total_bytes():
+def total_bytes() -> "int | None":
     """Return the memory of the machine in bytes, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -22,13 +22,13 @@ def total_bytes():
         return None
 
 
-def available_bytes():
+def available_bytes() -> "int | None":
     """Return the memory of the machine in bytes or, if less, the limit of this process's container."""
     total = total_bytes()
     return total if total is None else min(total, _container_limit() or total)
 
 
-def _container_limit():
+def _container_limit() -> "int | None":
     try:
         with open("/sys/fs/cgroup/memory.max") as limit:
             return int(limit.read())
