@@ -1,4 +1,4 @@
-"""Write arrays of images (.npy, .npz) as PNG files in one folder a class, which data=folder reads.
+"""Write arrays of images (.npy, .npz, .h5) as PNG files in one folder a class, which data=folder reads.
 
     python scripts/images_of_arrays.py set.npz FOLDER          arrays such as train_images and train_labels
     python scripts/images_of_arrays.py DIR FOLDER              X.npy and y.npy, or one file for each class
@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import h5py  # type: ignore[import-untyped]
 import numpy as np
 from PIL import Image
 
@@ -26,6 +27,7 @@ from zoo.core.errors import ZooError, listed
 from zoo.data.images import set_parts
 
 Arrays = dict[str, Any]
+HDF5 = (".h5", ".hdf5")
 LABELS = {"y", "label", "labels", "target", "targets", "class", "classes"}
 HELP = "Save images as (N, height, width) or (N, height, width, channels), and labels as (N,): np.savez(FILE, x=, y=)"
 
@@ -34,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "source", type=Path, metavar="FILE|DIR", help="an .npz file, or a folder of .npy or .npz files"
+        "source", type=Path, metavar="FILE|DIR", help="an .npz or .h5 file, or a folder of .npy, .npz or .h5"
     )
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
     given = parser.parse_args(arguments)
@@ -54,34 +56,55 @@ def main(arguments: list[str] | None = None) -> int:
 
 def read(source: Path) -> Arrays:
     """Return all arrays below a path by name: of its file, its key, or both."""
-    files = [source] if source.is_file() else sorted([*source.rglob("*.npy"), *source.rglob("*.npz")])
+    kinds = (".npy", ".npz", *HDF5)
+    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.suffix in kinds)
     arrays: Arrays = {}
     for file in files:
         try:
-            content = np.load(file, allow_pickle=False)
-            keyed = {"": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
-        except (OSError, ValueError, EOFError) as error:
+            keyed = of_hdf5(file) if file.suffix in HDF5 else of_numpy(file)
+        except (OSError, ValueError, EOFError, RuntimeError, KeyError) as error:
+            # NumPy advises allow_pickle for every file that is not its own.
+            cause = "it is not a file of arrays of numbers" if "pickle" in str(error) else error
             raise ZooError(
-                f"{file} cannot be read: {error}", "Is it complete? Arrays of objects are not read."
+                f"{file} cannot be read: {cause}", "Is it complete? Arrays of objects are not read."
             ) from error
         for key, array in keyed.items():
             arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = (
                 array
             )
     if not arrays:
-        raise ZooError(f"{source} has no .npy or .npz file", "Name such a file, or a folder with some.")
+        raise ZooError(f"{source} has no array in .npy, .npz or .h5", "Name such a file, or a folder with some.")
+    return arrays
+
+
+def of_numpy(file: Path) -> Arrays:
+    content = np.load(file, allow_pickle=False)
+    return {"": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
+
+
+def of_hdf5(file: Path) -> Arrays:
+    """Return the arrays of numbers or words of an HDF5 file, such as one of PCam or of a course, by their paths."""
+    arrays: Arrays = {}
+
+    def keep(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.ndim:
+            words = h5py.check_string_dtype(item.dtype) is not None
+            arrays[name] = np.array(item.asstr()[...], str) if words else item[...]
+
+    with h5py.File(file, "r") as content:
+        content.visititems(keep)
     return arrays
 
 
 def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
     """Yield part, images (uint8) and labels of each set of images."""
     sets: dict[str, list[str]] = {}
-    labels: dict[str, Any] = {}
+    labels: dict[str, list[str]] = {}
     for name, array in arrays.items():
-        words = [word.lower() for word in re.split(r"[^A-Za-z0-9]+", name)]
+        words = words_of(name)
         part = next((set_parts.WORDS[word] for word in words if word in set_parts.WORDS), "")
         if is_labels(array, words):
-            labels[part] = array
+            labels.setdefault(part, []).append(name)
         elif array.ndim > 1:
             sets.setdefault(part, []).append(name)
     if not labels and all(part == "" for part in sets) and len(sets.get("", [])) > 1:
@@ -92,14 +115,19 @@ def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
             classes = [name[start:] for name in names for _ in range(len(arrays[name]))]
             yield "", np.concatenate(pixels), classes
             return
-    wrong = [part for part, names in sets.items() if len(names) != 1 or part not in labels]
-    wrong += [part for part, names in sets.items()
-              if part not in wrong and len(arrays[names[0]]) != len(labels[part])]  # fmt: skip
-    if wrong or not sets:
+    chosen: dict[str, list[str]] = {}
+    for part, names in sets.items():
+        fitting = [name for name in labels.get(part, ()) if len(arrays[name]) == len(arrays[names[0]])]
+        chosen[part] = [name for name in fitting if LABELS & {*words_of(name)}] or fitting
+    if not sets or any(len(sets[part]) != 1 or len(chosen[part]) != 1 for part in sets):
         shapes = listed(f"{name} {array.shape} {array.dtype}" for name, array in arrays.items())
         raise ZooError(f"There is no array of labels for each array of images: {shapes}", HELP)
     for part, (name,) in sets.items():
-        yield part, as_images(name, arrays[name]), as_labels(labels[part])
+        yield part, as_images(name, arrays[name]), as_labels(arrays[chosen[part][0]])
+
+
+def words_of(name: str) -> list[str]:
+    return re.split(r"[^a-z0-9]+", name.lower())
 
 
 def _common(names: list[str]) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -56,6 +57,32 @@ def test_colors_are_kept(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(Image.open(tmp_path / "out/0/000000.png")), colors[0])
 
 
+def test_hdf5_files_of_a_course_with_names_of_classes(tmp_path: Path) -> None:
+    """SIGNS: a third array lists the classes, and its length is not that of the images."""
+    for part in ("train", "test"):
+        with h5py.File(tmp_path / f"{part}_signs.h5", "w") as file:
+            file[f"{part}_set_x"], file[f"{part}_set_y"], file["list_classes"] = PIXELS, NUMBERS, np.arange(3)
+            file["about"] = "numbers of one hand"
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 0
+    listing = folder_scan.scan(str(tmp_path / "out"))
+    assert (listing.class_names, listing.parts.count("train"), len(listing.names)) == (["0", "1", "2"], 12, 24)
+
+
+def test_words_in_hdf5_and_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["data/x"], file["data/ids"] = PIXELS, np.arange(12)
+        file.create_dataset("data/label", data=["ab"[n % 2] for n in range(12)], dtype=h5py.string_dtype())
+    assert images_of_arrays.main([str(tmp_path / "a.h5"), str(tmp_path / "out")]) == 0
+    assert folder_scan.scan(str(tmp_path / "out")).class_names == ["a", "b"]
+    (tmp_path / "b.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:600])
+    (tmp_path / "c.npy").write_bytes(b"no array")
+    for name in ("b.h5", "c.npy"):
+        assert images_of_arrays.main([str(tmp_path / name), str(tmp_path / "out2")]) == 1
+        printed = capsys.readouterr().err
+        assert f"{name} cannot be read" in printed
+        assert "pickle" not in printed
+
+
 def test_files_of_images_and_labels_belong_together_by_their_part(tmp_path: Path) -> None:
     """Kuzushiji-MNIST: four files with one array each."""
     for part, count in (("train", 12), ("test", 6)):
@@ -99,4 +126,4 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert images_of_arrays.main([str(tmp_path), str(tmp_path)]) == 1
     assert "already exists" in capsys.readouterr().err
     assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 1
-    assert "has no .npy or .npz file" in capsys.readouterr().err
+    assert "has no array in .npy, .npz or .h5" in capsys.readouterr().err
