@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from zoo.core import console, formats
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import set_parts
+from zoo.runs.event_files import masked_crc
 
 NAME = re.compile(r"\.(tfrec|tfrecords?)$|-\d+-of-\d+$")
 LABELS = ("label", "labels", "class", "target", "category")
@@ -138,22 +139,11 @@ def records(file: Path) -> Iterator[bytes]:
     with file.open("rb") as stream:
         while head := stream.read(12):
             size = int.from_bytes(head[:8], "little")
-            if len(head) < 12 or masked_crc(head[:8]) != int.from_bytes(head[8:], "little"):
+            if len(head) < 12 or masked_crc(head[:8]) != head[8:]:
                 raise ZooError(f"{file} is not a TFRecord file, or is damaged", "Files packed by gzip: unpack them.")
             if size > file.stat().st_size or len(content := stream.read(size + 4)) < size + 4:
                 raise ZooError(f"{file} is truncated", "Download it again.")
             yield content[:-4]
-
-
-def masked_crc(data: bytes) -> int:
-    """Return the CRC-32C of some bytes (Castagnoli, reflected), rotated and shifted as TFRecord stores it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def parsed(where: str, record: bytes) -> Example:

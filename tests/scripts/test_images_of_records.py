@@ -7,6 +7,7 @@ import pytest
 
 from scripts import images_of_records
 from zoo.data.images import unknown_kinds
+from zoo.runs import event_files
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d494844520000000200000002080000000057dd52f80000000e49444154089963606060606000000006000185c2"
@@ -48,7 +49,7 @@ def records(path: Path, contents: Iterable[bytes]) -> Path:
     with path.open("wb") as out:
         for content in contents:
             size = len(content).to_bytes(8, "little")
-            out.write(size + images_of_records.masked_crc(size).to_bytes(4, "little") + content + bytes(4))
+            out.write(size + event_files.masked_crc(size) + content + bytes(4))
     return path
 
 
@@ -81,7 +82,7 @@ def test_shards_parts_and_names_of_tensorflow_datasets(tmp_path: Path, capsys: p
     assert folders(tmp_path / "out") == {"test/rust": 1, "train/healthy": 4, "train/rust": 4}
     assert f"data.root={tmp_path / 'out'}" in capsys.readouterr().err
     about, remedy = unknown_kinds.instead(root) or ("", "")
-    assert "a TFRecord file of TensorFlow" in about
+    assert "a TFRecord file of images or other records" in about
     assert "scripts/images_of_records.py" in remedy
 
 

@@ -114,6 +114,16 @@ def test_code_and_objects_of_others_are_refused_by_name(tmp_path: Path, inner: A
     assert "is refused" in refusal(archive(tmp_path / "b.keras", config(nested)))
 
 
+def test_a_network_of_tf_keras_within_another_is_of_keras(tmp_path: Path) -> None:
+    """tf_keras 2.16 and newer name their modules in nested networks; those of others are refused as before."""
+    tree = old(layer("Functional", name="inner", layers=[]))
+    inner = tree["config"]["layers"][1] | {"registered_name": "Functional"}
+    tree["config"]["layers"][1] = inner | {"module": "tf_keras.src.engine.functional"}
+    assert saved_models.read(str(hdf5(tmp_path / "a.h5", tree))).outputs == 3
+    tree["config"]["layers"][1] = inner | {"module": "tf_keras_evil.src.engine.functional"}
+    assert "'inner' is a Functional, which is not part of Keras" in refusal(hdf5(tmp_path / "b.h5", tree))
+
+
 def test_a_layer_of_tensorflow_hub_is_refused_with_the_way_to_save_it(tmp_path: Path) -> None:
     said = refusal(
         hdf5(tmp_path / "a.h5", old(layer("KerasLayer", None, name="hub", handle="https://example.org/x")))

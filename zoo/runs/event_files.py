@@ -67,7 +67,7 @@ class EventFile:
         event = b"\x09" + struct.pack("<d", time.time()) + _number(2, self._step) + content
         length = struct.pack("<Q", len(event))
         with self._path.open("ab") as file:
-            file.write(length + _masked(length) + event + _masked(event))
+            file.write(length + masked_crc(length) + event + masked_crc(event))
 
 
 def figures_of(event: EpochEvent) -> dict[str, float]:
@@ -127,7 +127,7 @@ for _ in range(8):
     _TABLE = [value >> 1 ^ _POLYNOMIAL * (value & 1) for value in _TABLE]
 
 
-def _masked(content: bytes) -> bytes:
+def masked_crc(content: bytes) -> bytes:
     """Return the masked CRC-32C of a record."""
     value = 0xFFFFFFFF
     for byte in content:

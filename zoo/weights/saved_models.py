@@ -34,7 +34,7 @@ OPERATIONS = (
 SEQUENCES = ("LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "Conv1D", "TimeDistributed")
 # Modules of Keras with parts of networks.
 PARTS = re.compile(
-    r"keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
+    r"(tf_)?keras(\.src)?(\.(layers|models|engine|initializers|regularizers|constraints|activations|dtype_policies"
     r"|mixed_precision|random|ops|backend)(\.[\w.]+)?)?$"
 )
 # Regression losses in Keras's spelling, without capitals and underscores.
@@ -43,7 +43,7 @@ LOSSES_OF_NUMBERS = (
     "meansquaredlogarithmicerror", "huber", "huberloss", "logcosh",
 )  # fmt: skip
 LOSSES_OF_LABELS = ("binarycrossentropy", "binaryfocalcrossentropy")
-FUNCTIONS = re.compile(r"keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
+FUNCTIONS = re.compile(r"(tf_)?keras(\.src)?\.(activations|initializers|regularizers|constraints)(\.[\w.]+)?$")
 OWN = (
     "Replace it with layers of Keras, or put the network into a model file: train model=FILE.py weights=FILE. "
     "For predictions only, save the model where it was made: model.export('FOLDER')."

@@ -472,6 +472,18 @@ def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
 
 
+def test_lists_of_parts_among_other_lists_are_read_together(tmp_path: Path) -> None:
+    """Garbage classification: no header, numbers as classes, and two lists of all images."""
+    lay(tmp_path, *(f"glass/glass{number}.jpg" for number in range(60)))
+    lines = [f"glass{number}.jpg {number % 6 + 1}" for number in range(60)]
+    for name, kept in (("x_train", lines[:36]), ("x_val", lines[36:48]), ("x_test", lines[48:]), ("all", lines)):
+        write(tmp_path / f"{name}.txt", *kept)
+    listing = scan(tmp_path)
+    assert [listing.parts.count(part) for part in ("train", "validation", "test")] == [36, 12, 12]
+    assert listing.class_names == ["1", "2", "3", "4", "5", "6"]
+    assert "Not read: all.txt" in listing.notes
+
+
 def test_evaluation_next_to_test_is_the_validation_part(tmp_path: Path) -> None:
     """RFMiD: Training_Set, Evaluation_Set and Test_Set, each with its own table and repeated names of images."""
     for part in ("Training", "Evaluation", "Test"):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
-from zoo.data.images import folder_scan, labelled_folder, set_parts
+from zoo.data.images import folder_scan, image_table, labelled_folder, set_parts
 
 
 def lay(root: Path, *names: str) -> Path:
@@ -272,7 +273,7 @@ def test_parts_without_classes_name_the_table_of_labels(tmp_path: Path) -> None:
     [
         ("cats.zip", "an archive"), ("a/clip.AVI", "a video"), ("train/x/1.dcm", "a medical image"),
         ("a/1.svg", "an image of an unsupported format"), ("a/1.NEF", "a raw photograph"), ("a.csv", "a table"),
-        ("train00.tfrec", "an array or a table of images"), ("data_batch_1", "not an image"),
+        ("train00.tfrec", "a TFRecord file of images or other records"), ("data_batch_1", "not an image"),
     ],
 )  # fmt: skip
 def test_what_a_folder_contains_instead_of_images_is_named(tmp_path: Path, name: str, kind: str) -> None:
@@ -409,6 +410,66 @@ def test_a_table_above_the_folder_of_classes_is_named_if_it_names_their_images(t
     assert not any("Not used: " in note for note in folder_scan.scan(str(tmp_path / "imgs")).notes)
 
 
+def test_lists_of_images_next_to_the_folder_of_classes_are_named_and_become_a_table(tmp_path: Path) -> None:
+    """DTD: splits in labels/train1.txt, whose lines are paths without a class."""
+    names = [f"{label}/{label}_{number:04}.jpg" for label in ("banded", "dotted") for number in range(6)]
+    lay(tmp_path, *(f"images/{name}" for name in names))
+    (tmp_path / "labels").mkdir()
+    for part, kept in (("train1", names[::2]), ("val1", names[1::2])):
+        (tmp_path / "labels" / f"{part}.txt").write_text("".join(f"{name}\n" for name in kept))
+    table = tmp_path / "labels/train1.txt"
+    notes = folder_scan.scan(str(tmp_path / "images")).notes
+    named = f"Not used: train1.txt. Read its labels with `data=image_table data.root={table}`"
+    assert any(note.startswith(named) for note in notes)
+    settings = DataSettings(name="image_table", root=str(table), images=str(tmp_path / "images"))
+    with pytest.raises(ZooError, match=r"has no column of classes") as caught:
+        image_table.scan(settings)
+    command = caught.value.remedy.partition("as classes: ")[2].partition("\n")[0]
+    subprocess.run(["sh", "-c", command], check=True, cwd=tmp_path)
+    settings = DataSettings(name="image_table", root=str(tmp_path / "train1.csv"), images=str(tmp_path / "images"))
+    listing = image_table.scan(settings)
+    assert (listing.class_names, sorted(listing.names)) == (["banded", "dotted"], names[::2])
+
+
+def test_a_part_of_the_names_may_be_the_class(tmp_path: Path) -> None:
+    """UTKFace: AGE_GENDER_RACE_DATE.jpg."""
+    root = lay(tmp_path, *(f"faces/{n + 20}_{n % 2}_{n % 3}_2017{n:04}.jpg.chip.jpg" for n in range(24))) / "faces"
+    with pytest.raises(ZooError, match=r"no class folders") as caught:
+        folder_scan.scan(str(root))
+    command = caught.value.remedy.partition("as a table: ")[2].partition("\n")[0]
+    subprocess.run(["sh", "-c", command], check=True)
+    table = str(tmp_path / "names.csv")
+    given = f"data=image_table data.root={table} data.images={root} data.label_column=part2"
+    assert f"Then give {given}" in caught.value.remedy
+    settings = DataSettings(name="image_table", root=table, images=str(root), label_column="part2")
+    listing = image_table.scan(settings)
+    assert (listing.class_names, len(listing.names)) == (["0", "1"], 24)
+
+
+def test_the_folder_of_classes_next_to_a_set_for_detection_is_named(tmp_path: Path) -> None:
+    """Blood cells: two archives, each in a folder of its own name."""
+    lay(tmp_path, "detect/detect/JPEGImages/1.jpg", *in_parts("sort/sort/images/TRAIN", "sort/sort/images/TEST"))
+    (tmp_path / "detect/detect/Annotations").mkdir()
+    (tmp_path / "detect/detect/Annotations/1.xml").write_text("<annotation/>")
+    with pytest.raises(ZooError, match=r"for detection or segmentation") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.endswith(f"Another folder: data.root={tmp_path}/sort/sort/images")
+
+
+def test_names_of_parts_need_images_and_are_no_classes(tmp_path: Path) -> None:
+    """Cassava and Plant Pathology: train_tfrecords next to train_images, and Test_0.jpg next to Train_0.jpg."""
+    lay(tmp_path, *(f"{part}_images/{n}.jpg" for part in ("train", "test") for n in range(3)))
+    for name in ("train_tfrecords", "test_tfrecords"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.tfrec").touch()
+    with pytest.raises(ZooError, match=r"has test_images, train_images, which are names of parts of a data set"):
+        folder_scan.scan(str(tmp_path))
+    root = lay(tmp_path / "plants", *(f"images/{part}_{n}.jpg" for part in ("Train", "Test") for n in range(9)))
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(root))
+    assert "names of the images may begin with" not in caught.value.remedy
+
+
 def test_patients_within_classes_can_be_kept_together(tmp_path: Path) -> None:
     names = (f"{label}/{label}{patient}/{n}.png" for label in "ab" for patient in "12" for n in range(2))
     lay(tmp_path, *names)
@@ -434,7 +495,7 @@ def test_the_test_part_of_a_set_of_defects_can_be_used_alone(tmp_path: Path) -> 
     lay(tmp_path, "ground_truth/scratch/1.png")
     with pytest.raises(ZooError, match=r"and also images in ground_truth") as caught:
         folder_scan.scan(str(tmp_path))
-    assert caught.value.remedy.endswith(f"test/ alone: data.root={tmp_path}/test")
+    assert caught.value.remedy.endswith(f"test/ alone: data.root={tmp_path}/test.")
     shutil.rmtree(tmp_path / "ground_truth")
     with pytest.raises(ZooError, match=r"has classes that train/ does not have: 'broken'") as caught:
         folder_scan.scan(str(tmp_path))

@@ -2,8 +2,11 @@
 
 import gzip
 import io
+import json
 import os
+import shlex
 import subprocess
+import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -513,6 +516,36 @@ def test_files_of_texts_and_labels_without_suffix_are_joined_by_the_command(tmp_
     with pytest.raises(ZooError, match=r"label may hold the labels of seq\.in") as caught:
         sources.source_of(row(kind, tmp_path / "set")).read()
     assert "validation.tsv" in caught.value.remedy
+
+
+def test_tables_are_not_read_as_one_text_a_line(tmp_path: Path) -> None:
+    """Fake and real news: with data.class_files, each row and the header would be a text."""
+    rows = "".join(f"title {n},words {n},News\n" for n in range(20))
+    for name in ("Fake.csv", "True.csv"):
+        (tmp_path / name).write_text(f"title,text,subject\n{rows}")
+    lines = row("text_lines", tmp_path, class_files=["Fake.csv", "True.csv"])
+    with pytest.raises(ZooError, match=r"are tables with a header, not files with one text a line") as caught:
+        sources.source_of(lines).read()
+    assert "data.root=joined.csv data.label_column=class" in caught.value.remedy
+
+
+def test_two_columns_of_texts_are_joined_by_the_printed_command(tmp_path: Path) -> None:
+    """SNLI: premise and hypothesis, and the same tables as JSON lines and as text."""
+    for part in ("train", "dev", "test"):
+        names = ["no", "yes"]
+        kept = [{"sentence1": f"a {n}", "sentence2": f"b {n}", "gold_label": names[n % 2]} for n in range(20)]
+        (tmp_path / f"snli_1.0_{part}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in kept))
+        (tmp_path / f"snli_1.0_{part}.txt").write_text("gold_label\tsentence1\n" + "no\ta\n" * 9)
+    both = row("text_table", tmp_path, text_column="sentence1,sentence2", label_column="gold_label")
+    with pytest.raises(ZooError, match=r"data\.text_column takes one column, not 'sentence1,sentence2'") as caught:
+        sources.source_of(both).read()
+    command = caught.value.remedy.partition("Join them: python3")[2].partition("\n")[0]
+    subprocess.run(["sh", "-c", f"{shlex.quote(sys.executable)}{command}"], check=True, cwd=tmp_path)
+    joined = row("text_table", tmp_path / "joined.csv", text_column="text", label_column="gold_label")
+    assert sources.source_of(joined).read().texts[3] == "a 3 b 3"
+    one = sources.source_of(row("text_table", tmp_path, text_column="sentence2", label_column="gold_label")).read()
+    assert one.parts
+    assert [one.parts.count(part) for part in ("train", "validation", "test")] == [20, 20, 20]
 
 
 def test_a_class_without_a_text_is_named(tmp_path: Path) -> None:

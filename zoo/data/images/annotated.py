@@ -103,6 +103,9 @@ def _way(path: Path, labels: Path, images: str) -> str:
     if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
         if labels.parent == path:
             return " If every folder is a class, add data.layout=classes."
+        apart = [name for name in set_parts.folders_of_images(path) if not labels.is_relative_to(path / name)]
+        if labels.parent.parent != path and (inner := [set_parts.wrapped(path / name) or path for name in apart]):
+            return f". Another folder: {set_parts.as_root(inner[0])}"
         name = labels.name.replace(labels.parent.name, "${d%/}")
         move = f'mv "${{d}}{name}" "../masks of ${{d%/}}"; done'
         return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"

@@ -198,11 +198,11 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    stems = {Path(file).stem.lower() for files in files_by_class.values() for file in files}
-    above = [
-        table for table in itertools.islice(path.parent.glob("*.[ct]sv"), 20) if set_parts.names_image(table, stems)
-    ]
-    tables = sorted([*path.glob("*.[ct]sv"), *above], key=lambda each: (not set_parts.part_of(each.stem), each.name))
+    stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
+    globs = [itertools.islice(path.parent.glob(kind), 50) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
+    near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
+    tables = [*path.glob("*.[ct]sv"), *near]
+    tables.sort(key=lambda each: ("train" not in each.stem, not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"
     inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()

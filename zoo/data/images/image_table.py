@@ -119,10 +119,10 @@ class _Reader:
 
         step, data = 1 + text.count("\n") // _SAMPLE, self.data
         sample = [cells for number, (_, cells, _) in enumerate(rows(False)) if cells and number % step == 0]
-        if known and known.titles:
+        if known:
             title = known.title(known.labels[0])
             data = dataclasses.replace(data, target=known.kind or data.target)
-            if title not in map(str.strip, sample[0]):
+            if known.titles and title not in map(str.strip, sample[0]):
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
@@ -299,8 +299,10 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
             return sorted(inner, key=lambda each: each[0] != "train"), []
     named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]
     chosen = [(part, path) for (part, rest), path in named if rest in _FILLERS]
-    if "train" not in dict(chosen):
-        chosen = [("", path) for path in present]
+    if "train" not in dict(chosen):  # perhaps one set of tables, such as x_train and x_test, among others
+        trained = [rest for (part, rest), _ in named if part == "train"]
+        chosen = [(part, path) for (part, rest), path in named if part and [rest] == trained]
+        chosen = chosen if len(chosen) > 1 else [("", path) for path in present]
     if len(dict(chosen)) < len(chosen) or not chosen:
         below = [each for pattern in ("*/*", "*/*/*") for each in sorted(root.glob(pattern))]
         shown = listed(str(each) for each in below if tables.suffix(each) in datasets.TABLES and each.is_file())

@@ -115,7 +115,7 @@ def _chosen(path: Path, group: dict[str, str], others: list[str], inside: dict[s
         raise ZooError(
             f"{path} contains the parts {listed(group)} of a data set, and also images in {listed(full)}",
             "Move the other folders elsewhere, or use data.layout=classes if every folder is a class."
-            + "".join(f" {name}/ alone: {as_root(path / name)}" for name in group if len(inside[name]) > 1),
+            + "".join(f" {name}/ alone: {as_root(path / name)}." for name in group if len(inside[name]) > 1),
         )
     parts: dict[str, str] = {}
     for name, part in sorted(settled(group).items()):
@@ -174,7 +174,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
                 "of the data set or a class",
                 f"A part: move {listed(again)} into a folder train. A copy: remove it. A class: data.layout=classes.",
             )
-    flat = [(name, recognized) for name in folders if not inside[name] and (recognized := part_of(name))]
+    flat = [(name, recognized) for name in full if not inside[name] and (recognized := part_of(name))]
     trained = {rest for _, (part, rest) in flat if part == "train"}
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
     if len(same) > 1 and len({each for _, each in flat}) == len(flat) and all(rest in same for _, (_, rest) in flat):
@@ -186,7 +186,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give "
             "data.root=FOLDER. Classes: add data.layout=classes.",
         )
-    if same and any(next(decode.iter_images(path / name), None) for name, _ in flat):
+    if same:
         raise ZooError(
             f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "
             "data set, but without class folders",
@@ -334,14 +334,14 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
 
 
-def names_image(table: Path, stems: set[str]) -> bool:
-    """Return whether the first rows of a table contain the name of an image, or are too few to tell."""
+def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
+    """Return whether the first rows of a table name an image; ``likely`` is the answer if they are too few."""
     if not table.is_file() or not os.access(table, os.R_OK):
         return False
     with table.open("rb") as file:
         head = file.read(_HEAD).decode("latin-1")
     few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
-    return bool(few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
+    return bool(likely and few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
 
 
 def names_note(path: Path) -> str:
@@ -359,7 +359,8 @@ def names_note(path: Path) -> str:
         ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_"),
     ):
         words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
-        if len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4:
+        likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4
+        if likely and not all(map(part_of, words)):
             copies = path.parent / "sorted"
             return (
                 f"The names of the images may {where} with their classes, such as {listed(sorted(words), most=3)}. "
@@ -367,6 +368,17 @@ def names_note(path: Path) -> str:
                 f"do c=$(echo \"$f\" | sed 's/{rest}//'); "
                 f'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. Then give {as_root(copies)}. '
             )
+    fields = [stem.split("_") for stem in stems]
+    few = [len({*column}) for column in zip(*fields, strict=False)]
+    if min(map(len, fields), default=0) > 2 and any(1 < count <= len(stems) / 4 for count in few):
+        shown = "".join(f", ${number}" for number in range(1, len(few) + 1))
+        titles = shown.replace(", $", ",part")
+        write = f"""ls | awk -F_ -v OFS=, 'BEGIN {{print "image{titles}"}} {{print $0{shown}}}' > ../names.csv"""
+        table = f"data.root={shlex.quote(str(path.parent / 'names.csv'))} data.images={shlex.quote(str(path))}"
+        return (
+            f"If a part of the names is the class, write them as a table: cd {shlex.quote(str(path))} && {write}\n"
+            f"Then give data=image_table {table} data.label_column=part2, for the second part. "
+        )
     return ""
 
 

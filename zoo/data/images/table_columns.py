@@ -328,11 +328,13 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     if pool:
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
+    awk = f"(echo image,label; awk -F/ -v OFS=, '{{print $0, $(NF-1)}}' {shlex.quote(str(path))}) > {path.stem}.csv"
+    inner = f"{_IN_FOLDERS}\nTo use only these, with their folders as classes: {awk}\nThen give that file."
     unread = f"Objects are not read, as in {listed(nested)}: export a flat table (CSV or JSON-MIN). " * bool(nested)
     add = "Add a column with the class of each image, or set data.label_column=NAME."
     raise ZooError(
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
-        unread + (_IN_FOLDERS if inside else add),
+        unread + (inner if inside else add),
     )
 
 

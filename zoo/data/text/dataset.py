@@ -26,7 +26,7 @@ from zoo.data.text import files, foreign_formats, labelled_texts, pieces, source
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 21
+CACHE_VERSION = 22
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int
@@ -145,6 +145,7 @@ def _cached(
 ) -> TextDataset:
     folder = paths.cache_dir() / "texts" / f"{row.name}-{_key(row, sha256, vocabulary)[:16]}"
     root = str(Path(row.root or ""))  # notes name it, and the same texts may be elsewhere later
+    named = re.compile(rf"(?<![\w./-]){re.escape(root)}" + "(?=/)" * (not Path(root).suffix))
 
     def fill(part: Path) -> None:
         with console.bar(f"Preparing {source}"):
@@ -152,7 +153,7 @@ def _cached(
             npy_images.save_arrays(part, content.arrays)
             content.tokenizer.save(part / VOCABULARY)
             (part / TEXTS).write_bytes(content.texts)
-            content.info.notes[:] = [note.replace(root, _ROOT) for note in content.info.notes]
+            content.info.notes[:] = [named.sub(_ROOT, note) for note in content.info.notes]
             about = json.dumps(dataclasses.asdict(content.info), ensure_ascii=False)
             (part / ABOUT).write_text(about, encoding="utf-8")
 
@@ -306,13 +307,13 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         if sizes.min() < 2 <= len(several):
             kept = [class_names[each] for each in present[sizes > 1]]
             such = f"{such or 'Leave it out'} with {shlex.quote(override('data.classes', kept))}"
-        notes = tables.unclear_labels([rare]) + tables.joined_labels(class_names)
+        joined = [f"{note}. To learn each: data.target=labels." for note in tables.joined_labels(class_names)]
         remedy = f"{such + ', add' if such else 'Add'} texts, or choose different classes with data.classes."
         if len(class_names) > 2 and all(map(tables.is_number, class_names)):
             remedy += " If the labels are numbers to predict: data.target=number."
         raise ZooError(
             f"The class {rare[:80]!r} has {sizes.min()} texts, fewer than the {count} folds",
-            " ".join([remedy, *(f"{note}." for note in notes)]),
+            " ".join([*joined, remedy, *(f"{note}." for note in tables.unclear_labels([rare]))]),
         )
     for label in present:
         chosen = order[labels[order] == label]

@@ -219,7 +219,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
             f"{root} has no table, but {inner[0].parent} has {listed(path.name for path in inner)}",
             f"Give this folder: {set_parts.as_root(inner[0].parent)}",
         )
-    named = [(part, path) for path in files if (part := _part_of_table(path.name.partition(".")[0]))]
+    named = [(part, path) for path in files if (part := _part_of_table(path.stem))]
     if not files:  # perhaps each part has a folder
         folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
         named = [
@@ -230,6 +230,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         ]
     exact = [(part, path) for part, path in named if path.name.partition(".")[0].lower() in set_parts.WORDS]
     some = exact if {"train"} < {part for part, _ in exact} else named
+    for kind in (*tables.SUFFIXES, ".jsonl"):  # the same tables in several formats
+        same = [(part, path) for part, path in some if tables.suffix(path) == kind]
+        some = same if len(some) > len(same) == len(dict(same)) > 1 and "train" in dict(same) else some
     parts = [(part, "", path) for part in PARTS for word, path in some if word == part]
     if "train" not in dict(some) or not 1 < len(parts) == len(dict(some)):
         names = listed(path.name for path in files) or "no file"
@@ -267,7 +270,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
         if part in ("", "train"):
             raise
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
-        raise ZooError(error.message, f"{error.remedy}\n{alone}") from error
+        raise ZooError(error.message, f"{error.remedy.partition(chr(10))[0]}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect, count = table.dialect, 0
     rows: Iterable[tuple[int, list[str], str]] = table.rows
@@ -332,6 +335,8 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
 def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, list[str]]) -> None:
     """Raise an error for files of marked-up texts, of texts of several lines, or of labels of another file."""
     rows = {path: read[path][:LOOKED_AT] for part, _, path in files if part == files[0][0]}
+    if (join := _joined(files[0][2].parent, [*rows])) and foreign_formats.table("\n".join(read[files[0][2]]), 2)[1]:
+        raise ZooError(f"{listed(map(str, rows))} are tables with a header, not files with one text a line", join)
     for path, lines in rows.items():
         ends = {line.rpartition("\t")[2].strip() for line in lines if line.strip()}
         if 1 < len(ends) <= len(lines) / 10 and all("\t" in line for line in lines if line.strip()):

@@ -236,6 +236,19 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
         )
     order = likely_first(first, list(zip(*(cells for cells in some[1:] if len(cells) == len(first)), strict=True)))
     shown = listed((repr(first[place][:80]) for place in order), most=MOST_COLUMNS)
+    both = [title.strip() for title in name.split(",")]
+    if key == "data.text_column" and len(both) > 1 and {*both} <= {*first}:
+        rows = "map(json.loads, f)" if suffix(path) in (".jsonl", ".json", ".ndjson") else "csv.DictReader(f)"
+        text, label = " + ' ' + ".join(f"r[{title!r}]" for title in both), columns[-1][1]
+        code = (
+            f"import csv, json; f = open({str(path)!r}, encoding='utf-8'); w = csv.writer(open('joined.csv', 'w', "
+            f"newline='', encoding='utf-8')); w.writerow(['text', {label!r}]); "
+            f"w.writerows([{text}, r[{label!r}]] for r in {rows})"
+        )
+        return ZooError(
+            f"data.text_column takes one column, not {name!r}",
+            f"Join them: python3 -c {shlex.quote(code)}\nThen give data.root=joined.csv data.label_column={label}.",
+        )
     # A user who typed no name gets none that is only spelled alike, such as date.
     near = [title for title in first if name not in ("text", "label") or name in title.lower()]
     message = f"{path} has no column {name!r}{nearest(name, near)}"
@@ -303,8 +316,8 @@ def _as_settings(columns: list[Column], names: list[str]) -> str:
 
 
 def _size(title: str, column: Sequence[str]) -> int:
-    """Return how many different letters and words a column contains; 0 for dates and addresses of pages."""
-    if DATE.fullmatch(title.strip()) or all("://" in cell for cell in column):
+    """Return how many different letters and words a column contains; 0 for dates, addresses and trees of a parser."""
+    if DATE.fullmatch(title.strip()) or all("://" in cell or cell.startswith(("( ", "(ROOT")) for cell in column):
         return 0
     return len(set(column)) * sum(map(str.isalpha, "".join(column))) * sum(len(cell.split()) for cell in column)
 
