@@ -16,14 +16,9 @@ DEEPEST = 100
 MOST_VALUES = 10_000
 _hints = functools.cache(typing.get_type_hints)
 WORDS = {
-    str: "text (in quotes)",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    types.NoneType: "null",
-    list: "a list",
-    dict: "keys and values",
-}
+    str: "text (in quotes)", int: "a whole number", float: "a number", bool: "true or false",
+    types.NoneType: "null", list: "a list", dict: "keys and values",
+}  # fmt: skip
 
 
 def read_yaml(path: Path) -> Any:

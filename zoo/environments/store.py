@@ -172,14 +172,9 @@ def _open(folder: Path, lock: Path, build_s: float) -> Environment:
     with suppress(OSError):  # a read-only cache cannot record the time of use
         os.utime(folder / env_marker.MARKER)
     return Environment(
-        python=env_marker.python_of(folder),
-        folder=folder,
-        lock=lock,
-        lock_sha256=marker.lock_sha256,
-        versions=marker.versions,
-        build_s=build_s,
-        python_version=marker.python["version"],
-    )
+        python=env_marker.python_of(folder), folder=folder, lock=lock, lock_sha256=marker.lock_sha256,
+        versions=marker.versions, build_s=build_s, python_version=marker.python["version"],
+    )  # fmt: skip
 
 
 def _removed(folder: Path) -> ZooError:

@@ -46,15 +46,9 @@ def _start(context: RunContext[Settings], words: list[str]) -> None:
     (context.folder / "config.yaml").write_text(context.composed.text, encoding="utf-8")
     settings = dataclasses.asdict(context.settings)
     context.record = RunRecord(
-        zoo_version=version(),
-        verb=context.verb,
-        started=records.now(),
-        command=_command(context),
-        config=settings,
-        set_by=context.composed.set_by,
-        model=settings.get("model", {}).get("name"),
-        git_commit=records.git_commit(),
-    )
+        zoo_version=version(), verb=context.verb, started=records.now(), command=_command(context), config=settings,
+        set_by=context.composed.set_by, model=settings.get("model", {}).get("name"), git_commit=records.git_commit(),
+    )  # fmt: skip
     context.record.run_id = uuid.uuid4().hex
     if context.calibration:
         context.record.calibration = context.calibration

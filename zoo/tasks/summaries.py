@@ -9,6 +9,9 @@ from zoo.runs import promises, records
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 
+# Metrics of an epoch of a classifier in display order, and additional ones in history.csv.
+FIGURES = ("loss", "accuracy", "val_loss", "val_accuracy", "val_map", "val_f1", "val_mae", "val_r2")
+COLUMNS = ("val_top5", "val_micro_f1")
 SHOWN_PREDICTIONS = 20
 _FIGURES = targets.KINDS[targets.LABELS].names | targets.KINDS[targets.NUMBER].names
 # With fewer items, there is no comparison with the largest class.

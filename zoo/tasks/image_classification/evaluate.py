@@ -189,12 +189,6 @@ def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, ti
 
 
 EVALUATE: Command[Any] = Command(
-    "evaluate",
-    "classify",
-    "evaluate",
-    EvaluateConfig,
-    evaluate,
-    add_defaults=add_defaults,
-    summary=evaluation_summary.lines,
-    tables=evaluation_summary.tables,
-)
+    "evaluate", "classify", "evaluate", EvaluateConfig, evaluate,
+    add_defaults=add_defaults, summary=evaluation_summary.lines, tables=evaluation_summary.tables,
+)  # fmt: skip

@@ -190,12 +190,6 @@ def judged(classifier: Classifier, outputs: "NDArray[Any]", truth: "NDArray[Any]
 
 
 INFER = Command(
-    "infer",
-    "classify",
-    "infer",
-    InferConfig,
-    infer,
-    add_defaults=add_defaults,
-    summary=summary.lines,
-    tables=summary.tables,
-)
+    "infer", "classify", "infer", InferConfig, infer,
+    add_defaults=add_defaults, summary=summary.lines, tables=summary.tables,
+)  # fmt: skip

@@ -211,16 +211,9 @@ def add_defaults(overrides: Overrides, here: Machine) -> Overrides:
 
 
 TRAIN = Command(
-    "train",
-    "classify",
-    "train",
-    TrainConfig,
-    train,
-    figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_map", "val_f1", "val_mae", "val_r2"),
-    columns=("val_top5", "val_micro_f1"),
-    add_defaults=add_defaults,
-    summary=summaries.training,
-)
+    "train", "classify", "train", TrainConfig, train, add_defaults,
+    summaries.FIGURES, summaries.COLUMNS, summaries.training,
+)  # fmt: skip
 # Benchmarks build networks without a fixed input size for handwritten digits.
 COMMANDS = (TRAIN, predict.INFER, evaluate.EVALUATE, export.EXPORT)
 TASK = Task("classify", COMMANDS, network_arguments={"input_shape": [28, 28, 1], "classes": 10})

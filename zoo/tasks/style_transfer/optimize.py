@@ -140,12 +140,6 @@ def _write_out(context: RunContext[StyleConfig], job: inputs.StyleInputs, path: 
 
 
 TRAIN = Command(
-    "train",
-    "stylize",
-    "style",
-    StyleConfig,
-    train,
-    add_defaults=fastest_stack.add,
-    figures=("loss", "content", "style", "roughness"),
-)
+    "train", "stylize", "style", StyleConfig, train, fastest_stack.add, ("loss", "content", "style", "roughness")
+)  # fmt: skip
 TASK = Task("stylize", (TRAIN,))

@@ -113,14 +113,9 @@ TRAIN = Command(
     ],
 )
 INFER = Command(
-    "infer",
-    "language_model",
-    "language_infer",
-    GenerateConfig,
-    infer,
-    add_defaults=trained_run.add_defaults,
-    summary=summary,
-)
+    "infer", "language_model", "language_infer", GenerateConfig, infer,
+    add_defaults=trained_run.add_defaults, summary=summary,
+)  # fmt: skip
 # Benchmarks build networks with the sizes for a text of letters.
 SIZES = {"vocabulary": 65, "fixed": True, "probabilities": True}
 TASK = Task("language_model", (TRAIN, INFER, export.LANGUAGE_MODEL), network_arguments=SIZES)

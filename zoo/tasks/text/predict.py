@@ -107,11 +107,6 @@ def shortened(text: str) -> str:
 
 
 INFER = Command(
-    "infer",
-    "text_classifier",
-    "text_infer",
-    TextInferConfig,
-    infer,
-    add_defaults=trained_run.add_defaults,
-    summary=summaries.predictions,
-)
+    "infer", "text_classifier", "text_infer", TextInferConfig, infer,
+    add_defaults=trained_run.add_defaults, summary=summaries.predictions,
+)  # fmt: skip

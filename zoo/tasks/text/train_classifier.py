@@ -136,16 +136,9 @@ def _tell_of_pairs(model: Arguments) -> None:
 
 
 TRAIN = Command(
-    "train",
-    "text_classifier",
-    "text_train",
-    TextTrainConfig,
-    train,
-    figures=("loss", "accuracy", "val_loss", "val_accuracy", "val_map", "val_f1", "val_mae", "val_r2"),
-    columns=("val_top5", "val_micro_f1"),
-    add_defaults=fastest_stack.add_to_training,
-    summary=summaries.training,
-)
+    "train", "text_classifier", "text_train", TextTrainConfig, train, fastest_stack.add_to_training,
+    summaries.FIGURES, summaries.COLUMNS, summaries.training,
+)  # fmt: skip
 # Benchmarks build networks with the sizes for film reviews.
 SIZES = {"vocabulary": 20_000, "classes": 2, "fixed": True}
 TASK = Task("text_classifier", (TRAIN, predict.INFER, export.CLASSIFIER), network_arguments=SIZES)

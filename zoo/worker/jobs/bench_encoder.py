@@ -126,14 +126,9 @@ def _of_torch(case, settings, model):
     if model["causal"] or model["final_norm"]:
         raise UserError("PyTorch's module can only be timed without a mask and without a final normalization")
     layer = torch.nn.TransformerEncoderLayer(
-        model["d_model"],
-        model["heads"],
-        model["d_ff"],
-        model["dropout"],
-        model["activation"],
-        norm_first=model["norm_first"],
-        batch_first=case["mode"] != PUBLISHED,
-    )
+        model["d_model"], model["heads"], model["d_ff"], model["dropout"], model["activation"],
+        norm_first=model["norm_first"], batch_first=case["mode"] != PUBLISHED,
+    )  # fmt: skip
     device, kind = os.environ.get("KERAS_TORCH_DEVICE", "cpu"), getattr(torch, case["precision"])
     module = torch.nn.TransformerEncoder(layer, model["layers"], enable_nested_tensor=False).to(device, kind)
     if case["mode"] == PUBLISHED:

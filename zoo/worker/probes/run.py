@@ -88,14 +88,9 @@ def _row(probe, tolerance, tried, device, why_not):
     ok = error is None or error <= tolerance
     issue = "keras-backend-set-late" if name == "backend" else ISSUES.get(device.backend, {}).get(name)
     return {
-        "name": name,
-        "ok": ok,
-        "largest_error": error,
-        "tolerance": tolerance,
-        "seconds": round(time.monotonic() - began, 4),
-        "skipped": skipped,
-        "issue": None if ok else issue,
-    }
+        "name": name, "ok": ok, "largest_error": error, "tolerance": tolerance,
+        "seconds": round(time.monotonic() - began, 4), "skipped": skipped, "issue": None if ok else issue,
+    }  # fmt: skip
 
 
 def enforce(rows, device, events):
