@@ -1,4 +1,4 @@
-"""Write arrays of images (.npy, .npz, .h5) as PNG files in one folder a class, which data=folder reads.
+"""Write arrays of images (.npy, .npz, .h5, .mat) as PNG files in one folder a class, which data=folder reads.
 
     python scripts/images_of_arrays.py set.npz FOLDER          arrays such as train_images and train_labels
     python scripts/images_of_arrays.py DIR FOLDER              X.npy and y.npy, or one file for each class
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import h5py  # type: ignore[import-untyped]
 import numpy as np
+import scipy.io
 from PIL import Image
 
 from zoo.core import console
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "source", type=Path, metavar="FILE|DIR", help="an .npz or .h5 file, or a folder of .npy, .npz or .h5"
+        "source", type=Path, metavar="FILE|DIR", help="an .npz, .h5 or .mat file, or a folder of such or .npy files"
     )
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
     given = parser.parse_args(arguments)
@@ -56,12 +57,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def read(source: Path) -> Arrays:
     """Return all arrays below a path by name: of its file, its key, or both."""
-    kinds = (".npy", ".npz", *HDF5)
+    kinds = (".npy", ".npz", ".mat", *HDF5)
     files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.suffix in kinds)
     arrays: Arrays = {}
     for file in files:
         try:
-            keyed = of_hdf5(file) if file.suffix in HDF5 else of_numpy(file)
+            # MATLAB writes HDF5 since version 7.3.
+            of = of_hdf5 if h5py.is_hdf5(file) else of_matlab if file.suffix == ".mat" else of_numpy
+            keyed = of(file)
         except (OSError, ValueError, EOFError, RuntimeError, KeyError) as error:
             # NumPy advises allow_pickle for every file that is not its own.
             cause = "it is not a file of arrays of numbers" if "pickle" in str(error) else error
@@ -73,13 +76,20 @@ def read(source: Path) -> Arrays:
                 array
             )
     if not arrays:
-        raise ZooError(f"{source} has no array in .npy, .npz or .h5", "Name such a file, or a folder with some.")
+        raise ZooError(
+            f"{source} has no array in .npy, .npz, .h5 or .mat", "Name such a file, or a folder with some."
+        )
     return arrays
 
 
 def of_numpy(file: Path) -> Arrays:
     content = np.load(file, allow_pickle=False)
     return {"": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
+
+
+def of_matlab(file: Path) -> Arrays:
+    content = scipy.io.loadmat(file)
+    return {key: array for key, array in content.items() if isinstance(array, np.ndarray)}
 
 
 def of_hdf5(file: Path) -> Arrays:
@@ -117,13 +127,23 @@ def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
             return
     chosen: dict[str, list[str]] = {}
     for part, names in sets.items():
+        if len(names) == 1 and (sizes := {len(arrays[name]) for name in labels.get(part, ())}):
+            arrays[names[0]] = first_axis(arrays[names[0]], sizes)
         fitting = [name for name in labels.get(part, ()) if len(arrays[name]) == len(arrays[names[0]])]
-        chosen[part] = [name for name in fitting if LABELS & {*words_of(name)}] or fitting
+        few = [name for name in fitting if 2 * len(np.unique(arrays[name])) <= len(arrays[name])]
+        named = [name for name in fitting if LABELS & {*words_of(name)}]
+        chosen[part] = named or [name for name in few if arrays[name].dtype.kind in "iuSU"] or fitting
     if not sets or any(len(sets[part]) != 1 or len(chosen[part]) != 1 for part in sets):
         shapes = listed(f"{name} {array.shape} {array.dtype}" for name, array in arrays.items())
         raise ZooError(f"There is no array of labels for each array of images: {shapes}", HELP)
     for part, (name,) in sets.items():
         yield part, as_images(name, arrays[name]), as_labels(arrays[chosen[part][0]])
+
+
+def first_axis(array: Any, sizes: set[int]) -> Any:
+    """Return images with their number as the first axis; it is the last one in SVHN, as MATLAB writes it."""
+    last = array.ndim > 2 and array.shape[0] not in sizes and array.shape[-1] in sizes
+    return np.moveaxis(array, -1, 0) if last else array
 
 
 def words_of(name: str) -> list[str]:

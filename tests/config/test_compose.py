@@ -304,5 +304,16 @@ def test_no_value_is_replaced_by_variables_or_other_settings(text: str) -> None:
         registry.compose_settings("train", Overrides.of({"model": "mnist", "trainer.export": [text]}))
 
 
+def test_a_missing_value_is_named() -> None:
+    """OmegaConf takes ??? for a value that is still to be given."""
+    message = refusal("model=mnist", "trainer.epochs=???", "trainer.export=[???]", "trainer.rate=2")
+    for words in (
+        "trainer.epochs has no value: ???",
+        "trainer.export[0] has no value",
+        "there is no key 'trainer.rate'",
+    ):
+        assert words in message
+
+
 def test_a_time_limit_shorter_than_the_warning_of_slurm_is_refused() -> None:
     assert "launcher.minutes must be from 3 to" in refusal("model=mnist", "launcher=slurm", "launcher.minutes=2")

@@ -6,6 +6,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import scipy.io
 from PIL import Image
 
 from scripts import images_of_arrays
@@ -68,6 +69,25 @@ def test_hdf5_files_of_a_course_with_names_of_classes(tmp_path: Path) -> None:
     assert (listing.class_names, listing.parts.count("train"), len(listing.names)) == (["0", "1", "2"], 12, 24)
 
 
+def test_matlab_with_the_images_along_the_last_axis(tmp_path: Path) -> None:
+    """SVHN: X (height, width, 3, N), and y (N, 1), where 10 is the digit 0."""
+    pixels = RANDOM.integers(0, 256, (8, 8, 3, 12), np.uint8)
+    for part in ("train", "test"):
+        scipy.io.savemat(tmp_path / f"{part}_32x32.mat", {"X": pixels, "y": np.arange(12)[:, None] % 2 * 9 + 1})
+    assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 0
+    assert folder_scan.scan(str(tmp_path / "out")).class_names == ["01", "10"]
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/train/10/000003.png")), pixels[..., 3])
+
+
+def test_labels_among_other_numbers_are_whole_and_few(tmp_path: Path) -> None:
+    """Galaxy10: ans next to the positions of the galaxies."""
+    with h5py.File(tmp_path / "Galaxy10.h5", "w") as file:
+        file["images"], file["ans"], file["ra"] = np.repeat(PIXELS[..., None], 3, 3), NUMBERS, RANDOM.random(12)
+        file["redshift"] = RANDOM.random(12)
+    assert images_of_arrays.main([str(tmp_path / "Galaxy10.h5"), str(tmp_path / "out")]) == 0
+    assert folder_scan.scan(str(tmp_path / "out")).class_names == ["0", "1", "2"]
+
+
 def test_words_in_hdf5_and_a_damaged_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["data/x"], file["data/ids"] = PIXELS, np.arange(12)
@@ -126,4 +146,4 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert images_of_arrays.main([str(tmp_path), str(tmp_path)]) == 1
     assert "already exists" in capsys.readouterr().err
     assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 1
-    assert "has no array in .npy, .npz or .h5" in capsys.readouterr().err
+    assert "has no array in .npy, .npz, .h5 or .mat" in capsys.readouterr().err

@@ -87,6 +87,8 @@ def _checked(
 ) -> Composed[S]:
     from omegaconf import OmegaConf
 
+    if missing := sorted(OmegaConf.missing_keys(tree)):
+        raise all_at_once([*problems, *(f"{key} has no value: ??? stands for a missing one" for key in missing)])
     settings: Any = OmegaConf.to_object(tree)
     result = Composed(command, overrides, settings, tree, set_by)
     problems = [*problems, *settings.problems(), *result.needless(USER).values()]
