@@ -270,7 +270,8 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
         if part in ("", "train"):
             raise
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
-        raise ZooError(error.message, f"{error.remedy.partition(chr(10))[0]}\n{alone}") from error
+        remedy = error.remedy.partition("\nBy its content")[0]  # the training table has given the columns
+        raise ZooError(error.message, f"{remedy}\n{alone}") from error
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect, count = table.dialect, 0
     rows: Iterable[tuple[int, list[str], str]] = table.rows
