@@ -12,6 +12,7 @@ import argparse
 import math
 import re
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from PIL import Image
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import set_parts
+from zoo.protocol import memory
 
 Arrays = dict[str, Any]
 HDF5 = (".h5", ".hdf5")
@@ -83,6 +85,11 @@ def read(source: Path) -> Arrays:
 
 
 def of_numpy(file: Path) -> Arrays:
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as packed:
+            size, most = sum(member.file_size for member in packed.infolist()), memory.available_bytes() or math.inf
+        if 2 * size > most:
+            raise ZooError(f"{file} unpacks to {size:,} bytes, and this machine has {most:,}", "Split the arrays.")
     content = np.load(file, allow_pickle=False)
     return {"": content} if isinstance(content, np.ndarray) else {key: content[key] for key in content.files}
 

@@ -18,6 +18,7 @@ follow as KEY=VALUE.
 # This file must parse on Python 2.7, from which scripts/run.py goes on with a newer one.
 import argparse
 import os
+import re
 import sys
 
 WAYS = ("network", "any", "optimize")
@@ -32,7 +33,7 @@ def main(argv):
     if _inside():
         words = settings(options)
         command = [sys.executable, "-m", "zoo"] + words
-        shown = "python -m zoo " + " ".join(words)
+        shown = re.sub("(?<=://)[^ /@]+@", "***@", "python -m zoo " + " ".join(words))  # no passwords of addresses
         print(shown.encode("utf-8", "backslashreplace").decode("utf-8"))
         sys.stdout.flush()
         path = [os.path.dirname(HERE)] + [text for text in [os.environ.get("PYTHONPATH")] if text]
@@ -53,6 +54,10 @@ def parse(argv):
     if wrong:
         command.error("unrecognized arguments: %s" % " ".join(wrong))
     options.more += rest
+    names = [word.partition("=")[0] for word in argv if word.startswith("--")]
+    twice = sorted(name for name in set(names) if names.count(name) > 1)
+    if twice:
+        command.error("%s is given more than once. Give it once" % twice[0])
     return options
 
 

@@ -398,6 +398,57 @@ def test_a_malformed_experiment_is_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cfg", "job", "--json"], "--json has no effect with --cfg"),
+        (["--cfg", "job", "--dry-run"], "--dry-run has no effect with --cfg"),
+        (["--dry-run", "--prepare"], "--dry-run has no effect with --prepare"),
+        (["--dry-run", "--json"], "--json has no effect with --dry-run"),
+        (["--config-dir", "a", "--config-dir=b"], "The option --config-dir is given twice"),
+        (["-m", "output.name=a,b", "--dry-run"], "-m does not sweep texts: output.name=a,b"),
+    ],
+)
+def test_no_option_or_value_is_ignored(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data=digits", *words]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_quoted_comma_is_part_of_a_text_in_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data=digits", "-m", "seed=1,2", "output.name='a,b'", "--cfg", "job"]) == 1
+    assert "texts" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["report", "loop"], ["infer", "run=loop", "input=x.png"], ["train", "resume=loop"]]
+)
+def test_a_loop_of_links_is_no_bug(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("other")
+    Path("other").symlink_to("loop")
+    assert main(words) == 1
+    assert "Symlink loop" in capsys.readouterr().err
+
+
+def test_the_log_of_a_bug_has_no_secrets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise AttributeError("mlflow=http://me:hunter2@host")
+
+    monkeypatch.setattr(parser, "parse", fails)
+    monkeypatch.setattr(sys, "argv", ["zoo", "serve", "token=s3cr3t", "mlflow=http://me:hunter2@host"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert main(["serve"]) == 3
+    (log,) = tmp_path.glob("zoo-bug-*.log")
+    for text in (log.read_text(), capsys.readouterr().err):
+        assert "hunter2" not in text
+        assert "s3cr3t" not in text
+    assert "http://***@host" in log.read_text()
+
+
 def test_resolve_needs_cfg(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "data=digits", "--resolve"]) == 1
     assert "--resolve has no effect without --cfg" in capsys.readouterr().err

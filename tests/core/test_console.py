@@ -53,6 +53,14 @@ def test_long_lines_of_messages_are_cut(capsys: pytest.CaptureFixture[str]) -> N
     assert (len(line), line[-5:], remedy) == (20_003, "LL...", "Remove it.")
 
 
+def test_passwords_of_addresses_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    console.fail("https://me:secret@host/x.zip is an address", "curl -LO https://me:secret@host/x.zip; ssh a@b")
+    printed = capsys.readouterr().err
+    assert "secret" not in printed
+    assert printed.count("https://***@host/x.zip") == 2
+    assert "ssh a@b" in printed
+
+
 def test_a_cell_of_a_table_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     console.table("", ["heading"], [["a\nforged row\t"]])
     assert r"a\nforged row\t" in capsys.readouterr().out

@@ -88,6 +88,17 @@ def test_hostile_files_are_refused(tmp_path: Path, text: str, words: str) -> Non
         schema.read_yaml(path)
 
 
+def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    """YAML keeps the last one without a word; the same key in two places is fine."""
+    path = tmp_path / "a.yaml"
+    for text in ("a: 1\na: 2\n", "b:\n  a: 1\n  a: 2\n"):
+        path.write_text(text)
+        with pytest.raises(ZooError, match=r"the key a is given twice"):
+            schema.read_yaml(path)
+    path.write_text("a: 1\nb:\n  a: 2\nc: [{a: 1}, {a: 2}]\n")
+    assert schema.read_yaml(path)["b"] == {"a": 2}
+
+
 def test_the_problems_of_a_file_are_one_error(tmp_path: Path) -> None:
     schema.refuse("row", tmp_path, [])
     with pytest.raises(ZooError, match=r"The row .* is malformed:\n  - a\n  - b"):

@@ -285,13 +285,13 @@ def test_mlflow_itself_keeps_it_all(
 def test_sums_of_records_are_those_of_the_castagnoli_polynomial(tmp_path: Path) -> None:
     value = 0xE3069283  # the check value of CRC-32C: that of the text 123456789
     masked = ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    assert event_files._masked(b"123456789") == struct.pack("<I", masked)
+    assert event_files.masked_crc(b"123456789") == struct.pack("<I", masked)
     trackers = Trackers(Tracking(tensorboard=True), tmp_path, RunRecord.from_json(RECORD), "")
     trackers.watch(EpochEvent(epoch=1, loss=0.5))
     content = next((tmp_path / "tensorboard").iterdir()).read_bytes()
     while content:
         (length,) = struct.unpack("<Q", content[:8])
         body = content[12 : 12 + length]
-        assert content[8:12] == event_files._masked(content[:8])
-        assert content[12 + length : 16 + length] == event_files._masked(body)
+        assert content[8:12] == event_files.masked_crc(content[:8])
+        assert content[12 + length : 16 + length] == event_files.masked_crc(body)
         content = content[16 + length :]

@@ -304,6 +304,7 @@ def test_settings_of_a_style_transfer_may_stand_in_several_places(
         (["--way", "any", "--features", "a.h5"], "--features=a.h5 has no effect with --way any"),
         (["--way", "network", "--download", "yes"], "--download has no effect with --way network"),
         (["--way", "any", "--download", "no"], "--download no forbids the download"),
+        (["--content", "a.png", "--content=b.png"], "--content is given more than once"),
     ],
 )
 def test_options_of_a_style_transfer_without_effect_are_refused(

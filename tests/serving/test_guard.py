@@ -237,9 +237,13 @@ def test_a_connection_closes_where_the_rest_of_a_body_is_not_read(parts: tuple[b
     assert (headers.get(b"connection") == b"close") is closes
 
 
-def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.serving.guard.BODY_S", 0.01)
-    case = Case()
+@pytest.mark.parametrize(("most", "timeout_s"), [(0.01, 30.0), (60.0, 0.01)])
+def test_a_body_that_does_not_arrive_is_refused(
+    monkeypatch: pytest.MonkeyPatch, most: float, timeout_s: float
+) -> None:
+    """After the shorter of a minute and timeout_s; until then, its announced size counts."""
+    monkeypatch.setattr("zoo.serving.guard.BODY_S", most)
+    case = Case(timeout_s=timeout_s)
     sent: list[Any] = []
 
     async def receive() -> Any:

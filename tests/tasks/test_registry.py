@@ -236,6 +236,31 @@ def test_weights_of_a_run_that_completed_no_epoch_come_with_a_warning(
     assert "completed no epoch, so its weights are hardly trained. Resume it: " in capsys.readouterr().err
 
 
+def test_a_resumed_run_stays_in_its_folder(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo("train", "data=digits", "output.name=kept")
+    trained = only_run(tmp_path)
+    for words in ("output.name=new", f"output.root={tmp_path}/elsewhere"):
+        assert zoo("train", f"resume={trained}", "trainer.epochs=9", words) == 1
+        assert f"The resumed run stays in {trained}: output.name and output.root have no effect" in capsys.readouterr().err
+    assert zoo("train", f"resume={trained}", "trainer.epochs=9", "output.name=kept", f"output.root={tmp_path}") == 0
+
+
+@pytest.mark.parametrize("reason", ["the worker fails", "other data"])
+def test_a_refused_resumption_leaves_the_record_of_a_complete_run(zoo: Zoo, tmp_path: Path, reason: str) -> None:
+    """Its metrics were replaced by an error before."""
+    zoo("train", "data=digits")
+    trained = only_run(tmp_path)
+    if reason == "other data":
+        content = record(trained)
+        content["data"]["sha256"] = "0" * 64
+        (trained / "run.json").write_text(json.dumps(content))
+    before = record(trained)
+    assert zoo("train", f"resume={trained}", "trainer.epochs=9", script="error") == 1
+    after = record(trained)
+    assert (after["exit"], after["metrics"]) == ("completed", before["metrics"])
+    assert {key for key in before if before[key] != after.get(key)} <= {"artifacts"}
+
+
 def test_a_device_that_a_stack_cannot_choose_is_refused(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -245,7 +270,7 @@ def test_a_device_that_a_stack_cannot_choose_is_refused(
     assert zoo("train", "data=digits", "backend=cpu", "stack=torch", "backend.device=cpu") == 0
 
 
-@pytest.mark.parametrize("keep", [5_000, 0], ids=["truncated", "a text"])
+@pytest.mark.parametrize("keep", [100, 0], ids=["truncated", "a text"])
 def test_damaged_weights_of_a_run_are_refused_before_the_start(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str], keep: int
 ) -> None:

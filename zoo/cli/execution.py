@@ -65,12 +65,20 @@ def run(verb: str, parsed: argparse.Namespace) -> int:
         raise ZooError("--machine describes another machine, where nothing can be run", "Add --dry-run.")
     if parsed.resolve and not parsed.cfg:
         raise ZooError("--resolve has no effect without --cfg", "Add --cfg job, or remove it.")
+    chosen = [name for name in ("cfg", "prepare", "dry_run", "json") if getattr(parsed, name, None)]
+    if len(chosen) > 1:
+        first, second = (f"--{name.replace('_', '-')}" for name in chosen[:2])
+        raise ZooError(f"{second} has no effect with {first}", "Give one of them.")
     from zoo.config import hydra_words
     from zoo.config.overrides import Overrides
     from zoo.tasks import registry, sweeps
 
     own, words = hydra_words.experiments(parsed.overrides, parsed.config_dir)
     overrides = own | Overrides.parse(map(hydra_words.translated, words))
+    texts = [each for each in overrides if isinstance(each.value, str) and not each.choices]
+    joined = [each.text for each in texts if "," in each.value and not each.text.endswith(("'", '"'))]
+    if parsed.multirun and joined:
+        raise ZooError(f"-m does not sweep texts: {joined[0]}", "If the comma is part of the text: KEY='\"A,B\"'")
     if not parsed.machine:
         overrides = registry.with_gpu(overrides)
     if parsed.prepare:

@@ -2,10 +2,11 @@
 
 import errno
 import os
+import re
 import sys
 
 from zoo.cli import parser, python_path
-from zoo.core import console, processes
+from zoo.core import console, processes, uses
 from zoo.core.errors import INTERRUPTED, ZooError, not_installed
 from zoo.core.files import FULL, room
 
@@ -53,9 +54,10 @@ def _system_error(error: Exception) -> ZooError | None:
         return ZooError("The folder in which this command started has been deleted", "Change to another one: cd ~")
     if isinstance(error, ModuleNotFoundError):
         return not_installed(error)
-    unknown_home = isinstance(error, RuntimeError) and "home directory" in str(error)
-    null_byte = isinstance(error, ValueError) and "null byte" in str(error)
-    return ZooError(f"A path cannot be read: {error}", CHECK_PATHS) if unknown_home or null_byte else None
+    of_path = re.search("home directory|Symlink loop|null byte", str(error))
+    of_path = of_path if isinstance(error, RuntimeError | ValueError) else None
+    looped = isinstance(error, OSError) and error.errno == errno.ELOOP
+    return ZooError(f"A path cannot be read: {error}", CHECK_PATHS) if of_path or looped else None
 
 
 def _is_cwd_gone() -> bool:
@@ -71,7 +73,7 @@ def _bug(error: Exception) -> int:
     import traceback
 
     with tempfile.NamedTemporaryFile("w", prefix="zoo-bug-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.write(f"{sys.argv}\n{sys.version}\n")
-        traceback.print_exception(error, file=log)
+        log.write(f"{[*map(uses.without_secrets, sys.argv)]}\n{sys.version}\n")
+        log.write(console.without_passwords("".join(traceback.format_exception(error))))
     console.fail(f"This is a bug in zoo: {type(error).__name__}: {error}", f"Please report it and attach {log.name}")
     return BUG

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -63,6 +64,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parsed, rest = parser.parse_known_args(arguments)
     if hasattr(parsed, "overrides"):
         _refuse_dashes(rest, parsed.overrides)
+        words = sys.argv[1:] if arguments is None else arguments
+        names = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ZooError(f"The option {twice[0]} is given twice", "Give it once.")
     if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
@@ -82,12 +87,9 @@ def _refuse_dashes(rest: list[str], overrides: list[str]) -> None:
 def build() -> CommandParser:
     """Return the parser, with the verbs that create runs and a verb for each module in `commands/`."""
     parser = CommandParser(
-        prog="python -m zoo",
-        description=DESCRIPTION,
-        epilog=examples("zoo"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+        prog="python -m zoo", description=DESCRIPTION, epilog=examples("zoo"),
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of this program and exit")
     parser.set_defaults(run=_print_help)
     verbs = parser.add_subparsers(metavar="VERB")
@@ -105,14 +107,9 @@ def _print_help(_: argparse.Namespace) -> int:
 def add_verb(verbs: "Verbs", name: str, run: "Run | None", summary: str, **options: Any) -> CommandParser:
     """Add a verb, or an action of a verb; `run` is None for a verb that only has actions."""
     parser = verbs.add_parser(
-        name,
-        help=summary,
-        description=summary,
-        epilog=examples(name),
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        **options,
-    )
+        name, help=summary, description=summary, epilog=examples(name), allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter, **options,
+    )  # fmt: skip
     if run is not None:
         parser.set_defaults(run=run)
     return parser

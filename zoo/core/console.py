@@ -72,8 +72,14 @@ def expect_path(text: str) -> None:
         _broken.update(part for part in parts if "\n" in part.strip() or "\t" in part.strip())
 
 
+def without_passwords(text: str) -> str:
+    """Replace the user and password of addresses."""
+    return re.sub(r"(?<=://)[^\s/@]+@", "***@", text)
+
+
 def _message(text: str) -> str:
     text = re.sub(r"(?m)^(.{20000}).+", r"\1...", text)  # a name or a cell of a file may have any length
+    text = without_passwords(text)
     for part in sorted(_broken, key=len, reverse=True):
         text = text.replace(part, escape_controls(part, keep=""))
     return escape_controls(text)
@@ -304,11 +310,9 @@ def _table(title: str, headings: list[str], rows: list[list[str]], widths: Seque
     from rich.text import Text
 
     drawn = Table(
-        title=Text(escape_controls(title)) if title else None,
-        title_justify="left",
-        header_style="bold",
+        title=Text(escape_controls(title)) if title else None, title_justify="left", header_style="bold",
         highlight=False,
-    )
+    )  # fmt: skip
     for heading, width in itertools.zip_longest(headings, widths):
         drawn.add_column(heading, overflow="fold", width=width)
     for row in rows:

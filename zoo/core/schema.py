@@ -25,7 +25,13 @@ def read_yaml(path: Path) -> Any:
     """Read a YAML file without constructing Python objects from it."""
     import yaml  # slow to import, and --help does not need it
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _ in node.value]
+            if twice := [key for key in keys if keys.count(key) > 1]:
+                raise yaml.YAMLError(f"the key {twice[0]} is given twice, line {node.start_mark.line + 1} and later")
+            return super().construct_mapping(node, deep)
+
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Check the path: settings files are small.")
@@ -35,9 +41,9 @@ def read_yaml(path: Path) -> Any:
             raise ZooError(
                 f"{path} nests brackets more than {DEEPEST} deep", "Check the path: settings files are flat."
             )
-        if "*" in text and _size(yaml.compose(text, Loader=loader), {}) > MOST_VALUES:
+        if "*" in text and _size(yaml.compose(text, Loader=Loader), {}) > MOST_VALUES:
             raise ZooError(f"{path} has more than {MOST_VALUES:,} values", "Remove aliases (*NAME): each is a copy.")
-        return yaml.load(text, Loader=loader)  # noqa: S506  (both are safe loaders)
+        return yaml.load(text, Loader=Loader)  # noqa: S506  (a safe loader)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:  # invalid UTF-8 or number
         raise ZooError(f"{path} cannot be read: {error}", "Correct the file, or copy it again.") from error
 

@@ -7,12 +7,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.core import file_locks
+from zoo.core import console, file_locks
 from zoo.core.errors import ZooError
 
 _handles: list[int] = []
 # Settings whose values are neither kept nor shown.
 _SECRET = re.compile(r"((?:\b|_)(?:token|password|secret))=.*", re.IGNORECASE | re.DOTALL)
+
+
+def without_secrets(word: str) -> str:
+    return console.without_passwords(_SECRET.sub(r"\1=...", word))
 
 
 def handles() -> list[int]:
@@ -34,7 +38,7 @@ def using(lock: Path) -> Iterator[None]:
                 os.ftruncate(handle, 0)
             file_locks.acquire(handle, shared=True, wait=True)
             words = ["python -m zoo", *sys.argv[1:]] if sys.argv[0].endswith("__main__.py") else sys.argv
-            shown = " ".join(_SECRET.sub(r"\1=...", word) for word in words)
+            shown = " ".join(map(without_secrets, words))
             command = " ".join(shown.split())[:200]
             os.write(handle, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
         yield

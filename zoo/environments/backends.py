@@ -144,11 +144,10 @@ def _meaning(name: str, row: Backend) -> Iterator[str]:
     for number, entry in enumerate(row.serves):
         where = f"{name}.serves.{number}"
         checks: list[tuple[str, str, tuple[str, ...]]] = [
-            ("os", entry.os, (*SYSTEMS, "any")),
-            ("arch", entry.arch, ("x86_64", "arm64", "any")),
+            ("os", entry.os, (*SYSTEMS, "any")), ("arch", entry.arch, ("x86_64", "arm64", "any")),
             ("device_kind", entry.device_kind, KINDS),
             *(("vendors", vendor, tuple(VENDORS)) for vendor in entry.vendors),
-        ]
+        ]  # fmt: skip
         for key, value, valid in checks:
             if value not in valid:
                 yield f"{where}.{key}: must be one of {', '.join(valid)}, got {value!r}"

@@ -156,12 +156,9 @@ def _gpu_from_text(block: str) -> Gpu:
     facts = pairs(rest, ":")
     memory, metal = (next((facts[key] for key in facts if key.startswith(word)), "") for word in ("VRAM", "Metal"))
     return Gpu(
-        name=name.strip(),
-        vendor=_vendor(facts.get("Vendor", ""), name),
-        memory_bytes=_megabytes(memory),
-        metal=_metal(metal),
-        external="External" in facts.get("Type", ""),
-    )
+        name=name.strip(), vendor=_vendor(facts.get("Vendor", ""), name), memory_bytes=_megabytes(memory),
+        metal=_metal(metal), external="External" in facts.get("Type", ""),
+    )  # fmt: skip
 
 
 def _vendor(*texts: str) -> str:

@@ -10,11 +10,9 @@ from zoo.environments.stacks import Stack
 from zoo.environments.uv_client import CompletedCommand
 
 TRIPLES = {
-    "linux-arm64": "aarch64-unknown-linux-gnu",
-    "linux-x86_64": "x86_64-unknown-linux-gnu",
-    "macos-arm64": "aarch64-apple-darwin",
-    "macos-x86_64": "x86_64-apple-darwin",
-}
+    "linux-arm64": "aarch64-unknown-linux-gnu", "linux-x86_64": "x86_64-unknown-linux-gnu",
+    "macos-arm64": "aarch64-apple-darwin", "macos-x86_64": "x86_64-apple-darwin",
+}  # fmt: skip
 _COMMON = ("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
 
 

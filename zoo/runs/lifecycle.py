@@ -14,9 +14,9 @@ from zoo.core import console, planning
 from zoo.core.errors import StorageError, ZooError
 from zoo.core.files import FULL, file_sha256, room
 from zoo.core.paths import user_path
+from zoo.runs import event_log, records, resume
 from zoo.runs import folder as run_folder
 from zoo.runs import lock as run_lock
-from zoo.runs import records, resume
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json, RunRecord
 from zoo.runs.tracking import Trackers
@@ -64,12 +64,9 @@ def _record_place(context: RunContext[Settings]) -> None:
     record.backend, record.device_kind, record.reasons = choice.backend.name, choice.device_kind, choice.reasons
     row = choice.stack.platforms.get(platform)
     record.stack = {
-        "name": choice.stack.name,
-        "framework": choice.stack.framework,
-        "keras": choice.stack.keras,
-        "platform": platform,
-        "stand_in_for": row.stand_in_for if row else None,
-    }
+        "name": choice.stack.name, "framework": choice.stack.framework, "keras": choice.stack.keras,
+        "platform": platform, "stand_in_for": row.stand_in_for if row else None,
+    }  # fmt: skip
     record.machine = dataclasses.asdict(context.machine)
     record.write(context.folder)
 
@@ -109,7 +106,8 @@ def recorded_run(context: RunContext[Settings], words: list[str]) -> Iterator[No
     _start(context, words)
     started = time.monotonic()
     trackers = Trackers(context.settings.tracking, context.folder, context.record, context.composed.text)
-    context.trackers = trackers
+    complete, events = context.previous.get("exit") == "completed", context.folder / "events.jsonl"
+    context.trackers, trained = trackers, event_log.epochs(events) if complete else []
     try:
         yield
     except BaseException as error:
@@ -128,8 +126,11 @@ def recorded_run(context: RunContext[Settings], words: list[str]) -> Iterator[No
             raise ZooError(message, elsewhere + hint) from error
         raise
     finally:
-        context.record.finished = records.now()
-        context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
+        if complete and context.record.exit == "failed" and trained == event_log.epochs(events):
+            context.record = context.previous  # a resumption that trained nothing spoils no record
+        else:
+            context.record.finished = records.now()
+            context.record.seconds = round(context.previous.get("seconds", 0.0) + time.monotonic() - started, 3)
         try:
             context.record.artifacts = _artifacts(context.folder)
             context.record.write(context.folder)

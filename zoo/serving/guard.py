@@ -125,6 +125,7 @@ class _Body:
     def __init__(self, receive: Receive, limits: ServeConfig, reserve: Callable[[int], None]) -> None:
         self._receive, self._reserve = receive, reserve
         self._most, self._read, self.size = int(limits.max_body_mb * 1e6), 0, 0
+        self._seconds = min(BODY_S, limits.timeout_s)
 
     @property
     def is_read(self) -> bool:
@@ -139,10 +140,10 @@ class _Body:
         if self._read < 0:
             return await self._receive()
         try:
-            async with asyncio.timeout(BODY_S):
+            async with asyncio.timeout(self._seconds):
                 message = await self._receive()
         except TimeoutError:
-            raise RequestError(408, f"The body did not arrive within {BODY_S:g} s") from None
+            raise RequestError(408, f"The body did not arrive within {self._seconds:g} s") from None
         except asyncio.CancelledError:
             raise RequestError(503, "The server stopped before the body arrived") from None
         self._read += len(message.get("body", b""))

@@ -66,7 +66,8 @@ def parsed(body: bytes) -> Json:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise RequestError(400, f"The body is not valid JSON: {str(error)[:200]}") from None
+        reason = str(error).partition("; use sys.")[0][:200]  # advice for programs in Python
+        raise RequestError(400, f"The body is not valid JSON: {reason}") from None
     if not isinstance(content, dict):
         raise RequestError(400, f"The body must be an object with `instances`, not {kind_of(content)}")
     return content

@@ -238,13 +238,9 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     compared |= {"accuracy": metrics["source_accuracy"], "items": metrics["items"]}
     compared["rebuilt_difference"] = metrics["rebuilt_difference"]
     report = {
-        "model": subject.model["name"],
-        "source": subject.about,
-        "tolerance": context.settings.tolerance,
-        "compared_with": compared,
-        "formats": rows,
-        "versions": context.record.versions,
-    }
+        "model": subject.model["name"], "source": subject.about, "tolerance": context.settings.tolerance,
+        "compared_with": compared, "formats": rows, "versions": context.record.versions,
+    }  # fmt: skip
     write_json(part / REPORT, report)
     context.record.compared_with = compared
     head = f"# {subject.model['name']}, exported\n\nFrom {console.escape_controls(subject.about)}.\n\n"

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 from zoo.config import bounds
+from zoo.core.errors import listed
 from zoo.protocol import targets
 from zoo.runs import promises, records
 from zoo.runs.records import Json
@@ -90,7 +91,7 @@ def _mistakes(run: Run) -> list[str]:
     if not analysis or not analysis["mistakes"]:
         return _duplicates(run)
     worst = sorted(analysis["accuracy_by_class"].items(), key=lambda row: row[1])[:3]
-    shown = ", ".join(f"{name}: {share:.2f}" for name, share in worst)
+    shown = listed(f"{name}: {share:.2f}" for name, share in worst)
     file = "mistakes.png" if (run.folder / "mistakes.png").is_file() else "mistakes.csv"
     mistakes = f"Mistakes: {analysis['mistakes']:,} of {analysis['items']:,} ({file})"
     macro = f"; macro F1 {analysis['macro_f1']:.4f} (classes.csv)"

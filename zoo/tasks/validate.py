@@ -131,11 +131,9 @@ def row_of(record: Json) -> evidence.Row:
         "recipe_sha256": recipe_status.recipe_sha256(model, str(record["backend"]), data) if known else None,
     }
     more = {
-        "direction": direction,
-        "probes": _probes(record),
-        "differences": stack.get("differences"),
+        "direction": direction, "probes": _probes(record), "differences": stack.get("differences"),
         "note": _stands_in(stack),
-    }
+    }  # fmt: skip
     return row | {name: value for name, value in more.items() if value}
 
 

@@ -132,7 +132,7 @@ def labels_of(names: list[str], classes: list[str], what: str, by_number: bool =
     several = [name for name in names if len(table.get(named[name], ())) > 1]
     problems = [f"no class of the network is called {listed(map(repr, unknown))}"] if unknown else []
     problems += [f"several classes are called {listed(map(repr, several))}"] if several else []
-    remedy = "Give the class names of the network in order: classes=FILE. Or rename or remove these."
+    remedy = "Rename or remove these. If a saved model has no names of classes, give them in order: classes=FILE."
     if several and len(classes) == 1000:
         remedy = "Name the folders by synset, such as n02012849."
     near = nearest(unknown[0], classes) if unknown else ""

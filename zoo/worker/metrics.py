@@ -30,12 +30,10 @@ def likeliest(predicted, labels):
         predicted[none, labels[none]] = -1.0  # so that the right class is the last
     best = np.argsort(-predicted, axis=1, kind="mergesort")[:, :count]
     return {
-        "label": labels.astype(np.int32),
-        "best": best.astype(np.int32),
+        "label": labels.astype(np.int32), "best": best.astype(np.int32),
         "probability": np.take_along_axis(predicted, best, 1),
-        "true": np.maximum(predicted[np.arange(len(labels)), labels], 0.0),
-        "none": none,
-    }
+        "true": np.maximum(predicted[np.arange(len(labels)), labels], 0.0), "none": none,
+    }  # fmt: skip
 
 
 def encoded(target, labels):

@@ -316,9 +316,9 @@ def test_reports_next_to_images_are_no_label_files(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="contains only one class") as caught:
         folder_scan.scan(str(tmp_path))
     assert "The names of the images may end with their classes, such as 0, 1. To sort" in caught.value.remedy
-    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
     subprocess.run(["sh", "-c", command], check=True)
-    assert folder_scan.scan(str(tmp_path / "sorted")).class_names == ["0", "1"]
+    assert folder_scan.scan(str(tmp_path / "scans_sorted")).class_names == ["0", "1"]
 
 
 @pytest.mark.parametrize("root", ["", "images"])

@@ -367,6 +367,18 @@ def test_nothing_outside_of_the_images_is_read(tmp_path: Path) -> None:
     assert [reason[-13:] for _, reason in listing.unreadable] == ["no such image"] * 3
     write(table, head, "../set/images/0.png,a", *body[1:])
     assert classes(scan(table))["images/0.png"] == "a"
+    error = refused(write(table, head, *body[1:], f"{tmp_path}/secret/1.png,a"))  # and not images/1.png
+    assert f"names '{tmp_path}/secret/1.png', which is outside of the folder of images" in error.message
+    (tmp_path / "link").symlink_to(tmp_path / "set")
+    for place in (tmp_path / "set", tmp_path / "link"):
+        assert classes(scan(write(table, head, f"{place}/images/0.png,a", *body[1:])))["images/0.png"] == "a"
+
+
+def test_a_class_for_each_image_is_refused(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"{number}.png" for number in range(24)))
+    table = write(tmp_path / "t.csv", "image,label", *rows("{}.png,a", "{}.png,b", count=24))
+    error = refused(table, label_column="image")
+    assert "each of 24 images has its own class, such as '0.png'" in error.message
 
 
 def test_quotes_line_ends_and_encodings(tmp_path: Path) -> None:
@@ -470,6 +482,22 @@ def test_a_table_in_the_folder_of_each_part(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"Read the labels with `data=image_table data.root={tmp_path}`" in caught.value.remedy
+
+
+def test_the_tables_of_one_set_among_others_are_copied_by_the_printed_command(tmp_path: Path) -> None:
+    """FGVC-Aircraft: variant, family and manufacturer, each in three parts."""
+    lay(tmp_path, *(f"data/images/{number:03}.jpg" for number in range(60)))
+    for kind, label in (("family", "abc"), ("variant", "xy")):
+        lines = [f"{number:03} {label[number % len(label)]}" for number in range(60)]
+        for part, kept in (("train", lines[:36]), ("val", lines[36:48]), ("test", lines[48:])):
+            write(tmp_path / "data" / f"images_{kind}_{part}.txt", *kept)
+    table = tmp_path / "data/images_variant_train.txt"
+    note = next(note for note in scan(table).notes if note.startswith("Not used: "))
+    assert note.startswith("Not used: images_variant_test.txt, images_variant_val.txt. If these have labels too: ")
+    subprocess.run(["sh", "-c", note.split("`")[1]], check=True, cwd=tmp_path)
+    listing = scan(tmp_path / "tables", images=str(tmp_path / "data"))
+    assert listing.class_names == ["x", "y"]
+    assert [listing.parts.count(part) for part in ("train", "validation", "test")] == [36, 12, 12]
 
 
 def test_lists_of_parts_among_other_lists_are_read_together(tmp_path: Path) -> None:

@@ -603,9 +603,60 @@ def test_classes_in_the_names_of_images_are_named_with_a_command(tmp_path: Path,
     with pytest.raises(ZooError, match="class folders") as caught:
         folder_scan.scan(str(root))
     assert "may begin with their classes, such as big dog, cat. To sort" in caught.value.remedy
-    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
     subprocess.run(["sh", "-c", command], check=True)
-    assert folder_scan.scan(str((root / below).parent / "sorted")).class_names == ["big dog", "cat"]
+    folder = root if below == "train" else root / below
+    assert folder_scan.scan(f"{folder}_sorted").class_names == ["big dog", "cat"]
+
+
+def test_classes_in_the_names_of_all_parts_keep_their_parts(tmp_path: Path) -> None:
+    """Food-11: training/3_17.jpg; in a small part, the second number alone would look like the class."""
+    sizes = (("training", 8), ("validation", 3), ("evaluation", 3))
+    root = lay(
+        tmp_path / "food", *(f"{part}/{c}_{n}.jpg" for part, size in sizes for c in range(11) for n in range(size))
+    )
+    with pytest.raises(ZooError, match=r"no class folders") as caught:
+        folder_scan.scan(str(root))
+    assert "may begin with their classes, such as 0, 1, 10 and 8 more" in caught.value.remedy
+    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
+    subprocess.run(["sh", "-c", command], check=True)
+    listing = folder_scan.scan(str(tmp_path / "food_sorted"))
+    assert len(listing.class_names) == 11
+    assert [listing.parts.count(part) for part in ("train", "validation", "test")] == [88, 33, 33]
+
+
+def test_two_training_folders_are_classes_further_down(tmp_path: Path) -> None:
+    """Real and fake faces: training_fake and training_real are no parts."""
+    lay(
+        tmp_path,
+        *(
+            f"faces/training_{name}/{level}_{n}.jpg"
+            for name in ("fake", "real")
+            for level in ("easy", "hard")
+            for n in range(9)
+        ),
+    )
+    with pytest.raises(ZooError, match=r"has only one folder of images, 'faces'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "may begin with" not in caught.value.remedy
+    assert folder_scan.scan(str(tmp_path / "faces")).class_names == ["training_fake", "training_real"]
+
+
+def test_a_table_next_to_folders_and_unsorted_images_is_named_first(tmp_path: Path) -> None:
+    """ODIR: preprocessed images and a table next to the folders of the data set."""
+    lay(
+        tmp_path,
+        "ODIR/Training Images/1_left.jpg",
+        "ODIR/Testing Images/9_left.jpg",
+        "images/1_left.jpg",
+        "images/2_left.jpg",
+    )
+    (tmp_path / "full_df.csv").write_text("filename,labels\n1_left.jpg,N\n2_left.jpg,D\n")
+    with pytest.raises(ZooError, match=r"two classes, or classes and images without labels") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.startswith(
+        f"Read the labels with `data=image_table data.root={tmp_path}/full_df.csv`; or: "
+    )
 
 
 def test_numbers_may_belong_to_classes_in_the_names_of_images(tmp_path: Path) -> None:
@@ -614,9 +665,9 @@ def test_numbers_may_belong_to_classes_in_the_names_of_images(tmp_path: Path) ->
     lay(root, *(f"obj{name}__{angle}.png" for name in (1, 10, 2) for angle in range(0, 60, 5)))
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(root))
-    command = caught.value.remedy.partition("sorted: ")[2].partition("done. ")[0] + "done"
+    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
     subprocess.run(["sh", "-c", command], check=True)
-    assert folder_scan.scan(str(tmp_path / "sorted")).class_names == ["obj1", "obj10", "obj2"]
+    assert folder_scan.scan(str(tmp_path / "coil_sorted")).class_names == ["obj1", "obj10", "obj2"]
 
 
 @pytest.mark.parametrize(("codes", "said"), [("AN HA SU", True), ("AN HA 7", False), ("AN", False)])
@@ -656,9 +707,9 @@ def test_unpacked_archives_are_no_classes(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="each with one folder of the same name") as caught:
         folder_scan.scan(str(tmp_path))
     assert "begin with their classes, such as 0, 1." in caught.value.remedy
-    command = caught.value.remedy.partition("sorted: ")[2].partition("; done")[0] + "; done"
+    command = caught.value.remedy.partition("_sorted: ")[2].partition("; done")[0] + "; done"
     subprocess.run(command, shell=True, check=True)  # noqa: S602
-    assert folder_scan.scan(str(tmp_path / "ships" / "sorted")).class_names == ["0", "1"]
+    assert folder_scan.scan(str(tmp_path / "ships" / "ships_sorted")).class_names == ["0", "1"]
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["scenes", "ships"]
 
 

@@ -56,6 +56,20 @@ def test_codecs_that_are_no_encoding_of_texts_are_refused(name: str) -> None:
         assert "data.encoding=auto, utf-8, utf-16, cp1252, or latin-1" in caught.value.remedy
 
 
+def test_a_text_as_large_as_a_book_shelf_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """300 MB in an archive of 0.3 MB took minutes and gigabytes."""
+    monkeypatch.setattr(files, "MOST_LINE", 5)
+    packed = archive(tmp_path / "t.tar", "pos/1.txt")
+    with pytest.raises(ZooError, match=r"t\.tar: pos/1\.txt has 6 bytes, and a text at most 5"):
+        list(files.iter_archive(packed, ".txt"))
+    (tmp_path / "pos").mkdir()
+    (tmp_path / "pos/1.txt").write_text("a text")
+    with pytest.raises(ZooError, match=r"pos/1\.txt has 6 bytes"):
+        list(files.iter_folder(tmp_path, ".txt"))
+
+
 @pytest.mark.parametrize("ending", ["", ":gz", ":xz", ":bz2"])
 def test_archives_are_read_in_memory(tmp_path: Path, ending: str) -> None:
     path = archive(tmp_path / "texts.tar", "top/pos/1.txt", "top/pos/.hidden.txt", "top/readme.md", mode=f"w{ending}")

@@ -235,6 +235,8 @@ def test_lines_of_one_file_a_class(tmp_path: Path) -> None:
     texts = sources.source_of(row("text_lines", root, class_files=["set.neg", "set.pos"])).read()
     assert (texts.texts, texts.class_names) == (["dull\u2028still the same line", "fine", "good"], ["neg", "pos"])
     assert texts.blank == 1
+    with pytest.raises(ZooError, match=r"one class needs no classifier"):
+        sources.source_of(row("text_lines", root, class_files=["set.pos", "set.pos"]))
     with pytest.raises(ZooError, match=r"no file nowhere, \.\./set\.pos"):
         sources.source_of(row("text_lines", root, class_files=["nowhere", "../set.pos"]))
 
@@ -546,6 +548,14 @@ def test_two_columns_of_texts_are_joined_by_the_printed_command(tmp_path: Path) 
     one = sources.source_of(row("text_table", tmp_path, text_column="sentence2", label_column="gold_label")).read()
     assert one.parts
     assert [one.parts.count(part) for part in ("train", "validation", "test")] == [20, 20, 20]
+
+
+def test_another_file_next_to_parts_makes_them_no_classes(tmp_path: Path) -> None:
+    """THUCNews: a vocabulary next to the three parts."""
+    for name in ("train", "val", "test", "vocab"):
+        (tmp_path / f"cnews.{name}.txt").write_text("".join(f"word {n}\n" for n in range(9)))
+    with pytest.raises(ZooError, match=r"which are named as parts and not as classes"):
+        sources.source_of(row("text_lines", tmp_path)).read()
 
 
 def test_a_class_without_a_text_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError
-from zoo.data.text import dataset, sources
+from zoo.data.text import dataset, sources, tables
 from zoo.data.text.labelled_texts import LabelledTexts
 
 NUMBERED = {"label_column": "0", "text_column": "1"}
@@ -263,6 +263,13 @@ def test_json_is_a_table_and_its_damaged_lines_are_problems(tmp_path: Path) -> N
     whole = read(tmp_path / "b.csv", json.dumps(lines, indent=1))
     assert (whole.texts, whole.skipped) == (texts.texts, [])
     assert "JSON objects, their keys as columns; utf-8; text in column" in whole.notes[0]
+
+
+def test_words_of_a_class_are_labels_only_if_each_is_a_class() -> None:
+    names = ["Negative", "Extremely Negative", "Positive", "Extremely Positive", "Neutral"]
+    assert tables.joined_labels(names) == []
+    assert tables.joined_labels(["a", "b", "a b"])
+    assert tables.joined_labels(["a", "b", "a, c", "b, c"])
 
 
 def test_columns_without_a_title_and_a_second_column_of_texts_are_reported(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def _without_classes(
     if (
         inner
         and inner != path
-        and (not all(map(set_parts.part_of, full)) or any(set_parts.wrapped(inner / name) for name in full))
+        and (not set_parts.are_parts(full) or any(set_parts.wrapped(inner / name) for name in full))
     ):
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         deeper = f"The class folders are further down: {set_parts.as_root(inner)}"

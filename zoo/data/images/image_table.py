@@ -82,9 +82,10 @@ class _Reader:
         candidates = self._by_name.get(last) or self._by_name.get(last + "/") or []
         if ".." in parts and not (self.table.parent / path).exists():  # a path on another computer
             parts = [part for part in parts if part != ".."]
-        if ".." in parts and candidates:
+        outside = path.startswith("/") and self._is_outside(path)  # else it may be a path on another computer
+        if candidates and (".." in parts or outside):
             parts = list(Path(os.path.relpath(self.table.parent / path, self.root)).parts)
-            if parts[0] == "..":
+            if parts[0] == ".." or outside:
                 raise ZooError(
                     f"{self.table} names {cell!r}, which is outside of the folder of images {self.root}",
                     "Correct the table, or give the folder that contains all images: data.images=DIR",
@@ -98,6 +99,10 @@ class _Reader:
         folder = (self.table.parent / path).parent
         here = [number for number in near if (self.root / self.names[number]).parent == folder]
         return next((each for each in (exact, here, near) if len(each) == 1), fitting)
+
+    def _is_outside(self, path: str) -> bool:
+        roots, places = (self.root.absolute(), self.root.resolve()), (Path(path), Path(path).resolve())
+        return os.path.isfile(path) and not any(each.is_relative_to(root) for each in places for root in roots)
 
     def read(self, part: str, path: Path, known: Columns | None) -> Columns | None:
         """Read a table; return its columns, or None if it lacks the class column of an earlier table."""
@@ -194,6 +199,10 @@ class _Reader:
                 if self.unclear and len(self.folders) < 10
                 else f"Is this the folder of the images? {_IMAGES}",
             )
+        labels = {row.label for row in self.rows.values()}
+        if trains and self.kind == CLASSES and 2 < len(labels) == len(self.rows):
+            message = f"{self.table}: each of {len(labels):,} images has its own class, such as {min(labels)[:80]!r}"
+            raise ZooError(message, "Is data.label_column the column of the classes?")
         parts: dict[str, str] = {}
         for row in self.rows.values():
             if row.group and parts.setdefault(row.group, row.part) != row.part:
@@ -204,7 +213,7 @@ class _Reader:
         if not self.kind:
             self._decide()
         trained = {row.label for row in self.rows.values() if row.part in ("", "train")}
-        lacking = sorted({row.label for row in self.rows.values()} - trained)
+        lacking = sorted(labels - trained)
         if trains and (not trained or (self.kind == CLASSES and (lacking or len(trained) < 2))):
             shown = listed(repr(name[:80]) for name in lacking or trained)
             text = f"no training images of {shown}" if lacking else f"one class only: {shown}"

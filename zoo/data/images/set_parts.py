@@ -99,6 +99,12 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
     return {}
 
 
+def are_parts(names: list[str]) -> bool:
+    """Return whether all folders are named as parts, of which there are several."""
+    parts = [part_of(name) for name in names]
+    return None not in parts and len({part[0] for part in parts if part}) > 1
+
+
 def settled(named: dict[str, str]) -> dict[str, str]:
     """Return the part of each folder; evaluation, next to a test part, means validation."""
     both = [name for name, part in named.items() if part == "test"]
@@ -164,7 +170,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             raise ZooError(
                 f"{path / nested} contains the folders {listed(inside[nested])}, {path / plain} only images: "
                 "two classes, or classes and images without labels",
-                f"Classes and unlabeled images: {as_root(path / nested)}. Two classes: add data.layout=classes.",
+                f"{labels_note(path, 'Labels')}Classes and unlabeled images: {as_root(path / nested)}. Two classes: "
+                "add data.layout=classes.",
             )
     for name in folders:
         again = sorted(set(inside[name]) & set(folders))
@@ -191,7 +198,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{path} has {listed(name for name, (_, rest) in flat if rest in same)}, which are names of parts of a "
             "data set, but without class folders",
             f"Parts: {labels_note(path)}sort the images of each into a folder for each class. "
-            + next(filter(None, (names_note(path / name) for name, _ in flat)), "")
+            + next(filter(None, map(names_note, [path, *(path / name for name, _ in flat)])), "")
             + "Classes: add data.layout=classes.",
         )
     _refuse_doubled(path, full)
@@ -304,10 +311,15 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
 def parts_beside(table: Path) -> list[str]:
     """Return a note on the tables of other parts next to a training table."""
     parts = {path.name: part_of(path.stem) for path in sorted(table.parent.glob(f"*{table.suffix}"))}
-    near = [name for name, part in parts.items() if part and part[0] != "train"]
-    if not near or (parts.get(table.name) or ("",))[0] != "train":
+    word, rest = parts.get(table.name) or ("", "")
+    near = [name for name, part in parts.items() if part and part[0] != "train" and part[1] == rest]
+    if not near or word != "train":
         return []
-    return [f"Not used: {listed(near)}. If these have labels too: data.root={shlex.quote(str(table.parent))}"]
+    folder = shlex.quote(str(table.parent))
+    if sum(part is not None and part[0] == "train" for part in parts.values()) > 1:  # several sets of tables
+        some = shlex.join(str(table.parent / name) for name in (table.name, *near))
+        folder = f"tables, and for images data.images={folder}, after `mkdir tables && cp {some} tables`"
+    return [f"Not used: {listed(near)}. If these have labels too: data.root={folder}"]
 
 
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
@@ -346,10 +358,16 @@ def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
 
 def names_note(path: Path) -> str:
     """Return how to sort images whose names begin with their classes, such as cat.0.jpg, or an empty string."""
-    names = list(itertools.islice(decode.iter_images(path), 1000))
-    inner = names[0].rpartition("/")[0] if names else ""
-    path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
-    stems, files = [Path(name).stem for name in names], " ".join(sorted({f"*{Path(name).suffix}" for name in names}))
+    full = folders_of_images(path)
+    if are_parts(full) and not any(folders_of_images(path / name) for name in full):  # the classes are in all parts
+        names = [name for part in full for name in itertools.islice(decode.iter_images(path / part), 1000)]
+        below = "*/"
+    else:
+        names = list(itertools.islice(decode.iter_images(path), 1000))
+        inner, below = names[0].rpartition("/")[0] if names else "", ""
+        path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
+    path = path if path.name else path.resolve()
+    stems, files = [Path(each).stem for each in names], " ".join(sorted({f"{below}*{Path(n).suffix}" for n in names}))
     begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
     if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
         begins, end = r"(\d{1,3})_", "_.*"
@@ -361,12 +379,12 @@ def names_note(path: Path) -> str:
         words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
         likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4
         if likely and not all(map(part_of, words)):
-            copies = path.parent / "sorted"
+            copies = path.parent / f"{path.name}_sorted"
+            target = f'd="../"{shlex.quote(copies.name)}"/$(dirname "$f")/$c"; mkdir -p "$d"; cp "$f" "$d"; done'
             return (
                 f"The names of the images may {where} with their classes, such as {listed(sorted(words), most=3)}. "
                 f"To sort copies of them into {copies}: cd {shlex.quote(str(path))} && for f in {files}; "
-                f"do c=$(echo \"$f\" | sed 's/{rest}//'); "
-                f'mkdir -p "../sorted/$c"; cp "$f" "../sorted/$c"; done. Then give {as_root(copies)}. '
+                f"do c=$(basename \"$f\" | sed 's/{rest}//'); {target}. Then give {as_root(copies)}. "
             )
     fields = [stem.split("_") for stem in stems]
     few = [len({*column}) for column in zip(*fields, strict=False)]

@@ -11,11 +11,9 @@ from zoo.config.schemas.text import DELIMITERS
 from zoo.data.text import files
 
 _QUOTING: dict[str, dict[str, Any]] = {
-    "double": {},
-    "backslash": {"doublequote": False, "escapechar": "\\"},
-    "none": {"quoting": csv.QUOTE_NONE},
+    "double": {}, "backslash": {"doublequote": False, "escapechar": "\\"}, "none": {"quoting": csv.QUOTE_NONE},
     "single": {"quotechar": "'"},
-}
+}  # fmt: skip
 _WORDS = {
     "double": "quotes around texts",
     "backslash": "quotes around texts, backslashes before quotes within",

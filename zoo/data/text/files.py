@@ -93,6 +93,11 @@ def require_size(path: Path) -> None:
         raise ZooError(f"{path} has {path.stat().st_size:,} bytes", f"The most is {MOST_BYTES:,}: cut it.")
 
 
+def _require_text_size(name: object, size: int) -> None:
+    if size > MOST_LINE:
+        raise ZooError(f"{name} has {size:,} bytes, and a text at most {MOST_LINE:,}", "Cut it, or move it.")
+
+
 def _content(path: Path, next_piece: Callable[[int], bytes], longest: int) -> bytes:
     """Read in pieces, because a small file may unpack to more than the memory."""
     content, size, line = io.BytesIO(), 0, 0
@@ -134,6 +139,7 @@ def iter_folder(folder: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], by
         # Inaccessible files are reported when read; pipes and devices never end.
         if parts[-1].lower().endswith(suffix) and (os.path.isfile(path) or not os.path.exists(path)):
             with storage_errors("read", path):
+                _require_text_size(path, path.stat().st_size)
                 yield parts, path.read_bytes()
 
 
@@ -153,6 +159,7 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
                 hidden = any(part.startswith(".") for part in parts)
                 content = opened.extractfile(member) if member.isfile() and not hidden else None
                 if content is not None and member.name.lower().endswith(suffix):
+                    _require_text_size(f"{archive}: {member.name}", member.size)
                     yield parts, content.read()
     except _DAMAGE as error:
         with archive.open("rb") as stream:

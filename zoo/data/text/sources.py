@@ -270,8 +270,8 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
         if part in ("", "train"):
             raise
         alone = "Without labels, move it elsewhere, or name the training table alone: data.root=FILE."
-        remedy = error.remedy.partition("\nBy its content")[0]  # the training table has given the columns
-        raise ZooError(error.message, f"{remedy}\n{alone}") from error
+        message, remedy = error.message.partition("; did you mean")[0], error.remedy.partition("\nBy its content")[0]
+        raise ZooError(message, f"{remedy}\n{alone}") from error  # the training table has given the columns
     remarks.notes.append(f"Read {table.words}")
     remarks.dialect, count = table.dialect, 0
     rows: Iterable[tuple[int, list[str], str]] = table.rows
@@ -316,13 +316,14 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     missing = [name for name in names if Path(name).name != name or not (root / name).is_file()]
     if missing:
         raise ZooError(f"{root} holds no file {listed(missing)}", "data.class_files names files of that folder.")
-    if len(names) < 2:
+    if len({*names}) < 2:
         raise ZooError(
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
-    if not row.class_files and {label for _, label, _ in files} <= set_parts.WORDS.keys():
+    words = {set_parts.WORDS.get(label) for _, label, _ in files}
+    if not row.class_files and (None not in words or {"train", "test"} <= words):
         raise ZooError(
             f"{root} holds {listed(names)}, which are named as parts and not as classes",
             "If each line has its label, read them as tables: data=text_table. Classes: "

@@ -81,12 +81,9 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         content = {
-            "format": FORMAT,
-            "kind": self.kind,
-            "lowercase": self.lowercase,
-            "pieces": self.tokens,
+            "format": FORMAT, "kind": self.kind, "lowercase": self.lowercase, "pieces": self.tokens,
             "rules": self.rules,
-        }
+        }  # fmt: skip
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 
     @functools.cached_property

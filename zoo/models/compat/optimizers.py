@@ -21,11 +21,9 @@ def optimizer(name, learning_rate, clip=None, beta_2=0.999, weight_decay=0.0):
     if clip and backend_name() == "plaidml":  # PlaidML reports wrong shapes of gradients.
         raise ValueError("PlaidML cannot clip gradients: set trainer.clip=null")
     kinds = {
-        "adam": ("Adam", {"beta_2": beta_2}),
-        "sgd": ("SGD", {}),
-        "momentum": ("SGD", {"momentum": 0.9, "nesterov": True}),
-        "rmsprop": ("RMSprop", {}),
-    }
+        "adam": ("Adam", {"beta_2": beta_2}), "sgd": ("SGD", {}),
+        "momentum": ("SGD", {"momentum": 0.9, "nesterov": True}), "rmsprop": ("RMSprop", {}),
+    }  # fmt: skip
     if name not in kinds:
         raise ValueError("optimizer must be one of %s, got %r" % (", ".join(sorted(kinds)), name))
     if is_tensorflow_1() and name == "adam":

@@ -124,11 +124,9 @@ def compile_terms(model, names, optimizer_name, learning_rate):
         return value
 
     model.compile(
-        loss=column(0, "loss"),
-        optimizer=optimizer(optimizer_name, learning_rate),
-        metrics=[column(index, name) for index, name in enumerate(names, 1)],
-        **jit_arguments(False),
-    )
+        loss=column(0, "loss"), optimizer=optimizer(optimizer_name, learning_rate),
+        metrics=[column(index, name) for index, name in enumerate(names, 1)], **jit_arguments(False),
+    )  # fmt: skip
 
 
 def train_terms(model, names, x):

@@ -94,11 +94,9 @@ def _generator_states():
     kind, words, gauss = random.getstate()
     keys = np.random.get_state()
     arrays = {
-        "python": np.array([kind, *words], np.int64),
-        "python_gauss": np.array(np.nan if gauss is None else gauss),
-        "numpy": np.array(keys[1], np.uint32),
-        "numpy_rest": np.array([keys[2], keys[3], keys[4]], np.float64),
-    }
+        "python": np.array([kind, *words], np.int64), "python_gauss": np.array(np.nan if gauss is None else gauss),
+        "numpy": np.array(keys[1], np.uint32), "numpy_rest": np.array([keys[2], keys[3], keys[4]], np.float64),
+    }  # fmt: skip
     if backend_name() == "torch":
         import torch
 

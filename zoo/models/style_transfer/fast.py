@@ -137,14 +137,10 @@ def _convolution(compat, stage, initializer):
     layer = compat.keras.layers.Conv2DTranspose if stage.kind == "double" else Convolution
     whole = stage.kind in ("same", "repeat")
     return layer(
-        stage.filters,
-        (stage.size, stage.size),
-        strides=(1, 1) if whole else (2, 2),
-        padding="same" if whole and not stage.mirror else "valid",
-        use_bias=False,
-        kernel_initializer=initializer,
+        stage.filters, (stage.size, stage.size), strides=(1, 1) if whole else (2, 2),
+        padding="same" if whole and not stage.mirror else "valid", use_bias=False, kernel_initializer=initializer,
         name=stage.name,
-    )
+    )  # fmt: skip
 
 
 def _convolve(compat, x, stage, layer):

@@ -29,12 +29,8 @@ class TextEmbedding(ZooLayer):
     def __init__(self, vocabulary, length, width, dropout=0.1, deviation=0.02, **kwargs):
         super(TextEmbedding, self).__init__(**kwargs)
         self.settings = {
-            "vocabulary": vocabulary,
-            "length": length,
-            "width": width,
-            "dropout": dropout,
-            "deviation": deviation,
-        }
+            "vocabulary": vocabulary, "length": length, "width": width, "dropout": dropout, "deviation": deviation,
+        }  # fmt: skip
         self._use_dropout([dropout])
 
     def build(self, input_shape):

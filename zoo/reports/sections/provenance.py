@@ -187,11 +187,9 @@ def data_set(record: Untrusted) -> Html | None:
 
 
 _ITEMS = (
-    ("train_items", "for training"),
-    ("validation_items", "for validation"),
-    ("test_items", "for testing"),
+    ("train_items", "for training"), ("validation_items", "for validation"), ("test_items", "for testing"),
     ("items", ""),
-)
+)  # fmt: skip
 _LEFT = (("skipped_items", "in skipped.csv"), ("blank", "blank"))
 
 

@@ -83,8 +83,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     if classifier.kind != CLASSES:
         labels = _truth(classifier, folder, shown)
     else:
-        words = f"The classes of {folder.source}"
-        numbers = class_names.labels_of(folder.folders, classifier.classes, words, by_number=True)
+        numbers = evaluation_data.class_numbers(folder, classifier)
         names = class_names.named_after(classifier.classes, folder.folders, numbers)
         classifier, labels = dataclasses.replace(classifier, classes=names), dict(zip(shown, numbers, strict=True))
     judging = _judging(classifier)

@@ -61,8 +61,7 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
     from zoo.data.images import grayscale
 
     classifier = origin.classifier()
-    words = f"The classes of {folder.source}"
-    numbers = class_names.labels_of(folder.folders, classifier.classes, words, by_number=True)
+    numbers = class_numbers(folder, classifier)
     label_of = dict(zip(folder.folders, numbers, strict=True))
     chosen = [name for name, _ in folder.names(settings.data.test_limit)]
     loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen)
@@ -70,6 +69,15 @@ def gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFo
     record |= {"skipped": [list(row) for row in folder.unreadable + loaded.skipped], "class_names": folder.folders}
     labels = [label_of[folder.class_of(name)] for name in loaded.names]
     return classifier, Inputs(loaded.names, loaded.save, labels, record)
+
+
+def class_numbers(folder: LabelledFolder, classifier: Classifier) -> list[int]:
+    """Return the number of the network's class for each class of a folder."""
+    try:
+        return class_names.labels_of(folder.folders, classifier.classes, f"The classes of {folder.source}", True)
+    except ZooError as error:
+        names = set_parts.names_note(folder.root) if folder.table is None and len(folder.folders) == 1 else ""
+        raise ZooError(error.message, f"{names}{error.remedy}") from error
 
 
 def warn_of_own_images(source: Run, folder: LabelledFolder) -> None:

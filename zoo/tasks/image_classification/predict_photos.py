@@ -28,11 +28,9 @@ from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter,
 
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
-    "0..1": ([0.0] * 3, [255.0] * 3),
-    "-1..1": ([127.5] * 3, [127.5] * 3),
-    "imagenet": ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]),
-    "none": ([0.0] * 3, [1.0] * 3),
-}
+    "0..1": ([0.0] * 3, [255.0] * 3), "-1..1": ([127.5] * 3, [127.5] * 3),
+    "imagenet": ([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]), "none": ([0.0] * 3, [1.0] * 3),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

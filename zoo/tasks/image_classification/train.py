@@ -162,12 +162,9 @@ def _train_request(
     request.fine_tune = FineTunePart(**dataclasses.asdict(settings.fine_tune)) if weights or by_keras else None
     request.freeze = FreezePart(**dataclasses.asdict(settings.freeze))
     request.data = ImageData(
-        **training_set.save(material, context.folder),
-        classes=classes,
-        balance=settings.data.balance,
-        placement=settings.data.placement,
-        augment=AugmentPart(**dataclasses.asdict(settings.augment)),
-    )
+        **training_set.save(material, context.folder), classes=classes, balance=settings.data.balance,
+        placement=settings.data.placement, augment=AugmentPart(**dataclasses.asdict(settings.augment)),
+    )  # fmt: skip
     return request
 
 

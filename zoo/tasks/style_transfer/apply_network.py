@@ -146,6 +146,8 @@ def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.It
         folder = save or Path("pictures")
         if save and save.exists() and not save.is_dir():
             raise ZooError(f"{save} is a file, and {given} a folder", "Give a folder: save=FOLDER")
+        if save and not save.exists() and decode.is_named(save):
+            raise ZooError(f"{save} is the name of an image, and {given} a folder", "Give a folder: save=FOLDER")
         return [pipeline.Item(given / name, folder / _written_name(name)) for name in names]
     if video.describes(given):
         video.opened(given)

@@ -152,15 +152,9 @@ class _Loop:
     def _report(self):
         state = self._state
         self._run.events.step(
-            epoch=state.epoch,
-            epochs=self._stage.last,
-            step=state.step,
-            steps=state.steps,
-            items=state.items,
-            loss=state.means.loss,
-            items_per_s=state.items / max(1e-9, state.seconds),
-            **self._accuracy(),
-        )
+            epoch=state.epoch, epochs=self._stage.last, step=state.step, steps=state.steps, items=state.items,
+            loss=state.means.loss, items_per_s=state.items / max(1e-9, state.seconds), **self._accuracy(),
+        )  # fmt: skip
 
     def _accuracy(self):
         return {} if self._run.target else {"accuracy": self._state.means.accuracy}

@@ -29,7 +29,7 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
     if chosen is None or network is None:
-        raise ZooError(f"{name} does not accept photos", "Give run=, or use mobilenet or mobilenet_v2 with weights=.")
+        raise ZooError(f"{name} does not accept photos", "Give run=, weights=zoo, or model=mobilenet with weights=.")
     _refuse_other_targets(chosen.path)
     headless = settings.wants_features and network.classes is None
     if not headless and (network.classes is None or network.top_problem):
