@@ -241,7 +241,8 @@ def test_a_resumed_run_stays_in_its_folder(zoo: Zoo, tmp_path: Path, capsys: pyt
     trained = only_run(tmp_path)
     for words in ("output.name=new", f"output.root={tmp_path}/elsewhere"):
         assert zoo("train", f"resume={trained}", "trainer.epochs=9", words) == 1
-        assert f"The resumed run stays in {trained}: output.name and output.root have no effect" in capsys.readouterr().err
+        printed = capsys.readouterr().err
+        assert f"The resumed run stays in {trained}: output.name and output.root have no effect" in printed
     assert zoo("train", f"resume={trained}", "trainer.epochs=9", "output.name=kept", f"output.root={tmp_path}") == 0
 
 

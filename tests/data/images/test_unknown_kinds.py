@@ -137,6 +137,16 @@ def test_the_kind_of_most_files_explains_a_folder(tmp_path: Path) -> None:
     assert "data=text_folder" in caught.value.remedy
 
 
+@pytest.mark.parametrize("name", ["train", "set.pkl"])
+def test_a_pickle_is_not_opened_and_a_way_out_is_printed(tmp_path: Path, name: str) -> None:
+    """CIFAR-100: pickles without a suffix."""
+    (tmp_path / name).write_bytes(b"\x80\x02}q\x00." if name == "train" else b"x")
+    with pytest.raises(ZooError, match=r"which is a Python pickle") as caught:
+        folder_scan.scan(str(tmp_path))
+    for words in ("keras.datasets.cifar100.load_data()", "python scripts/images_of_arrays.py set.npz FOLDER"):
+        assert words in caught.value.remedy
+
+
 def test_a_picture_next_to_records_does_not_hide_them(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "pieces.tfrecord").write_bytes(bytes(99))

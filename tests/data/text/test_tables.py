@@ -121,7 +121,7 @@ def test_numbers_of_columns_say_that_there_is_no_header_unless_the_first_row_is_
         (b"\xef\xbb\xbf\r\n", {}, "the file is empty"),
         ('{"text": "fine", "label": 1}\n', {}, "is JSON, but not a list of objects with two keys or more"),
         ("".join(f"{'mf'[row % 2]},{['joy', 'fear', 'shame'][row % 3]},some words {row}\n" for row in range(12)), {},
-         "you mean data.text_column=2 data.label_column=1; the labels may also be in 0"),
+         "data.label_column=1 (such as 'fear'); the labels may also be in 0 (such as 'f')"),
         ("sex,emotion,said\n" + "".join(f"{'mf'[row % 2]},{['joy', 'fear', 'shame'][row % 3]},some words {row}\n"
                                         for row in range(12)), {},
          "you mean data.text_column=said data.label_column=emotion"),
@@ -269,6 +269,10 @@ def test_words_of_a_class_are_labels_only_if_each_is_a_class() -> None:
     names = ["Negative", "Extremely Negative", "Positive", "Extremely Positive", "Neutral"]
     assert tables.joined_labels(names) == []
     assert tables.joined_labels(["a", "b", "a b"])
+    cards = {
+        f"{rank} of {suit}" for rank in ("ace", "two", "king", "ten", "six") for suit in ("clubs", "hearts", "spades")
+    }
+    assert tables.several_labels(cards) == ""
     assert tables.joined_labels(["a", "b", "a, c", "b, c"])
 
 

@@ -308,7 +308,7 @@ def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
             return sorted(inner, key=lambda each: each[0] != "train"), []
     named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]
     chosen = [(part, path) for (part, rest), path in named if rest in _FILLERS]
-    if "train" not in dict(chosen):  # perhaps one set of tables, such as x_train and x_test, among others
+    if "train" not in dict(chosen):  # perhaps tables of one set, such as x_train and x_test, and more tables
         trained = [rest for (part, rest), _ in named if part == "train"]
         chosen = [(part, path) for (part, rest), path in named if part and [rest] == trained]
         chosen = chosen if len(chosen) > 1 else [("", path) for path in present]

@@ -301,7 +301,9 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
             f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
         )
     second = _second_text(some[0], [text, few[0]]) if header else ""
-    other = second or f"; the labels may also be in {listed(names[2:], ' or ', most=3)}" * unsure
+    like = names[1:] if header else [f"{place} (such as {min(values[place])[:30]!r})" for place in few]
+    example = like[0].removeprefix(names[1])
+    other = second or f"{example}; the labels may also be in {listed(like[1:], ' or ', most=5)}" * unsure
     if header and not own and numbers and not _is_of_labels(some[0][few[0]]):
         every = [place for place in numbers if place != text]
         ids = [place for place in every if len(values[place]) == len(body) and "".join(values[place]).isdecimal()]
@@ -411,7 +413,8 @@ def several_labels(cells: set[str]) -> str:
     for split in (re.compile(r"\s*,\s*").split, str.split):
         joined = {cell: split(cell) for cell in sorted(cells) if len(split(cell)) > 1}
         pieces = {piece for cell in cells for piece in split(cell)}
-        if joined and (len(cells) > 2 * len(pieces) or all(cells.issuperset(each) for each in joined.values())):
+        fits = len(cells) > 2 * len(pieces) or all(cells.issuperset(each) for each in joined.values())
+        if joined and fits and not pieces & {"of", "the", "and", "with"}:
             return next(iter(joined))
     return next((cell for cell in sorted(cells) if _LIST.search(cell)), "")
 

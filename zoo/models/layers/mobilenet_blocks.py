@@ -39,13 +39,9 @@ def conv(compat, x, filters, name, size=1, stride=1):
 def depthwise_conv(compat, x, name, stride=1, multiplier=1):
     """Apply a 3x3 depthwise convolution; with a stride, the caller has already padded the maps."""
     return compat.keras.layers.DepthwiseConv2D(
-        (3, 3),
-        strides=(stride, stride),
-        padding="same" if stride == 1 else "valid",
-        depth_multiplier=multiplier,
-        use_bias=False,
-        name=name,
-    )(x)
+        (3, 3), strides=(stride, stride), padding="same" if stride == 1 else "valid", depth_multiplier=multiplier,
+        use_bias=False, name=name,
+    )(x)  # fmt: skip
 
 
 def application(

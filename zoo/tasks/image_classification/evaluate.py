@@ -111,8 +111,8 @@ def _truth(classifier: Classifier, folder: LabelledFolder, shown: list[str]) -> 
     known = folder.targets
     if known is None and classifier.kind != NUMBER:
         raise ZooError(
-            f"{classifier.model['name']} predicts labels, and class folders give one class",
-            "Give a table of the images: data=image_table data.root=FILE data.images=DIR",
+            f"{classifier.model['name']} predicts labels, and {folder.source} gives one class for each image",
+            "Give a table of the images: data=image_table data.root=FILE data.images=DIR data.target=labels",
         )
     if known is None:
         return {name: [value] for name, value in zip(shown, _values(classifier, folder), strict=True)}
