@@ -76,6 +76,11 @@ def pytest_testnodedown(node: Any) -> None:
     rings.take_report(node)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    rings.skip_late(item.config)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with alone.turn(item.config, item.get_closest_marker("timing") is not None):

@@ -1,5 +1,6 @@
 """How the suite runs: in two rings, on several processes that share real runs, and times are compared alone."""
 
+import contextlib
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -54,6 +55,18 @@ def test_a_test_is_in_one_of_two_rings(test: Any, default: bool) -> None:
 )
 def test_a_nightly_keras_is_for_tests_of_its_stacks_alone(test: Any, included: bool) -> None:
     assert rings.with_nightly_keras(test) == included
+
+
+@pytest.mark.parametrize(
+    ("all_stacks", "until", "skipped"), [(True, 1, True), (True, 1e12, False), (True, None, False), (False, 1, False)]
+)
+def test_only_late_tests_of_the_larger_ring_are_skipped(
+    monkeypatch: pytest.MonkeyPatch, all_stacks: bool, until: float | None, skipped: bool
+) -> None:
+    config: Any = SimpleNamespace(getoption=lambda name: name == "--all-stacks" and all_stacks)
+    monkeypatch.setenv(rings.UNTIL, str(until)) if until else monkeypatch.delenv(rings.UNTIL, raising=False)
+    with pytest.raises(pytest.skip.Exception, match=r"no time is left") if skipped else contextlib.nullcontext():
+        rings.skip_late(config)
 
 
 def test_a_stack_of_the_other_ring_is_not_built_by_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:

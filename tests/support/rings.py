@@ -1,5 +1,7 @@
 """Which tests run by default, which by ``--all-stacks`` and which by ``--nightly``, and in what order."""
 
+import os
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,8 @@ DEFAULT = ("tf-2.21", "torch", "tf-1.8")
 NIGHTLY = ("torch", "jax", "tf-2.21", "openvino", "mlx")
 OTHER_MARKS = ("slow", "network")
 REPORT = "zoo_deselected"
+# The time, in seconds since 1970, after which no further test of the larger ring begins.
+UNTIL = "ZOO_TESTS_UNTIL"
 
 
 def needed(item: pytest.Item) -> set[str]:
@@ -46,6 +50,13 @@ def includes(config: pytest.Config, item: pytest.Item) -> bool:
 def with_nightly_keras(item: pytest.Item) -> bool:
     """Whether a test needs stacks that can have a nightly Keras, and no others."""
     return bool(needed(item)) and needed(item) <= set(NIGHTLY) and not item.get_closest_marker("network")
+
+
+def skip_late(config: pytest.Config) -> None:
+    """Skip a test of the larger ring that begins too late, so that CI on a slow machine ends with a report."""
+    until = os.environ.get(UNTIL)
+    if until and config.getoption("--all-stacks") and time.time() > float(until):
+        pytest.skip(f"no time is left: {UNTIL}={until} has passed. Run pytest --all-stacks without it")
 
 
 def order(item: pytest.Item) -> int:
