@@ -165,3 +165,12 @@ def test_the_commit_of_a_checkout_says_whether_it_was_changed(
     assert records.git_commit() == commit
     (tmp_path / "code.py").write_text("2")
     assert records.git_commit() == f"{commit}-dirty"
+
+
+@pytest.mark.parametrize("shape", [["28", None, 1], [28, 28], [-28, 28, 1], [True, 28, 1], [28, 28, 1.5]])
+def test_a_shape_of_no_image_is_refused(tmp_path: Path, shape: list[object]) -> None:
+    record = {"exit": "completed", "verb": "train", "data": {"input_shape": shape}}
+    with pytest.raises(ZooError, match=r"has no data\.input_shape of three positive numbers"):
+        records.require(tmp_path, record, {"data.input_shape": list})
+    record["data"] = {"input_shape": [28, 28, 1]}
+    records.require(tmp_path, record, {"data.input_shape": list})

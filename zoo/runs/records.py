@@ -215,6 +215,9 @@ KINDS = {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:
     """Raise an error if a record, possibly from a third party, lacks a dotted key in ``needed`` or its type."""
     wrong = [key for key, kind in needed.items() if not isinstance(_within(record, key), kind)]
+    sizes = _within(record, "data.input_shape") if "data.input_shape" in {*needed} - {*wrong} else [1, 1, 1]
+    if len(sizes) != 3 or not all(type(size) is int and size > 0 for size in sizes):
+        wrong.append("data.input_shape of three positive numbers")
     if not wrong:
         return
     missing, state = f"{folder / RECORD} has no {', no '.join(wrong)}", record.get("exit")

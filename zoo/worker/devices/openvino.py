@@ -13,10 +13,7 @@ CAPABILITIES = {
     "trains": False,
     "skipped_probes": {
         "wide_integers": "OpenVINO uses 32-bit integers on a CPU",
-        "dropout": _PREDICTS,
-        "train_step": _PREDICTS,
-        "normalised_step": _PREDICTS,
-        "variable": _PREDICTS,
+        **dict.fromkeys(("dropout", "train_step", "normalised_step", "variable"), _PREDICTS),
     },
 }
 
