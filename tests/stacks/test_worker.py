@@ -126,8 +126,8 @@ def _damage(folder: Path, kind: str) -> None:
     ("kind", "words"),
     [
         ("missing and surplus and misshapen", ("missing conv1/kernel", "surplus nonsense/kernel", "(3,)")),
-        ("pickled", ("allow_pickle",)),
-        ("truncated", ("zip",)),
+        ("pickled", ("is not an .npz file of numbers",)),
+        ("truncated", ("is truncated, or is not an .npz file",)),
         ("not finite", ("conv1/kernel contains NaN or infinity",)),
         ("empty", ("weights",)),
     ],
