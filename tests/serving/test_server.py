@@ -447,6 +447,8 @@ def test_a_server_whose_output_nobody_reads_goes_on_and_can_be_stopped(tmp_path:
         (["run=a", "host=0.0.0.0", "token=none"], "token=none is for 127.0.0.1 only"),
         (["run=a", "max_batch=0", "timeout_s=-1"], "timeout_s"),
         (["run=runs/digits", "name=a/b"], "cannot be part of a URL"),
+        (["run=runs/digits", "launcher=ssh"], "launcher=ssh has no effect on a server"),
+        (["run=runs/digits", "launcher.jobs=3"], "launcher.jobs=3 has no effect on a server"),
         (["run=runs/digits", "name=a", "run=runs/photos", "name=a"], "is the name of another model"),
         (["run=runs/digits", "host=no.such.host.invalid"], "Cannot listen on"),
     ],

@@ -22,6 +22,8 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
         overrides: settings of the model; ``name=`` is its name in URLs.
         taken: names of other models.
     """
+    if launched := [each.text for each in overrides if each.key.partition(".")[0] == "launcher"]:
+        raise ZooError(f"{launched[0]} has no effect on a server", "Remove it.")
     name = overrides.get("name")
     overrides = trained_run.with_name(overrides.without("name"))
     name = _free_name(name, overrides, taken)
