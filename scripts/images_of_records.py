@@ -97,8 +97,8 @@ def part_of(path: Path) -> str:
 
 def image_of(example: Example) -> str | None:
     """Return the name of the feature that is one encoded image, first one called so."""
-    found = [name for name, values in example.items() if len(values) == 1 and is_image(values[0])]
-    return min(found, key=lambda name: "image" not in name.lower(), default=None)
+    named = [name for name, values in example.items() if len(values) == 1 and is_image(values[0])]
+    return min(named, key=lambda name: "image" not in name.lower(), default=None)
 
 
 def is_image(value: Value) -> bool:
@@ -108,12 +108,12 @@ def is_image(value: Value) -> bool:
 
 def label_of(example: Example, image: str) -> str | None:
     """Return the name of the feature that is the label: a word before a number, as in image/class/text."""
-    found = [
+    named = [
         name
         for name, values in example.items()
         if name != image and len(values) == 1 and {*LABELS} & {*re.split(r"[^a-z]+", name.lower())}
     ]
-    return min(found, key=lambda name: (not name.endswith("text"), "label" not in name.lower()), default=None)
+    return min(named, key=lambda name: (not name.endswith("text"), "label" not in name.lower()), default=None)
 
 
 def class_of(where: str, value: Value, names: list[str]) -> str:

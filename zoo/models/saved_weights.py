@@ -83,7 +83,7 @@ def read(path):
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         # NumPy advises allow_pickle for every file that is not its own.
         whole = not os.path.isfile(path) or (zipfile.is_zipfile(path) and "allow_pickle" not in str(error))
         reason = error if whole else "it is not an .npz file of numbers, or it is truncated"
