@@ -55,7 +55,7 @@ def parse(argv):
         command.error("unrecognized arguments: %s" % " ".join(wrong))
     options.more += rest
     names = [word.partition("=")[0] for word in argv if word.startswith("--")]
-    twice = sorted(name for name in set(names) if names.count(name) > 1)
+    twice = sorted(name for name in set(names) - {"--style"} if names.count(name) > 1)
     if twice:
         command.error("%s is given more than once. Give it once" % twice[0])
     return options
