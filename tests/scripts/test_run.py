@@ -300,6 +300,7 @@ def test_settings_of_a_style_transfer_may_stand_in_several_places(
     ("words", "message"),
     [
         (["--steps", "0"], ""),
+        (["--way", "optimize", "--style", "a.png", "--style", "b.png", "--steps", "0"], ""),
         (["--way", "network", "--steps", "3"], "--steps=3 has no effect with --way network"),
         (["--way", "any", "--features", "a.h5"], "--features=a.h5 has no effect with --way any"),
         (["--way", "network", "--download", "yes"], "--download has no effect with --way network"),
