@@ -54,8 +54,8 @@ def _system_error(error: Exception) -> ZooError | None:
         return ZooError("The folder in which this command started has been deleted", "Change to another one: cd ~")
     if isinstance(error, ModuleNotFoundError):
         return not_installed(error)
-    of_path = re.search("home directory|Symlink loop|null byte", str(error))
-    of_path = of_path if isinstance(error, RuntimeError | ValueError) else None
+    is_value = isinstance(error, RuntimeError | ValueError)
+    of_path = is_value and re.search("home directory|Symlink loop|null byte", str(error))
     looped = isinstance(error, OSError) and error.errno == errno.ELOOP
     return ZooError(f"A path cannot be read: {error}", CHECK_PATHS) if of_path or looped else None
 

@@ -64,9 +64,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parsed, rest = parser.parse_known_args(arguments)
     if hasattr(parsed, "overrides"):
         _refuse_dashes(rest, parsed.overrides)
-        words = sys.argv[1:] if arguments is None else arguments
-        names = [word.partition("=")[0] for word in words if word.startswith("--")]
-        if twice := [name for name in names if names.count(name) > 1]:
+        given = sys.argv[1:] if arguments is None else arguments
+        options = [argument.partition("=")[0] for argument in given if argument.startswith("--")]
+        if twice := [option for option in options if options.count(option) > 1]:
             raise ZooError(f"The option {twice[0]} is given twice", "Give it once.")
     if rest and (not hasattr(parsed, "overrides") or any(word.startswith("-") for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

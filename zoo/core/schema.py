@@ -6,6 +6,7 @@ import itertools
 import re
 import types
 import typing
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ def read_yaml(path: Path) -> Any:
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [key.value for key, _ in node.value]
-            if twice := [key for key in keys if keys.count(key) > 1]:
+            keys = Counter(key.value for key, _ in node.value if isinstance(key.value, str))
+            if twice := [key for key, count in keys.items() if count > 1]:
                 raise yaml.YAMLError(f"the key {twice[0]} is given twice, line {node.start_mark.line + 1} and later")
             return super().construct_mapping(node, deep)
 

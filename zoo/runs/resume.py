@@ -65,9 +65,8 @@ def expand(overrides: Overrides) -> Overrides:
     run_folder.refuse_traps(folder)
     name, root = overrides.get("output.name"), overrides.get("output.root")
     if name not in (None, folder.name) or (root and not folder.absolute().is_relative_to(user_path(root).absolute())):
-        raise ZooError(
-            f"The resumed run stays in {folder}: output.name and output.root have no effect", "Remove them."
-        )
+        message = f"The resumed run stays in {folder}: output.name and output.root have no effect"
+        raise ZooError(message, "Remove them.")
     content = records.read(folder)
     if content.get("verb") != "train":
         raise ZooError(f"{folder} is not a training run and cannot be resumed", "Give a folder that `train` created.")

@@ -322,8 +322,8 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
             "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
-    words = {set_parts.WORDS.get(label) for _, label, _ in files}
-    if not row.class_files and (None not in words or {"train", "test"} <= words):
+    split = {set_parts.WORDS.get(label) for _, label, _ in files}
+    if not row.class_files and (None not in split or {"train", "test"} <= split):
         raise ZooError(
             f"{root} holds {listed(names)}, which are named as parts and not as classes",
             "If each line has its label, read them as tables: data=text_table. Classes: "

@@ -437,7 +437,7 @@ def joined_labels(names: Iterable[str]) -> list[str]:
         if len(each) > 1
         and all(counts[word] > 1 for word in each)
         # After a blank, the first word must be a class: it is in rust spot, and not in Extremely Negative.
-        and any(word in words for word in (each if re.search(r"[,;|]", name) else each[:1]))
+        and not {*words}.isdisjoint(each if re.search(r"[,;|]", name) else each[:1])
     ]
     several = several_labels(set(words)) or next(iter(joined), "")
     return [f"A label such as {several!r} may be several: each combination is a class"] if several else []
