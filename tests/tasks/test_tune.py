@@ -236,6 +236,16 @@ def test_what_was_luck_is_no_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "No winner: none of" in "\n".join(search_settings.summary(wanted, result))
 
 
+def test_a_value_that_the_user_gave_is_not_varied() -> None:
+    given = ["model=mnist_dense", "data=digits", "trainer.epochs=3", "trainer.schedule=cosine"]
+    wanted, _ = search_settings.read(Overrides.parse(given))
+    usual, _ = search_settings.read(Overrides.parse(given[:2]))
+    assert set(usual.space.values) - set(wanted.space.values) == {"trainer.epochs", "trainer.schedule"}
+    every = [f"{name}={row.choices[0] if row.choices else row.low}" for name, row in usual.space.values.items()]
+    with pytest.raises(ZooError, match="Every setting of the search space has a fixed value"):
+        search_settings.read(Overrides.parse([*given[:2], *every]))
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

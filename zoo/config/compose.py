@@ -280,15 +280,17 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
     if key[:1] in "+~":
         return f"{key!r}: keys can be set, not added or removed"
     valid = dict(leaves(typing.cast("Any", OmegaConf.to_container(tree))))
-    if key in ("model.file", "model.sha256", "model.saved"):
-        return f"{key!r} belongs to the model and cannot be set"
+    group, _, part = key.partition(".")
+    if (group == "model" and part in model_files.FACTS) or key in ("data.name", "backend.name"):
+        return f"{key!r} is part of {group}= and cannot be set" + f"; use {group}={value}" * (part == "name")
     if key not in valid:
         inside = [name for name in valid if name.startswith(key + ".")]
         if inside:
             return f"{key!r} is a group of keys: set {listed(inside)}"
         if key.startswith("expect."):
             return f"there is no key {key!r}: the recipe has no expected result of this name"
-        meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in valid), "")
+        known = {*valid, *(name.removesuffix(".name") for name in valid)}
+        meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in known), "")
         return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
     if value is None and valid[key] == "":
         value = ""  # KEY= is parsed as null
@@ -314,8 +316,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
 
 # Names of settings in other programs.
 KEYS_ELSEWHERE = {
-    "lr": ["trainer.learning_rate"], "learning_rate": ["trainer.learning_rate", "rate"], "device": ["backend.name"],
-    "bs": ["trainer.batch_size", "batch_size"], "dataset": ["data.name"], "data_dir": ["data.root"],
+    "lr": ["trainer.learning_rate"], "learning_rate": ["trainer.learning_rate", "rate"], "device": ["backend"],
+    "bs": ["trainer.batch_size", "batch_size"], "dataset": ["data"], "data_dir": ["data.root"],
     "path": ["data.root", "input"], "dropout": ["model.dropout"], "weight_decay": ["trainer.weight_decay"],
     "checkpoint": ["run", "weights"], "output_dir": ["output.root"], "image": ["input"], "images": ["input"],
 }  # fmt: skip

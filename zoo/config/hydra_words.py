@@ -26,11 +26,10 @@ def experiments(overrides: list[str], folder: str | None) -> tuple[Overrides, li
         The settings of the files, and the remaining overrides.
     """
     settings, rest, folders = Overrides(), [], [folder] if folder else []
-    if folder and not any(text.startswith("+") for text in overrides):
-        raise ZooError(
-            f"--config-dir {folder} has no effect without +GROUP=NAME", "Add +experiment=NAME, or remove it."
-        )
     searched = [text for text in overrides if text.partition("=")[0].lstrip("+") == "hydra.searchpath"]
+    given = [f"--config-dir {folder}"] * bool(folder) + searched
+    if given and not any(text.startswith("+") and text not in searched for text in overrides):
+        raise ZooError(f"{given[0]} has no effect without +GROUP=NAME", "Add +experiment=NAME, or remove it.")
     places = [each for text in searched for each in text.partition("=")[2].strip("[]").split(",")]
     folders += [each.strip(" '\"").removeprefix("file://") for each in places]
     for text in [each for each in overrides if each not in searched]:

@@ -46,6 +46,7 @@ class Served(abc.ABC):
         parameters: schemas of the parameters.
         bodies: accepted bodies other than JSON, by content type.
         answers: responses other than JSON, by content type.
+        used: groups and settings of ``infer`` that have an effect; all others are refused.
         engine: keeps the worker running; set by :meth:`connect`.
     """
 
@@ -56,6 +57,7 @@ class Served(abc.ABC):
     bodies: ClassVar[Json] = {}
     answers: ClassVar[Json] = {}
     classes: list[str] = []  # noqa: RUF012
+    used: ClassVar[tuple[str, ...]] = ("run", "model", "weights", "weights_checksum", "backend", "stack", "precision")
     engine: Supervisor
 
     def __init__(

@@ -42,6 +42,10 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
         backend, stack = choice.backend.name, stack or choice.stack.name
     fixed = rest.with_("machine", {"backend": backend} | ({"stack": stack} if stack else {}))
     space = search_space.load(model, str(backend), own.get("space"))
+    varied = {name: row for name, row in space.values.items() if not rest.is_given(name)}
+    space = dataclasses.replace(space, values=varied)
+    if not varied:
+        raise ZooError("Every setting of the search space has a fixed value", "Remove at least one of them.")
     if (kind := rest.get("data.target")) in (LABELS, NUMBER) and "space" not in own:
         space = dataclasses.replace(space, metric=f"val_{KINDS[kind].best}", target={})
     # Compose the settings of trials at the ends of the space, so that mistakes are reported before any trial.

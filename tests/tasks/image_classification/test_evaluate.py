@@ -178,6 +178,8 @@ def test_the_test_part_of_a_run_and_other_data(pretending: Path, capsys: pytest.
     capsys.readouterr()
     assert main(["evaluate", "run=runs/run", "data=text_lines"]) == 1
     assert "data=text_lines contains texts" in capsys.readouterr().err
+    assert main(["evaluate", "run=runs/run", "data=folder"]) == 1  # not the test part of the run without a word
+    assert "data=folder has no effect without data.root=" in capsys.readouterr().err
     assert main(["evaluate", "model=mnist"]) == 1
     assert "data is missing" in capsys.readouterr().err
 

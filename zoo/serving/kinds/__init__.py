@@ -22,10 +22,8 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
         overrides: settings of the model; ``name=`` is its name in URLs.
         taken: names of other models.
     """
-    if launched := [each.text for each in overrides if each.key.partition(".")[0] == "launcher"]:
-        raise ZooError(f"{launched[0]} has no effect on a server", "Remove it.")
-    name = overrides.get("name")
-    overrides = trained_run.with_name(overrides.without("name"))
+    name, given = overrides.get("name"), overrides.without("name")
+    overrides = trained_run.with_name(given)
     name = _free_name(name, overrides, taken)
     overrides = registry.expand("infer", overrides)
     modules = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
@@ -36,6 +34,9 @@ def opened(overrides: Overrides, folder: Path, limits: ServeConfig, taken: set[s
     place = folder / name
     place.mkdir()
     served: Served = kinds[task](name, overrides, place, limits)
+    for each in given:
+        if each.key.lstrip("+").partition(".")[0] not in served.used:
+            raise ZooError(f"{each.text} has no effect on a server", "Remove it.")
     return served
 
 

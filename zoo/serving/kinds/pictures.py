@@ -22,6 +22,7 @@ class Kind(Classifier):
     task, summary = "classify", "Classify an image"
     instance = {"anyOf": [openapi.BASE64, {"type": "array", "items": {"type": "array"}}]}  # noqa: RUF012
     bodies = openapi.FILES | {inputs.RAW: openapi.BINARY}
+    used = (*Classifier.used, "classes", "scale", "size", "resize", "top")
 
     def __init__(self, name: str, overrides: Overrides, place: Path, limits: ServeConfig) -> None:
         context, network, self._style = predict.opened(overrides)
