@@ -158,12 +158,12 @@ def _arguments(build: ast.FunctionDef) -> tuple[list[str], dict[str, ast.expr]]:
 
 
 def _literals(defaults: Mapping[str, ast.expr]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of those defaults that are literals, and that JSON supports."""
+    """Yield the names and values of the defaults that are literals, that JSON supports, of at most 1,000 values."""
     for name, node in defaults.items():
         with contextlib.suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             value = ast.literal_eval(node)
             items = list(value) if isinstance(value, tuple | list) else [value]
-            if all(item is None or isinstance(item, bool | int | float | str) for item in items):
+            if len(items) <= 1000 and all(isinstance(item, bool | int | float | str | None) for item in items):
                 yield name, items if isinstance(value, tuple | list) else value
 
 

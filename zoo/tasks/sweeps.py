@@ -112,6 +112,8 @@ def _checked(verb: str, elements: list[Element], launcher: Overrides) -> tuple[l
     settings, effective = LauncherSettings(), []
     sentences: dict[str, str] = {}
     ineffective: list[set[str]] = []
+    if len(elements) > 100:
+        console.say(f"Checking the settings of {len(elements):,} runs")
     for element in elements:
         own = Overrides.parse(element.words, SWEEP)
         words = own | launcher

@@ -5,6 +5,7 @@ files found below the folder of images are used, whatever a table names.
 """
 
 import dataclasses
+import functools
 import json
 import os
 import posixpath
@@ -79,11 +80,12 @@ class _Reader:
         path = re.sub(r"^[A-Za-z]:", "", cell.strip().replace("\\", "/"))
         parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
         last = parts[-1].lower() if parts else ""
-        candidates = self._by_name.get(last) or self._by_name.get(last + "/") or []
+        if not (candidates := self._by_name.get(last) or self._by_name.get(last + "/")):
+            return []
         if ".." in parts and not (self.table.parent / path).exists():  # a path on another computer
             parts = [part for part in parts if part != ".."]
         outside = path.startswith("/") and self._is_outside(path)  # else it may be a path on another computer
-        if candidates and (".." in parts or outside):
+        if ".." in parts or outside:
             parts = list(Path(os.path.relpath(self.table.parent / path, self.root)).parts)
             if parts[0] == ".." or outside:
                 raise ZooError(
@@ -131,7 +133,8 @@ class _Reader:
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
-        layout = table_columns.find(path, data, sample, lambda cell: next(iter(self.find(cell)), None), self.names)
+        number = functools.cache(lambda cell: next(iter(self.find(cell)), None))
+        layout = table_columns.find(path, data, sample, number, self.names)
         how = f"{chosen.words(text, bool(layout.titles))}; {encoding}"
         layout = layout._replace(sign=known.sign or layout.sign) if known else layout
         self.kind, self.titles = layout.kind, [*map(layout.title, layout.labels)]

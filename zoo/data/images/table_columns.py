@@ -191,7 +191,8 @@ def _is_of_flags(column: list[str]) -> bool:
 
 def _is_of_lists(column: list[str]) -> bool:
     """Return True for lists of labels that recur, though few rows may have the same list."""
-    labels = [label for cell in column for label in tables.labels_of(cell, sign_in(column))]
+    sign = sign_in(column)
+    labels = [label for cell in column for label in tables.labels_of(cell, sign)]
     return bool(tables.several_labels(set(column))) and 2 * len(set(labels)) <= len(labels)
 
 
