@@ -58,6 +58,10 @@ def parse(argv):
     twice = sorted(name for name in set(names) - {"--style"} if names.count(name) > 1)
     if twice:
         command.error("%s is given more than once. Give it once" % twice[0])
+    for name in ("content", "style", "output", "features", "backend"):
+        value = getattr(options, name)
+        if "" in (value if isinstance(value, list) else [value]):
+            command.error("--%s is empty. Give a value, or remove it" % name)
     return options
 
 

@@ -237,13 +237,15 @@ def test_more_settings_than_anybody_writes_are_refused_at_once(capsys: pytest.Ca
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
 def test_output_that_goes_nowhere_is_told() -> None:
-    with open("/dev/full", "w") as full:
-        answer = subprocess.run([sys.executable, "-m", "zoo", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert answer.returncode == 1
-    assert (
-        answer.stderr
-        == "error: Cannot write: No space left on device (where the output goes)\nFree some space there.\n"
-    )
+    for words in (["list"], ["train", "--help"], ["--help"]):
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-m", "zoo", *words]
+            answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert answer.returncode == 1
+        assert (
+            answer.stderr
+            == "error: Cannot write: No space left on device (where the output goes)\nFree some space there.\n"
+        )
 
 
 def test_a_full_disk_is_told(
@@ -343,6 +345,8 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("predict run=last", "Use `infer`"),
     ("fit model=mnist", "Use `train`"),
     ("train --model mnist", "Settings have no dashes: model=mnist"),
+    ("train --dryrun data=digits", "There is no option --dryrun; did you mean '--dry-run'?"),
+    ("train data=zoo", "; for files of your own, data.root=zoo"),
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
     ("train epochs=5 data=digits", "there is no key 'epochs'; did you mean 'trainer.epochs'?"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),

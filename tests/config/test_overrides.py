@@ -214,7 +214,9 @@ def test_a_sweep_may_have_as_many_runs_as_are_allowed() -> None:
 
 def test_a_setting_without_a_key_is_refused_with_what_to_write() -> None:
     for text, said in (("a b=3", "'a b' is not the name of a setting"),
-                       ("seed", "write KEY=VALUE"), ("x=a\"b;c", "x='\"a\\\"b;c\"'")):  # fmt: skip
+                       ("seed", "write KEY=VALUE"), ("x=a\"b;c", "x='\"a\\\"b;c\"'"),
+                       ("seed==3", "write one equal sign: seed=3"), ("seed=1,,2", "next to a comma is empty"),
+                       ("seed=1,", "next to a comma is empty"), ("x=1\u00a02", "U+00A0")):  # fmt: skip
         with pytest.raises(ZooError) as caught:
             Overrides.parse([text])
         assert said in str(caught.value)

@@ -306,6 +306,8 @@ def test_settings_of_a_style_transfer_may_stand_in_several_places(
         (["--way", "network", "--download", "yes"], "--download has no effect with --way network"),
         (["--way", "any", "--download", "no"], "--download no forbids the download"),
         (["--content", "a.png", "--content=b.png"], "--content is given more than once"),
+        (["--content", ""], "--content is empty. Give a value, or remove it"),
+        (["--style", "a.png", "--style="], "--style is empty. Give a value, or remove it"),
     ],
 )
 def test_options_of_a_style_transfer_without_effect_are_refused(

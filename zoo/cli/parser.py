@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from zoo.core.errors import ZooError, unknown
+from zoo.core.errors import ZooError, nearest, unknown
 
 Verbs: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 Run = Callable[[argparse.Namespace], int]
@@ -35,6 +35,9 @@ class CommandParser(argparse.ArgumentParser):
         if self.end_of_help:
             self.epilog = self.end_of_help()
         return super().format_help()
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print(message, end="", file=file, flush=True)  # argparse ignores errors, such as a full disk
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
@@ -63,7 +66,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = build()
     parsed, rest = parser.parse_known_args(arguments)
     if hasattr(parsed, "overrides"):
-        _refuse_dashes(rest, parsed.overrides)
+        _refuse_dashes(rest, parsed.overrides, [f"--{name}".replace("_", "-") for name in vars(parsed) if name != "run"])
         given = sys.argv[1:] if arguments is None else arguments
         options = [argument.partition("=")[0] for argument in given if argument.startswith("--")]
         if twice := [option for option in options if options.count(option) > 1]:
@@ -75,13 +78,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parsed
 
 
-def _refuse_dashes(rest: list[str], overrides: list[str]) -> None:
+def _refuse_dashes(rest: list[str], overrides: list[str], options: list[str]) -> None:
     value = next((word for word in overrides if "=" not in word), "VALUE")
     for word in rest:
         option = re.fullmatch(r"--([a-z][\w.-]*)(?:=(.*))?", word)
         if option:
             given = f"{option[1].replace('-', '_')}={option[2] or value}"
-            raise ZooError(f"There is no option {word}", f"Settings have no dashes: {given}")
+            near = nearest(f"--{option[1]}", options)
+            raise ZooError(f"There is no option {word}{near}", f"Settings have no dashes: {given}")
 
 
 def build() -> CommandParser:

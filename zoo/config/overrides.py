@@ -188,6 +188,12 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
             hint = f"{key[:60]!r} is not the name of a setting"
         elif call := re.fullmatch(r"(interval|glob)\(.*\)", value.strip()):
             hint = f"{call[1]}() is not supported; list the values, or search with python -m zoo tune"
+        elif value.startswith("="):
+            hint = f"write one equal sign: {key}={value.lstrip('=')[:60]}"
+        elif odd := re.search(r"[^\S \t\n]", value):
+            hint = f"replace the character U+{ord(odd[0]):04X}, which looks like a space, with a space"
+        elif re.search(r"^,|,\s*(,|$)", value):
+            hint = "an entry next to a comma is empty"
         elif value.isdecimal() and not value.isascii():
             hint = f"{value[:60]!r} is not a whole number with the digits 0 to 9; write {key}={int(value[:60])}"
         elif equals:
