@@ -7,7 +7,10 @@ if sys.version_info < (3, 11):  # noqa: UP036
     message = "error: zoo needs Python 3.11 or newer, this is %d.%d. In its checkout: python3 scripts/run.py zoo"
     sys.exit(message % sys.version_info[:2])
 
-from zoo.cli.main import main
+try:
+    from zoo.cli.main import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 
 def leave(code: int) -> None:

@@ -167,6 +167,15 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str) -
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+def test_folders_of_runs_are_not_searched_unless_they_are_named(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "a"
+    run.mkdir(parents=True)
+    for name in ("../../photo.png", "run.json", "config.yaml", "losses.png"):
+        (run / name).touch()
+    assert list(files_below(tmp_path, lambda *_: None)) == ["photo.png"]
+    assert "losses.png" in files_below(run, lambda *_: None)
+
+
 def test_links_below_a_folder_are_followed_unless_they_lead_back(tmp_path: Path) -> None:
     root, elsewhere = tmp_path / "up" / "root", tmp_path / "elsewhere"
     for folder in (root / "a", elsewhere):

@@ -295,6 +295,16 @@ def test_last_is_the_newest_training(zoo: Zoo, tmp_path: Path) -> None:
     assert record(predicted)["config"]["run"] == str(trained)
 
 
+def test_runs_of_a_sweep_find_a_run_by_its_name(zoo: Zoo, tmp_path: Path) -> None:
+    assert zoo("train", "data=digits", "output.name=a") == 0
+    np.save(tmp_path / "x.npy", np.zeros((1, 28, 28), np.uint8))
+    assert zoo("infer", "-m", "run=a", "input=x.npy", "batch_size=1,2", "output.name=s") == 0
+    assert [record(tmp_path / "runs" / "s" / each)["config"]["run"] for each in ("001", "002")] == [
+        str(tmp_path / "runs" / "a")
+    ] * 2
+    assert zoo("infer", "-m", "run=b", "input=x.npy", "batch_size=1,2") == 1
+
+
 def test_a_model_beside_a_run_that_has_its_own_is_refused(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

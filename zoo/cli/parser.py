@@ -66,7 +66,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = build()
     parsed, rest = parser.parse_known_args(arguments)
     if hasattr(parsed, "overrides"):
-        _refuse_dashes(rest, parsed.overrides, [f"--{name}".replace("_", "-") for name in vars(parsed) if name != "run"])
+        _refuse_dashes(
+            rest, parsed.overrides, [f"--{name}".replace("_", "-") for name in vars(parsed) if name != "run"]
+        )
         given = sys.argv[1:] if arguments is None else arguments
         options = [argument.partition("=")[0] for argument in given if argument.startswith("--")]
         if twice := [option for option in options if options.count(option) > 1]:

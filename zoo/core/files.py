@@ -205,6 +205,8 @@ def files_below(
         except OSError as error:
             failed(folder, error)
             return
+        if prefix and {"run.json", "config.yaml"} <= {entry.name for entry in visible}:
+            return  # the plots of a run are no data
         names = []
         for entry in visible:
             console.expect_path(entry.name)

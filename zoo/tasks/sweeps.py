@@ -52,14 +52,24 @@ def refuse_needless(overrides: Overrides) -> None:
 def begin(verb: str, overrides: Overrides) -> Planned:
     """Check the settings of all elements and create the folder of a new sweep."""
     own, rest = record.separate(overrides)
-    elements, settings = _checked(verb, record.elements_of(rest), own)
+    elements, settings = _checked(verb, _elements(rest), own)
     return Planned(record.create(verb, overrides, elements), settings, is_new=True)
 
 
 def checked(verb: str, overrides: Overrides) -> list[Overrides]:
     """Return the settings of each run of a sweep; raise ZooError for a wrong one."""
     own, rest = record.separate(overrides)
-    return [own | Overrides.parse(each.words) for each in _checked(verb, record.elements_of(rest), own)[0]]
+    return [own | Overrides.parse(each.words) for each in _checked(verb, _elements(rest), own)[0]]
+
+
+def _elements(rest: Overrides) -> list[Element]:
+    """Return the elements, with the folder for ``run=NAME``: the runs of a sweep have another ``output.root``."""
+
+    def in_full(word: str) -> str:
+        name = Overrides.parse([word]).get("run") if word.startswith("run=") else None
+        return f"run={result.named(name, rest.get('output.root')).folder}" if name else word
+
+    return [replace(each, words=[*map(in_full, each.words)]) for each in record.elements_of(rest)]
 
 
 def named(overrides: Overrides) -> Path | None:

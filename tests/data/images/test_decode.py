@@ -148,6 +148,9 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "program.jpg").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
     (tmp_path / "photo.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(200))
     os.mkfifo(tmp_path / "pipe.jpg")
+    with (tmp_path / "sparse.jpg").open("wb") as sparse:
+        sparse.write(whole)
+        sparse.truncate(20 << 30)
     (tmp_path / "folder.jpg").mkdir()
     (tmp_path / "link.jpg").symlink_to(tmp_path / "nowhere.jpg")
     bomb(tmp_path / "bomb.png", 20_000)
@@ -157,6 +160,7 @@ def test_hostile_files_are_refused_with_a_reason(tmp_path: Path) -> None:
         "program.jpg": "PostScript document", "photo.heic": "sips -s format jpeg photo.heic",
         "pipe.jpg": "not a file", "folder.jpg": "not a file", "link.jpg": "no such file",
         "bomb.png": "more than 89,478,485 pixels", "odd.png": "10,000 x 10,000",
+        "sparse.jpg": "larger than 1 GiB",
     }  # fmt: skip
     tracemalloc.start()
     for name, reason in reasons.items():

@@ -242,6 +242,9 @@ def test_paths_classes_and_parts(tmp_path: Path) -> None:
     error = refused(write(tmp_path / "all.csv", "path,label,split", *rows(*numbers)))
     assert "column split of" in error.message
     assert "holds 0, 1, 2" in error.message
+    words = [f"data/{{}}.jpg,{'ab'[number % 2]},{('train', 'group2')[number % 2]}" for number in range(6)]
+    error = refused(write(tmp_path / "all.csv", "path,label,split", *rows(*words)))
+    assert "holds group2, train, and it is not known which part each means" in error.message
 
 
 def test_numbers_and_other_names_of_the_same_classes(tmp_path: Path) -> None:

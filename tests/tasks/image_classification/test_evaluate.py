@@ -166,6 +166,8 @@ def test_a_table_of_gray_images_is_evaluated_with_a_run(pretending: Path, capsys
     assert names == ["two/0.png", "two/1.png", "seven/0.png", "seven/1.png"]
     assert "Skipped seven/broken.png" in capsys.readouterr().err
     assert content("run.json")["data"]["skipped"][0][0] == "seven/broken.png"
+    assert main(["infer", "run=runs/run", "input=in/seven", "output.name=i"]) == 0
+    assert Path("runs/i/skipped.csv").read_text().startswith("file,reason\nbroken.png,")
 
 
 def test_the_test_part_of_a_run_and_other_data(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ SUFFIXES = (*READABLE, ".heic", ".heif")
 # Formats that contain one image as plain data; those that start another program (EPS, PDF) are excluded.
 FORMATS = ("PNG", "JPEG", "MPO", "BMP", "GIF", "TIFF", "WEBP", "AVIF", "PPM", "HEIF")
 # Limit on an image's original size, checked before decoding: 268 MB of colors. A small file can claim far more.
-MOST_PIXELS = 89_478_485
+MOST_PIXELS, MOST_BYTES = 89_478_485, 1 << 30
 # Limit on the time to decode: a file of many progressive scans or long comments takes minutes.
 MOST_SECONDS = 20.0
 
@@ -114,8 +114,8 @@ def _opened(path: Path, how: Reading) -> "Image.Image":
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):  # reading a pipe could block forever
                 raise UnreadableError("it is not a file")
-            if status.st_size == 0:
-                raise UnreadableError("the file is empty")
+            if not 0 < status.st_size <= MOST_BYTES:
+                raise UnreadableError("the file is larger than 1 GiB" if status.st_size else "the file is empty")
             with Timed(path, MOST_SECONDS) as file, Image.open(file, formats=formats()) as image:
                 if image.width * image.height > MOST_PIXELS:
                     reason = f"it is {image.width:,} x {image.height:,}: more than {MOST_PIXELS:,} pixels"

@@ -278,10 +278,11 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: 
         several = several and (None not in parts or ("train" in parts and 5 * named >= 4 * len(column)))
         if place not in (layout.image, layout.group, *labels) and (several or flags):
             return place
-        if place not in labels and layout.plain(place) == "split" and all(map(str.isdecimal, column)):
-            values = listed(sorted(set(column)))
+        values = sorted(set(column))
+        unknown = all(map(str.isdecimal, values)) or 1 < len(values) <= 10
+        if place not in labels and layout.plain(place) == "split" and unknown:
             raise ZooError(
-                f"The column split of {path} holds {values}, and it is not known which part each number means",
+                f"The column split of {path} holds {listed(values)}, and it is not known which part each means",
                 "Write train, val and test in it, or give the column a different name to draw the parts at random.",
             )
     return None

@@ -11,6 +11,7 @@ from zoo.config.schemas.classifiers import ClassifierConfig, InferConfig
 from zoo.config.schemas.common import TestData
 from zoo.config.schemas.image_classification import DataSettings, TrainConfig
 from zoo.config.tasks import Command
+from zoo.core import csv_files
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data import training_set
@@ -56,6 +57,7 @@ def infer(overrides: Overrides) -> Run:
     settings, inputs, classifier = context.settings, _inputs(context.settings, origin), origin.classifier()
     with predict_photos.recorded(context, classifier):
         context.record.data, labels = inputs.record, None
+        csv_files.write_skipped(context.folder / "skipped.csv", inputs.record.get("skipped", []))
         if inputs.labels is not None:
             labels = str(context.folder / "labels.npy")
             np.save(labels, inputs.labels, allow_pickle=False)
