@@ -346,7 +346,7 @@ def test_an_interrupted_training_ends_with_130(pretending: Path, monkeypatch: py
     ("fit model=mnist", "Use `train`"),
     ("train --model mnist", "Settings have no dashes: model=mnist"),
     ("train --dryrun data=digits", "There is no option --dryrun; did you mean '--dry-run'?"),
-    ("train data=zoo", "; for files of your own, data.root=zoo"),
+    ("train data=zoo", "; for files of your own, data=KIND data.root=zoo"),
     ("train --trainer.epochs=3 data=digits", "Settings have no dashes: trainer.epochs=3"),
     ("train epochs=5 data=digits", "there is no key 'epochs'; did you mean 'trainer.epochs'?"),
     ("train lr=0.1", "did you mean 'trainer.learning_rate'?"),

@@ -37,8 +37,8 @@ def test_settings_are_checked_like_those_of_any_model(tmp_path: Path) -> None:
     model = f"model={written(tmp_path, GOOD)}"
     settings = registry.compose_settings("train", Overrides.parse([model, "model.width=16", "model.rate=1"]))
     assert (settings.model["width"], settings.model["rate"]) == (16, 1)
+    wrong = ["model.width=wide", "model.widht=3", "model.file=/etc/passwd", "model.name=a-b", "model.about=x"]
     with pytest.raises(ZooError) as caught:
-        wrong = ["model.width=wide", "model.widht=3", "model.file=/etc/passwd", "model.name=a-b", "model.about=x"]
         registry.compose_settings("train", Overrides.parse([model, *wrong]))
     refused = ["'model.file' is part of model=", "use model=a-b", "'model.about' is part of"]
     for words in ("model.width must be", "did you mean 'model.width'", *refused):

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import importlib.util
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from zoo.core.files import file_sha256, storage_errors
 from zoo.core.paths import user_path
 from zoo.data import datasets, idx
 from zoo.data.datasets import DataRow
+from zoo.data.images import decode
 
 INPUT_SHAPE = (28, 28, 1)
 
@@ -75,11 +77,11 @@ def in_root(row: DataRow) -> dict[str, Path]:
     files = {role: _file_of(root, file.name) for role, file in row.files.items()}
     missing = [file.name for role, file in row.files.items() if files[role] is None]
     if missing:
-        shown = listed(present)
+        remedy = "The four IDX files may be plain or .gz, with names such as train-images-idx3-ubyte."
+        if next(decode.iter_images(root), None):
+            remedy = f"Read images in folders of classes with `data=folder data.root={shlex.quote(str(row.root))}`"
         raise ZooError(
-            f"data.root={row.root} lacks {', '.join(missing)}; it holds {shown or 'nothing'}",
-            "The four IDX files may be plain or .gz, with names such as train-images-idx3-ubyte or "
-            "train-images.idx3-ubyte.",
+            f"data.root={row.root} lacks {', '.join(missing)}; it holds {listed(present) or 'nothing'}", remedy
         )
     return {role: path for role, path in files.items() if path is not None}
 

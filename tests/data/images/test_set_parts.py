@@ -678,6 +678,22 @@ def test_codes_in_the_names_of_images_may_be_the_classes(tmp_path: Path, codes: 
     assert any(f"one of {len(codes.split())} codes, such as AN" in note for note in notes) == said
 
 
+def test_a_part_of_the_names_in_folders_of_persons_is_written_as_a_table(tmp_path: Path) -> None:
+    """MRL Eye: person, number, gender, glasses, state of the eye, reflections, light, sensor."""
+    root = tmp_path / "mrl eyes"
+    persons = [f"s{number:04}" for number in range(1, 5)]
+    lay(root, *(f"{name}/{name}_{n:05}_0_0_{n % 2}_{n % 3}_0_01.png" for name in persons for n in range(12)))
+    (note,) = [note for note in folder_scan.scan(str(root)).notes if "one of" in note]
+    command, _, settings = note.partition("as a table: ")[2].partition("\nThen give ")
+    assert settings.endswith("data.label_column=part4 data.group=folder, for that part")
+    subprocess.run(["sh", "-c", command], check=True)
+    row = DataSettings(
+        name="image_table", root=str(tmp_path / "names.csv"), images=str(root), label_column="part4", group="folder"
+    )
+    listing = image_table.scan(row)
+    assert (listing.class_names, len(listing.names), {*listing.groups}) == (["0", "1"], 48, {*persons})
+
+
 def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> None:
     """Omniglot: character01 is a different sign in each alphabet."""
     root = tmp_path / "my set"

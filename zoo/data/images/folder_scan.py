@@ -164,7 +164,8 @@ def _listing(
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
     listing.notes.extend(_unclear(path, files_by_class, layout))
-    listing.notes.extend([*_codes(files_by_class), *tables.unclear_labels(classes, "move these images elsewhere")])
+    listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
+    listing.notes.extend(set_parts.codes_notes(path, {key[2]: files for key, files in files_by_class.items()}))
     return listing
 
 
@@ -229,19 +230,6 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         yield (
             f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
             f"the inner folders are the classes, move them into one folder. {set_parts.TOGETHER}"
-        )
-
-
-def _codes(files_by_class: Files) -> Iterator[str]:
-    """Yield a note if files are named after their class and a word that other classes have too: AF01/AF01ANS.jpg."""
-    stems = [(name, Path(file).stem) for (*_, name), files in files_by_class.items() for file in files]
-    codes = Counter(stem.removeprefix(name) for name, stem in stems)
-    classes = {name for name, _ in stems}
-    named = all(stem.startswith(name) for name, stem in stems) and all(map(str.isalpha, codes))
-    if named and len(codes) > 1 and 2 * min(codes.values()) > len(classes):
-        yield (
-            f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. If the codes "
-            "are the classes, write a table of images and classes: data=image_table"
         )
 
 

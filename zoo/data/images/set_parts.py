@@ -12,6 +12,7 @@ from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, is_of_system
 from zoo.data import datasets
 from zoo.data.images import decode
+from zoo.data.text import tables
 
 # Words that name a part of a data set.
 WORDS = {
@@ -398,6 +399,39 @@ def names_note(path: Path) -> str:
             f"Then give data=image_table {table} data.label_column=part2, for the second part. "
         )
     return ""
+
+
+def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
+    """Return a note if the names of images may hold the classes, and not the folders: AF01/AF01ANS.jpg.
+
+    Args:
+        images: names of the images below ``path``, by folder.
+    """
+    stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
+    fields = [stem.removeprefix(folder).lstrip("_-").split("_") for folder, stem in stems]
+    persons = all(map(tables.PERSON.fullmatch, images))
+    columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
+    for part, column in enumerate(columns, 1):
+        codes = Counter(column)
+        few = persons and 2 * len(codes) * len(images) <= len(stems)
+        if len(codes) > 1 and 2 * min(codes.values()) > len(images) and (few or all(map(str.isalpha, codes))):
+            break
+    else:
+        return []
+    numbers = range(1, min(map(len, fields)) + 1)
+    suffixes = " -o ".join(sorted({f"-name '*{Path(file).suffix}'" for files in images.values() for file in files}))
+    write = (
+        f"cd {shlex.quote(str(path))} && find . {suffixes} | sort | awk -F/ -v OFS=, 'BEGIN {{print "
+        f'"image,folder{"".join(f",part{each}" for each in numbers)}"}} {{s = $NF; f = $(NF-1); '
+        'sub(/[.][^.]*$/, "", s); if (index(s, f) == 1) s = substr(s, length(f) + 1); sub(/^[_-]+/, "", s); '
+        f"""split(s, p, "_"); print $0, f{"".join(f", p[{each}]" for each in numbers)}}}' > ../names.csv"""
+    )
+    table = f"data.root={shlex.quote(str(path.parent / 'names.csv'))} data.images={shlex.quote(str(path))}"
+    return [
+        f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. If a part of the "
+        f"names is the class, write them as a table: {write}\nThen give data=image_table {table} "
+        f"data.label_column=part{part} data.group=folder, for that part"
+    ]
 
 
 def says_nothing(name: str, parent: str) -> bool:
