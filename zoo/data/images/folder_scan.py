@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import os
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

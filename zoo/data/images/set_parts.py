@@ -415,10 +415,16 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         codes = Counter(column)
         few = persons and 2 * len(codes) * len(images) <= len(stems)
         if len(codes) > 1 and 2 * min(codes.values()) > len(images) and (few or all(map(str.isalpha, codes))):
-            break
-    else:
-        return []
-    numbers = range(1, min(map(len, fields)) + 1)
+            how = _written_as_table(path, images, part, min(map(len, fields)))
+            return [
+                f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. {how}"
+            ]
+    return []
+
+
+def _written_as_table(path: Path, images: dict[str, list[str]], part: int, count: int) -> str:
+    """Return how to write ``count`` parts of the names of images in folders as a table, of which one is the class."""
+    numbers = range(1, count + 1)
     suffixes = " -o ".join(sorted({f"-name '*{Path(file).suffix}'" for files in images.values() for file in files}))
     write = (
         f"cd {shlex.quote(str(path))} && find . {suffixes} | sort | awk -F/ -v OFS=, 'BEGIN {{print "
@@ -427,11 +433,10 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         f"""split(s, p, "_"); print $0, f{"".join(f", p[{each}]" for each in numbers)}}}' > ../names.csv"""
     )
     table = f"data.root={shlex.quote(str(path.parent / 'names.csv'))} data.images={shlex.quote(str(path))}"
-    return [
-        f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. If a part of the "
-        f"names is the class, write them as a table: {write}\nThen give data=image_table {table} "
+    return (
+        f"If a part of the names is the class, write them as a table: {write}\nThen give data=image_table {table} "
         f"data.label_column=part{part} data.group=folder, for that part"
-    ]
+    )
 
 
 def says_nothing(name: str, parent: str) -> bool:
