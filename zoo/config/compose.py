@@ -177,11 +177,8 @@ def _sort_overrides(
         elif not (key == "model" and row):
             paths.refuse_address(value)
             more = "; architectures of Keras are model=keras/NAME" if key == "model" else ""
-            more = (
-                f"; for files of your own, data=KIND data.root={value}"
-                if key == "data" and os.path.exists(value)
-                else more
-            )
+            if key == "data" and os.path.exists(value):
+                more = f"; for files of your own, data=KIND data.root={value}"
             problems.append(unknown(key, value, valid[key]).on_one_line() + more)
             # The closest option of this task, so that the remaining values can be checked too; else the default.
             likely = [name for name in valid[key] if key != "model" or config_files.task_of(name) == command.task]
