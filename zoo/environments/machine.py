@@ -265,13 +265,8 @@ def _linux(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Ma
 
 def _windows(reports: Mapping[str, str], python_arch: str, notes: list[str]) -> Machine:
     return Machine(
-        os="windows",
-        os_version=reports.get("ver", "").strip(),
-        os_build="",
-        arch=architecture(reports.get("uname -m", python_arch)),
-        python_arch=python_arch,
-        chip=reports.get("chip", "").strip() or "unknown chip",
-        cores=os.cpu_count() or 1,
-        memory_bytes=0,
+        os="windows", os_version=reports.get("ver", "").strip(), os_build="",
+        arch=architecture(reports.get("uname -m", python_arch)), python_arch=python_arch,
+        chip=reports.get("chip", "").strip() or "unknown chip", cores=os.cpu_count() or 1, memory_bytes=0,
         notes=notes,
-    )
+    )  # fmt: skip

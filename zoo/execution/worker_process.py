@@ -87,17 +87,10 @@ class Feed(Protocol):
 
 
 def run(
-    python: Path,
-    environment: dict[str, str],
-    request: Path,
-    show: Callable[[events.Event], None],
-    feed: Feed | None = None,
-    limits: ProcessLimits = NO_LIMITS,
-    started: Callable[[], None] | None = None,
-    launcher: str = "local",
-    meeting: DistributedPart | None = None,
-    others: launchers.Executor | None = None,
-) -> Outcome:
+    python: Path, environment: dict[str, str], request: Path, show: Callable[[events.Event], None],
+    feed: Feed | None = None, limits: ProcessLimits = NO_LIMITS, started: Callable[[], None] | None = None,
+    launcher: str = "local", meeting: DistributedPart | None = None, others: launchers.Executor | None = None,
+) -> Outcome:  # fmt: skip
     """Run one request in the worker until it ends.
 
     Args:

@@ -25,16 +25,9 @@ PUBLISHED = blocks.Published(
 
 
 def build(
-    compat,
-    input_shape=None,
-    classes=1000,
-    alpha=1.0,
-    depth_multiplier=1,
-    dropout=0.001,
-    input_size=224,
-    activation="relu6",
-    bn_momentum=MOMENTUM,
-):
+    compat, input_shape=None, classes=1000, alpha=1.0, depth_multiplier=1, dropout=0.001, input_size=224,
+    activation="relu6", bn_momentum=MOMENTUM,
+):  # fmt: skip
     """Build the network with its top, for images with the channels last.
 
     Args:

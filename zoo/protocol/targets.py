@@ -107,13 +107,9 @@ def thresholds(predicted: Any, truth: Any) -> List[float]:
 
 
 def figures(
-    kind: str,
-    predicted: Any,
-    truth: Any,
-    limits: Optional[List[float]] = None,
-    scale: float = 1.0,
+    kind: str, predicted: Any, truth: Any, limits: Optional[List[float]] = None, scale: float = 1.0,
     loss: Optional[str] = None,
-) -> Dict[str, float]:
+) -> Dict[str, float]:  # fmt: skip
     """Return loss and figures of predictions (n, outputs).
 
     Labels without an item do not count in means over labels.

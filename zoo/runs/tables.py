@@ -67,14 +67,9 @@ def answers(
 
 
 def write_predictions(
-    path: Path,
-    names: Sequence[str],
-    classes: Sequence[str],
-    outputs: Any,
-    more: Mapping[str, Sequence[str]] | None = None,
-    kind: str = CLASSES,
-    thresholds: Sequence[float] = (),
-) -> None:
+    path: Path, names: Sequence[str], classes: Sequence[str], outputs: Any,
+    more: Mapping[str, Sequence[str]] | None = None, kind: str = CLASSES, thresholds: Sequence[float] = (),
+) -> None:  # fmt: skip
     """Write ``predictions.csv``: a row of :func:`answers`, the columns in ``more``, the probability of every class.
 
     ``names`` and each column in ``more`` have n entries.

@@ -107,13 +107,9 @@ def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
 
 class _Server:
     def __init__(
-        self,
-        limits: ServeConfig,
-        loaded: list[Served],
-        ready: dict[str, Environment],
-        listening: socket.socket,
+        self, limits: ServeConfig, loaded: list[Served], ready: dict[str, Environment], listening: socket.socket,
         folder: Path,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._limits, self._listening, self._metrics = limits, listening, Metrics()
         self._token = _token(limits)
         self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6), folder)

@@ -72,14 +72,9 @@ def chain(filters, blocks, kernel_size, doubling, mirror=False, first_norm="inst
 
 
 def build(
-    compat,
-    filters=32,
-    blocks=5,
-    kernel_size=9,
-    upsampling="transposed",
-    input_shape=(None, None, 3),
+    compat, filters=32, blocks=5, kernel_size=9, upsampling="transposed", input_shape=(None, None, 3),
     initializer="glorot_uniform",
-):
+):  # fmt: skip
     """Build the network.
 
     Args:

@@ -80,15 +80,11 @@ def figures(runs: Runs) -> Html:
 
 
 WORDS: dict[str, Callable[[Untrusted], str]] = {
-    "verb": lambda record: record.text("verb"),
-    "model": lambda record: record.text("model"),
-    "backend": lambda record: record.text("backend"),
-    "stack": lambda record: record.text("stack", "name"),
-    "device": provenance.device_name,
-    "data": lambda record: record.text("data", "name"),
-    "grade": provenance.grade,
+    "verb": lambda record: record.text("verb"), "model": lambda record: record.text("model"),
+    "backend": lambda record: record.text("backend"), "stack": lambda record: record.text("stack", "name"),
+    "device": provenance.device_name, "data": lambda record: record.text("data", "name"), "grade": provenance.grade,
     "exit": lambda record: record.text("exit"),
-}
+}  # fmt: skip
 
 
 def _names(runs: Runs) -> list[tuple[str, str]]:

@@ -78,15 +78,10 @@ def figures(taken_s: list[float], passes: int, flops: float) -> Row:
         return {"repeats": 0}
     median = statistics.median(taken_s)
     return {
-        "passes": passes,
-        "repeats": len(taken_s),
-        "median_s": round(median, 5),
-        "fastest_s": round(min(taken_s), 5),
-        "slowest_s": round(max(taken_s), 5),
-        "pass_ms": round(1e3 * median / passes, 4),
-        "gflop_per_pass": round(flops / 1e9, 3),
-        "tflop_per_s": round(flops * passes / median / 1e12, 4),
-    }
+        "passes": passes, "repeats": len(taken_s), "median_s": round(median, 5), "fastest_s": round(min(taken_s), 5),
+        "slowest_s": round(max(taken_s), 5), "pass_ms": round(1e3 * median / passes, 4),
+        "gflop_per_pass": round(flops / 1e9, 3), "tflop_per_s": round(flops * passes / median / 1e12, 4),
+    }  # fmt: skip
 
 
 def published(about: str) -> list[Row]:

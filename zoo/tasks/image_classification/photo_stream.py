@@ -67,15 +67,9 @@ class PhotoStream:
     """
 
     def __init__(
-        self,
-        names: Iterable[tuple[str, Path]],
-        size: tuple[int, int],
-        batch: int,
-        resize: str,
-        thumbs: int,
-        take: "Take",
-        skip: Callable[[Skipped], None],
-    ) -> None:
+        self, names: Iterable[tuple[str, Path]], size: tuple[int, int], batch: int, resize: str, thumbs: int,
+        take: "Take", skip: Callable[[Skipped], None],
+    ) -> None:  # fmt: skip
         self._how, self._batch, self._thumbs = reading.photo(size, resize), batch, thumbs
         self._take, self._skip = take, skip
         threads = max(2, os.cpu_count() or 2)

@@ -43,23 +43,13 @@ def tell_unknown(texts: dataset.TextDataset, shares: dict[str, float]) -> dict[s
 
 def record_of(texts: dataset.TextDataset, settings: TextTraining) -> Json:
     return {
-        "name": texts.name,
-        "reason": "",
-        "what": "texts" if texts.info.class_names else "tokens",
-        "sha256": texts.sha256,
-        "source": texts.source,
-        "class_names": texts.info.class_names,
-        "tokeniser": texts.tokenizer.kind,
-        "vocabulary": len(texts.tokenizer),
-        "unknown": texts.info.unknown,
-        "blank": texts.info.blank,
-        "skipped_items": len(texts.info.skipped),
-        "read": texts.info.notes,
-        "dialect": texts.info.dialect,
-        "split_told": "test" in texts.info.parts,
-        **_split_words(texts, settings),
+        "name": texts.name, "reason": "", "what": "texts" if texts.info.class_names else "tokens",
+        "sha256": texts.sha256, "source": texts.source, "class_names": texts.info.class_names,
+        "tokeniser": texts.tokenizer.kind, "vocabulary": len(texts.tokenizer), "unknown": texts.info.unknown,
+        "blank": texts.info.blank, "skipped_items": len(texts.info.skipped), "read": texts.info.notes,
+        "dialect": texts.info.dialect, "split_told": "test" in texts.info.parts, **_split_words(texts, settings),
         "split_seed": settings.seed,
-    }
+    }  # fmt: skip
 
 
 def _split_words(texts: dataset.TextDataset, settings: TextTraining) -> Json:
