@@ -128,10 +128,20 @@ def test_a_flat_test_folder_next_to_classes_is_refused(tmp_path: Path) -> None:
 
 def test_folders_of_classes_next_to_images_without_labels_are_refused(tmp_path: Path) -> None:
     lay(tmp_path, "labelled/0/1.png", "labelled/1/1.png", "unlabelled/1.png")
-    with pytest.raises(ZooError, match="two classes, or classes and images without labels") as caught:
+    with pytest.raises(ZooError, match="only images are in .*: classes, or classes and images") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"data.root={tmp_path / 'labelled'}." in caught.value.remedy
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["labelled", "unlabelled"]
+
+
+def test_folds_of_classes_next_to_unlabeled_parts_are_named_first(tmp_path: Path) -> None:
+    """C-NMC: three folds of two classes, and two test parts without class folders."""
+    folds = (f"C-NMC_training_data/fold_{fold}/{name}/{fold}.bmp" for fold in range(3) for name in ("all", "hem"))
+    tests = (f"C-NMC_test_{name}_phase_data/C-NMC_test_{name}_phase_data/1.bmp" for name in ("prelim", "final"))
+    lay(tmp_path, *folds, *tests)
+    with pytest.raises(ZooError, match="only images are in C-NMC_test_final_phase_data, C-NMC_test_pre") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert f"data.root={tmp_path / 'C-NMC_training_data'}. If" in caught.value.remedy
 
 
 def test_two_folders_of_one_part_are_refused(tmp_path: Path) -> None:
@@ -652,7 +662,7 @@ def test_a_table_next_to_folders_and_unsorted_images_is_named_first(tmp_path: Pa
         "images/2_left.jpg",
     )
     (tmp_path / "full_df.csv").write_text("filename,labels\n1_left.jpg,N\n2_left.jpg,D\n")
-    with pytest.raises(ZooError, match=r"two classes, or classes and images without labels") as caught:
+    with pytest.raises(ZooError, match=r"only images are in .*: classes, or classes and images") as caught:
         folder_scan.scan(str(tmp_path))
     assert caught.value.remedy.startswith(
         f"Read the labels with `data=image_table data.root={tmp_path}/full_df.csv`; or: "

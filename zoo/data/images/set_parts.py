@@ -39,6 +39,7 @@ _OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
+_OTHER_WORD = re.compile(rf"(?<![a-z])({_OTHER_PARTS})", re.IGNORECASE)
 TOGETHER = "To keep the images of a patient or an object in one part, write a table (data=image_table, data.group)."
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
@@ -165,15 +166,16 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"Unlabeled images: move the folder elsewhere, and classify it with `python -m zoo infer run=last "
             f"input={loose[0]}`. A class: add data.layout=classes.",
         )
-    if len(folders) == 2:
-        plain, nested = sorted(folders, key=lambda name: len(inside[name]))
-        if not inside[plain] and len(inside[nested]) > 1 and next(decode.iter_images(path / plain), None):
-            raise ZooError(
-                f"{path / nested} contains the folders {listed(inside[nested])}, {path / plain} only images: "
-                "two classes, or classes and images without labels",
-                f"{labels_note(path, 'Labels')}Classes and unlabeled images: {as_root(path / nested)}. Two classes: "
-                "add data.layout=classes.",
-            )
+    *plain, nested = sorted(folders, key=lambda name: len(inside[name])) or [""]
+    alone = len(plain) == 1 and not inside[plain[0]]
+    unlabeled = alone or all(map(_OTHER_WORD.search, plain))
+    if plain and unlabeled and len(inside[nested]) > 1 and {*plain} & {*full}:
+        raise ZooError(
+            f"{path / nested} contains the folders {listed(inside[nested])}; only images are in {listed(plain)}: "
+            "classes, or classes and images without labels",
+            f"{labels_note(path, 'Labels') if alone else ''}Classes and unlabeled images: {as_root(path / nested)}. "
+            "If these folders are the classes, add data.layout=classes.",
+        )
     for name in folders:
         again = sorted(set(inside[name]) & set(folders))
         if len(again) > 1:
