@@ -128,7 +128,7 @@ def test_a_flat_test_folder_next_to_classes_is_refused(tmp_path: Path) -> None:
 
 def test_folders_of_classes_next_to_images_without_labels_are_refused(tmp_path: Path) -> None:
     lay(tmp_path, "labelled/0/1.png", "labelled/1/1.png", "unlabelled/1.png")
-    with pytest.raises(ZooError, match="only images are in .*: classes, or classes and images") as caught:
+    with pytest.raises(ZooError, match=r"only images are in .*: classes, or classes and images") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"data.root={tmp_path / 'labelled'}." in caught.value.remedy
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["labelled", "unlabelled"]

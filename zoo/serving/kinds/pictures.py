@@ -51,7 +51,9 @@ class Kind(Classifier):
     def _of_lists(self, instance: list[Any]) -> "NDArray[Any]":
         shape = self.shape
         try:
-            pixels = np.array(instance, np.float64)
+            pixels = np.array(instance)
+            if pixels.dtype.kind not in "iuf":  # texts, true and false
+                raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
             raise RequestError(400, f"Pixels must be numbers in lists of shape {shape}") from None
         if shape[2] == 1 and pixels.shape == shape[:2]:
