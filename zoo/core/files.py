@@ -206,7 +206,7 @@ def files_below(
             failed(folder, error)
             return
         if prefix and {"run.json", "config.yaml"} <= {entry.name for entry in visible}:
-            return  # the plots of a run are no data
+            return  # do not read the plots of a run as data
         names = []
         for entry in visible:
             console.expect_path(entry.name)

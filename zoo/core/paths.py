@@ -8,6 +8,7 @@ import shlex
 import shutil
 import stat
 import sys
+import unicodedata
 import urllib.parse
 from collections.abc import Iterable
 from pathlib import Path
@@ -160,6 +161,11 @@ def refuse_unspellable(names: Iterable[str], folder: Path) -> None:
                 f"The name of the folder {ascii(name)[1:-1]} in {folder} is not UTF-8 and cannot name a class",
                 "Rename that folder.",
             )
+
+
+def key_of(name: str) -> str:
+    """Normalize case, white space and the code of accents, so that equal keys mean one class."""
+    return unicodedata.normalize("NFC", " ".join(name.split())).casefold()
 
 
 def siblings(path: Path) -> list[str]:

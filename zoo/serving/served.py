@@ -46,7 +46,7 @@ class Served(abc.ABC):
         parameters: schemas of the parameters.
         bodies: accepted bodies other than JSON, by content type.
         answers: responses other than JSON, by content type.
-        used: groups and settings of ``infer`` that have an effect; all others are refused.
+        used: groups and settings of ``infer`` that have an effect.
         engine: keeps the worker running; set by :meth:`connect`.
     """
 

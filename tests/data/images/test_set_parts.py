@@ -296,9 +296,13 @@ def test_what_a_folder_contains_instead_of_images_is_named(tmp_path: Path, name:
 
 def test_spellings_of_one_class_are_refused(tmp_path: Path) -> None:
     lay(tmp_path / "set", "Cat/1.png", "cat/2.png", "dog/3.png")
-    with pytest.raises(ZooError, match="'Cat' and 'cat', which differ in capitals or blanks only"):
+    with pytest.raises(ZooError, match="'Cat' and 'cat', which differ in capitals, blanks or codes of accents only"):
         folder_scan.scan(str(tmp_path / "set"))
     assert len(folder_scan.scan(str(tmp_path / "set"), "classes").class_names) == 3
+    for accents in ("e\u0301", "\u00e9"):  # as macOS and Linux write the same letter
+        lay(tmp_path / "coded", f"caf{accents}/1.png", "dog/1.png")
+    with pytest.raises(ZooError, match="codes of accents only"):
+        folder_scan.scan(str(tmp_path / "coded"))
     assert folder_scan.scan(str(lay(tmp_path / "letters", "A/1.png", "a/2.png"))).class_names == ["A", "a"]
 
 
@@ -741,7 +745,7 @@ def test_unpacked_archives_are_no_classes(tmp_path: Path) -> None:
 
 def test_a_second_copy_in_lower_case_is_not_to_be_joined(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{top}/{name}/1.png" for top in ("Leaf Set", "leaf set") for name in "ab"))
-    with pytest.raises(ZooError, match="differ in capitals or blanks only") as caught:
+    with pytest.raises(ZooError, match="differ in capitals, blanks or codes of accents only") as caught:
         folder_scan.scan(str(tmp_path))
     assert f"give one: data.root='{tmp_path}/leaf set'." in caught.value.remedy
 

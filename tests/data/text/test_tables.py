@@ -220,7 +220,7 @@ def test_labels_that_differ_in_capitals_or_blanks_are_one_class(tmp_path: Path) 
     texts = read(tmp_path / "a.csv", content)
     assert (texts.class_names, texts.labels) == (["spam", "very good"], [0, 0, 0, 1, 1, 1])
     assert "The labels 'spam' (2) and 'Spam' (1) are one class, 'spam'" in texts.notes
-    assert "differ in capitals or blanks only" in refusal(tmp_path / "a.csv", content, strict=True)
+    assert "differ in capitals, blanks or codes of accents only" in refusal(tmp_path / "a.csv", content, strict=True)
     assert read(tmp_path / "a.csv", content + "g,other\n", classes=["SPAM", "other"]).class_names == ["other", "spam"]
     said = refusal(tmp_path / "a.csv", content, classes=["spam", "very god"])
     assert "no text of very god, which data.classes names; did you mean 'very" in said

@@ -10,9 +10,9 @@ from pathlib import Path
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, is_of_system
+from zoo.core.paths import key_of
 from zoo.data import datasets
 from zoo.data.images import decode
-from zoo.data.text import tables
 
 # Words that name a part of a data set.
 WORDS = {
@@ -34,6 +34,8 @@ _NAMES = re.compile(
 _MANY = 10
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
+# Names of classes that number persons.
+PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 # The end of a folder name that numbers the clips of a class, and names of frames.
 _OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
@@ -140,10 +142,11 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     """Raise an error for folders that may be classes or parts of a data set, and describe both readings."""
     spellings: dict[str, str] = {}
     for name in folders:
-        other = spellings.setdefault(" ".join(name.split()).casefold(), name)
+        other = spellings.setdefault(key_of(name), name)
         if other != name and len(name) > 1:  # a and A are characters
             raise ZooError(
-                f"{path} has the folders {other!r} and {name!r}, which differ in capitals or blanks only",
+                f"{path} has the folders {other!r} and {name!r}, which differ in capitals, blanks or "
+                "codes of accents only",
                 f"If one is a copy of the other, give one: {as_root(path / name)}. One class: join them. Two "
                 "classes: add data.layout=classes.",
             )
@@ -394,12 +397,8 @@ def names_note(path: Path) -> str:
     if min(map(len, fields), default=0) > 2 and any(1 < count <= len(stems) / 4 for count in few):
         shown = "".join(f", ${number}" for number in range(1, len(few) + 1))
         titles = shown.replace(", $", ",part")
-        write = f"""ls | awk -F_ -v OFS=, 'BEGIN {{print "image{titles}"}} {{print $0{shown}}}' > ../names.csv"""
-        table = f"data.root={shlex.quote(str(path.parent / 'names.csv'))} data.images={shlex.quote(str(path))}"
-        return (
-            f"If a part of the names is the class, write them as a table: cd {shlex.quote(str(path))} && {write}\n"
-            f"Then give data=image_table {table} data.label_column=part2, for the second part. "
-        )
+        write = f"""ls | awk -F_ -v OFS=, 'BEGIN {{print "image{titles}"}} {{print $0{shown}}}'"""
+        return _as_table(path, write, "part2, for the second part. ")
     return ""
 
 
@@ -411,33 +410,35 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     """
     stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
     fields = [stem.removeprefix(folder).lstrip("_-").split("_") for folder, stem in stems]
-    persons = all(map(tables.PERSON.fullmatch, images))
+    persons = all(map(PERSON.fullmatch, images))
     columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
     for part, column in enumerate(columns, 1):
         codes = Counter(column)
         few = persons and 2 * len(codes) * len(images) <= len(stems)
         if len(codes) > 1 and 2 * min(codes.values()) > len(images) and (few or all(map(str.isalpha, codes))):
-            how = _written_as_table(path, images, part, min(map(len, fields)))
-            return [
-                f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. {how}"
-            ]
+            note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
+            names = [f"-name '*{Path(file).suffix}'" for files in images.values() for file in files]
+            write = _parts_in_folders(" -o ".join(sorted({*names})), range(1, min(map(len, fields)) + 1))
+            return [note + _as_table(path, write, f"part{part} data.group=folder, for that part")]
     return []
 
 
-def _written_as_table(path: Path, images: dict[str, list[str]], part: int, count: int) -> str:
-    """Return how to write ``count`` parts of the names of images in folders as a table, of which one is the class."""
-    numbers = range(1, count + 1)
-    suffixes = " -o ".join(sorted({f"-name '*{Path(file).suffix}'" for files in images.values() for file in files}))
-    write = (
-        f"cd {shlex.quote(str(path))} && find . {suffixes} | sort | awk -F/ -v OFS=, 'BEGIN {{print "
-        f'"image,folder{"".join(f",part{each}" for each in numbers)}"}} {{s = $NF; f = $(NF-1); '
-        'sub(/[.][^.]*$/, "", s); if (index(s, f) == 1) s = substr(s, length(f) + 1); sub(/^[_-]+/, "", s); '
-        f"""split(s, p, "_"); print $0, f{"".join(f", p[{each}]" for each in numbers)}}}' > ../names.csv"""
-    )
-    table = f"data.root={shlex.quote(str(path.parent / 'names.csv'))} data.images={shlex.quote(str(path))}"
+def _parts_in_folders(names: str, parts: range) -> str:
+    """Return a program that writes a table of images, their folders, and parts of their names after the folder's."""
+    titles, fields = ("".join(f", {text}" for text in map(form.format, parts)) for form in ("part{}", "p[{}]"))
     return (
-        f"If a part of the names is the class, write them as a table: {write}\nThen give data=image_table {table} "
-        f"data.label_column=part{part} data.group=folder, for that part"
+        f'find . {names} | sort | awk -F/ -v OFS=, \'BEGIN {{print "image,folder{titles.replace(", ", ",")}"}} '
+        '{s = $NF; f = $(NF-1); sub(/[.][^.]*$/, "", s); if (index(s, f) == 1) s = substr(s, length(f) + 1); '
+        f"""sub(/^[_-]+/, "", s); split(s, p, "_"); print $0, f{fields}}}'"""
+    )
+
+
+def _as_table(path: Path, program: str, label: str) -> str:
+    """Return how to write parts of the names of images as a table, of which one is the class."""
+    table, images = (shlex.quote(str(each)) for each in (path.parent / "names.csv", path))
+    return (
+        f"If a part of the names is the class, write them as a table: cd {images} && {program} > ../names.csv\n"
+        f"Then give data=image_table data.root={table} data.images={images} data.label_column={label}"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoo.config.schemas.text import LabelledData
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError, counted, listed, nearest
-from zoo.core.paths import refuse_unspellable
+from zoo.core.paths import key_of, refuse_unspellable
 from zoo.data import targets
 from zoo.data.targets import Targets
 from zoo.data.text import tables, tokenization
@@ -170,11 +170,6 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
     )
 
 
-def key_of(name: str) -> str:
-    """Normalize case and white space, so that equal keys mean one class."""
-    return " ".join(name.split()).casefold()
-
-
 def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dict[str, str]:
     """Return the class name of each label: labels that differ only in case or white space are one class."""
     by_key: dict[str, list[str]] = {}
@@ -184,7 +179,8 @@ def _spellings(row: LabelledData, counts: Counter[str], remarks: Remarks) -> dic
     joined = [" and ".join(f"{name!r} ({counts[name]:,})" for name in names) for names in several]
     if joined and row.strict:
         raise ZooError(
-            f"The labels {joined[0]} differ in capitals or blanks only", "Correct them; data.strict=false joins them."
+            f"The labels {joined[0]} differ in capitals, blanks or codes of accents only",
+            "Correct them; data.strict=false joins them.",
         )
     remarks.notes += [
         f"The labels {words} are one class, {names[0]!r}" for words, names in zip(joined, several, strict=True)

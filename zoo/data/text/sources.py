@@ -13,6 +13,7 @@ from zoo.config.schemas.text import LabelledData
 from zoo.core import console
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
+from zoo.core.paths import key_of
 from zoo.data import datasets, targets
 from zoo.data.images import set_parts
 from zoo.data.text import files as text_files
@@ -92,7 +93,7 @@ def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
     count, others, above, places, tables_read = 0, Counter[str](), dict[str, str](), dict[str, set[str]](), ""
-    wanted = {labelled_texts.key_of(name) for name in row.classes}
+    wanted = {key_of(name) for name in row.classes}
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
         part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
@@ -101,7 +102,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             remarks.skipped.append((where, reason))
         elif set_parts.PROSE.fullmatch(Path(where).stem):
             remarks.skipped.append((where, "it describes the data set"))
-        elif not wanted or labelled_texts.key_of(parts[-2]) in wanted:
+        elif not wanted or key_of(parts[-2]) in wanted:
             text, encoding = text_files.decode(content, row.encoding, where)
             count, others[encoding], above[part] = count + 1, others[encoding] + 1, "/".join(parts[:-2])
             tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)

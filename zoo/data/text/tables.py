@@ -30,7 +30,6 @@ _LOOKED_AT = 1000
 # Cells that are lists of labels.
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
-PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 LABELS = re.compile(
     r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnosis|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
@@ -455,7 +454,7 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     numbers = [name for name in names if name and is_number(name)]
     many = len(numbers) == len(names) > _FEW and max(map(float, numbers)) - min(map(float, numbers)) >= len(names)
     numbers = numbers if many else [name for name in numbers if float(name) % 1]
-    if names and all(map(PERSON.fullmatch, names)):
+    if names and all(map(set_parts.PERSON.fullmatch, names)):
         return [f"Classes such as {names[0]} look like numbers of persons. The network would recognize persons"]
     measured = [
         f"Labels such as {name} are trained as classes, and not as numbers. A table can give a number to predict: "

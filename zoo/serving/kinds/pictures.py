@@ -62,7 +62,8 @@ class Kind(Classifier):
             words = f"Pixels must be numbers from 0 to 255 in lists of shape {shape}"
             words += f", not {pixels.shape}" * (pixels.shape != shape)
             raise RequestError(400, words)
-        return np.rint(pixels).astype(np.uint8)
+        rounded: NDArray[Any] = np.rint(pixels).astype(np.uint8)
+        return rounded
 
     def pixels(self, body: bytes) -> "list[NDArray[Any]]":
         """Return raw uint8 pixels as a list of images of the network's size."""
