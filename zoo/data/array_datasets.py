@@ -76,17 +76,11 @@ def prepare(row: DataRow) -> ArrayDataset:
     fill_once(folder, f"prepares {row.name}", "arrays", lambda part: npy_images.save_arrays(part, source.read()))
     shapes = {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
     return ArrayDataset(
-        name=row.name,
-        **{name: folder / f"{name}.npy" for name in ARRAYS},
-        counts={"train": shapes["x_train"][0], "test": shapes["x_test"][0]},
-        classes=len(row.class_names),
-        class_names=list(row.class_names),
-        input_shape=INPUT_SHAPE,
-        sha256=source.sha256,
-        source=source.text,
-        licence=row.licence or "unknown",
-        published=source.published,
-    )
+        name=row.name, **{name: folder / f"{name}.npy" for name in ARRAYS},
+        counts={"train": shapes["x_train"][0], "test": shapes["x_test"][0]}, classes=len(row.class_names),
+        class_names=list(row.class_names), input_shape=INPUT_SHAPE, sha256=source.sha256, source=source.text,
+        licence=row.licence or "unknown", published=source.published,
+    )  # fmt: skip
 
 
 def split(

@@ -67,16 +67,11 @@ def build(plan: Plan) -> float:
             raise ZooError(f"Cannot write below {folder}: {error}", remedy) from error
     seconds = time.monotonic() - started
     facts = marker.Marker(
-        lock_sha256=plan.lock_sha256,
-        python={"version": plan.python.version, "path": str(plan.python.path)},
-        versions=marker.inventory(marker.python_of(plan.folder)).versions,
-        contents=marker.contents(plan.folder),
-        stack=plan.stack.name,
-        platform=plan.platform,
-        uv=uv_client.version(),
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        build_s=round(seconds, 1),
-    )
+        lock_sha256=plan.lock_sha256, python={"version": plan.python.version, "path": str(plan.python.path)},
+        versions=marker.inventory(marker.python_of(plan.folder)).versions, contents=marker.contents(plan.folder),
+        stack=plan.stack.name, platform=plan.platform, uv=uv_client.version(),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), build_s=round(seconds, 1),
+    )  # fmt: skip
     atomic_write(plan.folder / marker.MARKER, json.dumps(dataclasses.asdict(facts), indent=1))
     console.say(f"The environment of {plan.stack.name} is ready ({seconds:.0f} s).")
     return seconds

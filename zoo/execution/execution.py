@@ -189,18 +189,12 @@ def request_of(
         arguments: additional arguments of the model's builder.
     """
     return Request(
-        verb=context.verb,
-        job=job,
-        run_dir=str(context.folder),
-        run_id=context.record.get("run_id", ""),
-        stack=context.choice.stack.requested,
-        device=context.choice.device(context.settings.backend.device),
-        probes=context.settings.backend.probes,
-        tensorboard=context.settings.tracking.tensorboard,
+        verb=context.verb, job=job, run_dir=str(context.folder), run_id=context.record.get("run_id", ""),
+        stack=context.choice.stack.requested, device=context.choice.device(context.settings.backend.device),
+        probes=context.settings.backend.probes, tensorboard=context.settings.tracking.tensorboard,
         tensorboard_histograms=context.settings.tracking.tensorboard_histograms,
-        model=requested_model(model, context.folder, arguments),
-        weights=str(weights) if weights else None,
-    )
+        model=requested_model(model, context.folder, arguments), weights=str(weights) if weights else None,
+    )  # fmt: skip
 
 
 def requested_model(model: Json, folder: Path, arguments: Json | None = None) -> ModelPart:

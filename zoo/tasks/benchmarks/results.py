@@ -27,20 +27,14 @@ def known(context: RunContext[Settings]) -> Row:
     device = record.get("device") or {}
     framework = context.choice.stack.framework
     return {
-        "backend": record.backend,
-        "stack": record.stack["name"],
-        "framework": f"{framework} {versions.get(framework, '')}".strip(),
-        "keras": versions.get("keras"),
-        "python": versions.get("python"),
-        "numpy": versions.get("numpy"),
+        "backend": record.backend, "stack": record.stack["name"],
+        "framework": f"{framework} {versions.get(framework, '')}".strip(), "keras": versions.get("keras"),
+        "python": versions.get("python"), "numpy": versions.get("numpy"),
         "device_name": device.get("description") or device.get("name"),
         "grade": "stand-in" if record.stack.get("stand_in_for") else "measured",
-        "machine": machine.describe(context.machine),
-        "platform": context.machine.platform,
-        "zoo_version": record.zoo_version,
-        "git_commit": record.git_commit,
-        "date": record.started,
-    }
+        "machine": machine.describe(context.machine), "platform": context.machine.platform,
+        "zoo_version": record.zoo_version, "git_commit": record.git_commit, "date": record.started,
+    }  # fmt: skip
 
 
 def write(folder: Path, columns: tuple[str, ...], rows: list[Row]) -> None:

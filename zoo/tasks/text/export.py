@@ -33,13 +33,9 @@ def export_language_model(overrides: Overrides) -> Run:
 
 
 def _export(
-    command: Command[ExportConfig],
-    overrides: Overrides,
-    needed: Mapping[str, type],
-    kind: str,
-    write: Write,
+    command: Command[ExportConfig], overrides: Overrides, needed: Mapping[str, type], kind: str, write: Write,
     part: str,
-) -> Run:
+) -> Run:  # fmt: skip
     """Export a model of a run, compared on a part of its texts and calibrated on its training texts."""
     context, source, model, tokenizer = trained_text.opened(command, overrides, needed)
     settings, data = context.settings, context.settings.data
