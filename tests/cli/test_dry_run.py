@@ -112,6 +112,8 @@ REFUSED = [
     "train resume=last",
     "train model=mnist_dense data=digits resume=",
     "train model=mnist_dense data=digits output.name=last",
+    "train data=digits launcher=ssh",
+    "train data=digits launcher=ssh launcher.hosts=[a;b]",
     "infer run=nowhere input=a.png",
     "infer run=last input=a.png",
     "infer run=taken/run input=a.png",

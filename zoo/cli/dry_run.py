@@ -18,6 +18,7 @@ from zoo.config.tasks import Command
 from zoo.core import files, paths, planning
 from zoo.core.paths import user_path
 from zoo.environments import interpreters, machine, selection, stacks, store
+from zoo.execution.launchers import ssh
 from zoo.execution.sweeps import record
 from zoo.runs import context, resume
 from zoo.runs import folder as run_folder
@@ -47,6 +48,8 @@ def lines(verb: str, overrides: Overrides, capture: Path | None = None, sweep: O
     else:
         composed, choice = reached.composed, reached.choice
     settings = composed.settings
+    if settings.launcher.name == "ssh":
+        ssh.read_hosts(settings.launcher.hosts)
     variables = " ".join(f"{name}={value}" for name, value in {**choice.stack.env, **choice.env}.items())
     worker = f"PYTHON -I -B {paths.WORKER.relative_to(paths.PACKAGE.parent)} RUN_FOLDER/request.json"
     proof = "a matrix product shows which device computes"
