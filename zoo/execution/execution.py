@@ -174,12 +174,9 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
 
 
 def request_of(
-    context: RunContext[Settings],
-    model: Json,
-    job: str,
-    weights: Path | str | None = None,
+    context: RunContext[Settings], model: Json, job: str, weights: Path | str | None = None,
     arguments: Json | None = None,
-) -> Request:
+) -> Request:  # fmt: skip
     """Return a request with the parts that all jobs share.
 
     Args:

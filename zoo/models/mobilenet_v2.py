@@ -61,13 +61,10 @@ def MobileNetV2(  # noqa: N802  (the name of the function it replaces)
 
     blocks.check_weights(PUBLISHED, weights, include_top, classes, alpha)
     network = blocks.Network(
-        published=PUBLISHED,
-        alpha=alpha,
-        name="mobilenetv2",
-        trunk=lambda x: _trunk(compat, x, alpha, classes),
+        published=PUBLISHED, alpha=alpha, name="mobilenetv2", trunk=lambda x: _trunk(compat, x, alpha, classes),
         top=lambda x, activation: _top(compat, x, classes, activation),
         tensor_shape=_tensor_shape(compat, input_tensor, input_shape),
-    )
+    )  # fmt: skip
     return blocks.application(
         compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
     )

@@ -48,12 +48,9 @@ class WorkerProcess(asyncio.Protocol):
     """
 
     def __init__(
-        self,
-        model: Model,
-        environment: Environment,
-        take: Callable[[BatchEvent | TextEvent], None],
+        self, model: Model, environment: Environment, take: Callable[[BatchEvent | TextEvent], None],
         ended: Callable[[], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._model, self._environment, self._take, self._ended = model, environment, take, ended
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = self._loop.create_future()

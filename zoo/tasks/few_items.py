@@ -103,13 +103,10 @@ def batch_size(items: int, usual: int) -> int:
 def _tuning(steps: int) -> dict[str, Any]:
     """Return the settings that train a new last layer first, and then all unfrozen layers at a low rate."""
     return {
-        "fine_tune.head_epochs": math.ceil(STEPS / steps),
-        "fine_tune.head_learning_rate": HEAD_RATE,
-        "trainer.epochs": math.ceil(TUNING_STEPS / steps),
-        "trainer.learning_rate": TUNING_RATE,
-        "trainer.schedule": "cosine",
-        "trainer.warmup": 0.1,
-    }
+        "fine_tune.head_epochs": math.ceil(STEPS / steps), "fine_tune.head_learning_rate": HEAD_RATE,
+        "trainer.epochs": math.ceil(TUNING_STEPS / steps), "trainer.learning_rate": TUNING_RATE,
+        "trainer.schedule": "cosine", "trainer.warmup": 0.1,
+    }  # fmt: skip
 
 
 def _forgetting(settings: Training, own: set[str], changed: dict[str, Any], items: int) -> dict[str, Any]:
