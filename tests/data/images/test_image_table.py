@@ -1094,6 +1094,17 @@ def test_rows_of_an_image_with_different_labels_are_shown_with_commas(tmp_path: 
     assert error.remedy == "Keep the right row."
 
 
+def test_numbers_of_patients_and_lesions_are_no_classes(tmp_path: Path) -> None:
+    """PAD-UFES-20."""
+    lay(tmp_path, *rows("imgs_part_1/PAT_{}.png", count=12))
+    kinds = ("BCC", "ACK", "NEV")
+    body = [f"PAT_{n // 2},{n // 2 + 5},{kinds[n // 2 % 3]},{n % 2 > 0},PAT_{n}.png" for n in range(12)]
+    table = write(tmp_path / "metadata.csv", "patient_id,lesion_id,diagnostic,itch,img_id", *body)
+    assert scan(table).class_names == ["ACK", "BCC", "NEV"]
+    table = write(tmp_path / "faces.csv", "image,person_id", *rows("PAT_{}.png,a", "PAT_{}.png,b", count=12))
+    assert scan(table).class_names == ["a", "b"]
+
+
 def test_wide_tables_are_read_in_seconds(tmp_path: Path) -> None:
     lay(tmp_path, *rows("{}.png", count=200))
     title = "image,label," + ",".join(f"c{number}" for number in range(2000))

@@ -708,6 +708,22 @@ def test_a_part_of_the_names_in_folders_of_persons_is_written_as_a_table(tmp_pat
     assert (listing.class_names, len(listing.names), {*listing.groups}) == (["0", "1"], 48, {*persons})
 
 
+def test_folders_of_patients_with_classes_are_written_as_a_table_with_groups(tmp_path: Path) -> None:
+    """IDC: a folder for each patient, and in it one for each class."""
+    root = tmp_path / "idc 5"
+    lay(root, *(f"{each}/{name}/{each}_x{n}.png" for each in (10253, 10254, 8863) for name in "01" for n in range(4)))
+    with pytest.raises(ZooError, match="is ambiguous") as caught:
+        folder_scan.scan(str(root))
+    command, _, settings = caught.value.remedy.partition("10253 is a patient or an object: ")[2].partition("\nThen ")
+    subprocess.run(["sh", "-c", command], check=True)
+    assert settings.startswith(
+        f"give data=image_table data.root={tmp_path}/groups.csv data.images='{root}' data.group"
+    )
+    row = DataSettings(name="image_table", root=str(tmp_path / "groups.csv"), images=str(root), group="group")
+    listing = image_table.scan(row)
+    assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["0", "1"], 24, 3)
+
+
 def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> None:
     """Omniglot: character01 is a different sign in each alphabet."""
     root = tmp_path / "my set"

@@ -213,7 +213,12 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
     if several:
         if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):
-            several.sort(key=lambda each: not part_folders(path / places[each[0]], each[1], refuse=False))
+            several.sort(
+                key=lambda each: (
+                    "augment" in places[each[0]].lower(),
+                    not part_folders(path / places[each[0]], each[1], refuse=False),
+                )
+            )
             roots = [shlex.quote(str(path / places[each])) for each, _ in several]
             single = [f"{each[1]}{each[2]}" for each in inner if len(inner[each]) < 2]
             whole = [*roots, *(shlex.quote(str(path / name)) for name in single)]

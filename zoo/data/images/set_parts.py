@@ -212,23 +212,33 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     _refuse_clips(path, folders)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
-    inner = copy_remedy("The inner folders are the classes: ", folders, f"{shlex.quote(str(path))}/*/*/*")
-    place = 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
-    sort = f'cd {shlex.quote(str(path))} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
-    each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
-    both = f"Outer and inner together: `cd {shlex.quote(str(path))} && {each}`, and give data.root=FOLDER. "
-    if len(folders) > 1 and len(common) > 1 and 2 * len(common) > len(union):
-        _refuse_copies(path, folders)
+    if len(folders) < 2 or len(common) < 2 or 2 * len(common) <= len(union):
+        return
+    _refuse_copies(path, folders)
+    here, table = shlex.quote(str(path)), shlex.quote(str(path.parent / "groups.csv"))
+    begin = (
+        f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
+        "They are either parts of one data set, or classes."
+    )
+    if all(map(part_of, common)):
+        place = 'c=FOLDER/$(basename "$d")/$(dirname "$d")'
+        sort = f'cd {here} && for d in */*/; do {place}; mkdir -p "$c"; cp "$d"*.* "$c"; done'
         raise ZooError(
-            f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
-            "They are either parts of one data set, or classes.",
+            begin,
             f"{folders[0]} is a class: {sort}\nThen give data.root=FOLDER. {folders[-1]} has classes in its parts: "
-            f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes."
-            if all(map(part_of, common))
-            else f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to "
-            f"train and test (or val). {inner}{both}{TOGETHER} Classes: add "
-            "data.layout=classes.",
+            f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes.",
         )
+    each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
+    line = 'echo "$f,$(basename "$(dirname "$f")"),${f%%/*}"'
+    write = f"(echo image,label,group; for f in */*/*; do {line}; done) > {table}"
+    raise ZooError(
+        begin,
+        f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to train and "
+        f"test (or val). {copy_remedy('The inner folders are the classes: ', folders, f'{here}/*/*/*')}"
+        f"Outer and inner together: `cd {here} && {each}`, and give data.root=FOLDER. {folders[0]} is a patient or "
+        f"an object: cd {here} && {write}\nThen give "
+        f"data=image_table data.root={table} data.images={here} data.group=group. Classes: add data.layout=classes.",
+    )
 
 
 def _refuse_copies(path: Path, folders: list[str]) -> None:

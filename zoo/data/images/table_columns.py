@@ -23,10 +23,13 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
 _OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
-# Titles of who made an image, and with what.
-_OF_ORIGIN = re.compile(".*(holder|author|photographer|annotator|licen[cs]e|source|camera|device|credit|copyright)")
-_LAST = re.compile(f"fold|{_OF_ORIGIN.pattern}")
 _OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", "video", "plant", "animal")
+# Titles of who made an image, with what, and of whom.
+_OF_ORIGIN = re.compile(
+    ".*(holder|author|photographer|annotator|licen[cs]e|source|camera|device|credit|copyright)"
+    f"|({'|'.join(_OBJECTS)})(id|nr|no|number)"
+)
+_LAST = re.compile(f"fold|{_OF_ORIGIN.pattern}")
 # Groups have fewer rows than this on average.
 _MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.

@@ -31,7 +31,7 @@ _LOOKED_AT = 1000
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
 LABELS = re.compile(
-    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnosis|dx|breed|species|y|"
+    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnos(is|tic)|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
