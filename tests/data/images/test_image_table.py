@@ -1105,6 +1105,21 @@ def test_numbers_of_patients_and_lesions_are_no_classes(tmp_path: Path) -> None:
     assert scan(table).class_names == ["a", "b"]
 
 
+@pytest.mark.parametrize("given", ["images.csv", "labels.csv"])
+def test_tables_of_images_and_of_classes_are_joined_by_the_command(tmp_path: Path, given: str) -> None:
+    """Snapshot Serengeti: the species of a capture, and the images of each capture."""
+    root = lay(tmp_path / "my set", *(f"S1/B04/PICT{number}.JPG" for number in range(12)))
+    captures = [f"SER#{number},S1,{('zebra', 'none')[number % 2]}" for number in range(4)]
+    write(root / "labels.csv", '"capture_id",season,question__species', *captures)
+    named = [f"SER#{number // 3},{number % 3},S1/B04/PICT{number}.JPG" for number in range(12)]
+    write(root / "images.csv", "capture_id,rank,path", *named)
+    command, _, settings = refused(root / given).remedy.partition("python3 -c ")[2].partition("\nThen give ")
+    subprocess.run(["sh", "-c", f"python3 -c {command}"], check=True)
+    assert settings == f"data.root='{root}/joined.csv' data.group=capture_id"
+    listing = scan(root / "joined.csv", group="capture_id")
+    assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["none", "zebra"], 12, 4)
+
+
 def test_wide_tables_are_read_in_seconds(tmp_path: Path) -> None:
     lay(tmp_path, *rows("{}.png", count=200))
     title = "image,label," + ",".join(f"c{number}" for number in range(2000))

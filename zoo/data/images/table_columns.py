@@ -235,7 +235,8 @@ def _image_column(
             "Its cells name folders: write a row for each image."
             if any(cell.endswith("/") for column in columns for cell in column)
             else f"The images are named such as {names[0]}. Give the folder that directly contains these files with "
-            "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one with such names.",
+            "data.images=DIR, or set data.image_column=NAME. If no column names the files, add one with such names."
+            + _join(path, first),
         )
     same = [place for place, rank in enumerate(ranks) if rank == best]
     if any(layout[place] != layout[same[0]] for place in same):
@@ -331,6 +332,10 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
             error.message += f", counted from 0, of the row {' | '.join(column[0][:60] for column in columns)}"
         raise error
     if pool:
+        apart = layout.titles and not named and _OF_GROUPS.fullmatch(layout.title(pool[0]))
+        if apart and (way := _join(path, layout.titles, layout.titles[layout.image])):
+            title = layout.title(pool[0])
+            raise ZooError(f"{path}: {title} numbers objects, and the classes are in another table", way.strip())
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
     awk = f"(echo image,label; awk -F/ -v OFS=, '{{print $0, $(NF-1)}}' {shlex.quote(str(path))}) > {path.stem}.csv"
@@ -341,6 +346,31 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
         unread + (inner if inside else add),
     )
+
+
+def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
+    """Return how to join a table and one next to it with the same column of ids; empty without one.
+
+    Args:
+        images: title of the column that names images; empty if the other table names them.
+    """
+    for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
+        with near.open(encoding="utf-8", errors="replace") as stream:
+            head = [cell.strip().strip('"') for cell in stream.readline(1 << 16).split(",")]
+        ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
+        if near != path and ids and images not in head and not set(head) <= set(titles):
+            labels, named = (near, path) if images else (path, near)
+            joined = path.parent / "joined.csv"
+            key, first, second, out = (json.dumps(str(each)) for each in (ids[0], labels, named, joined))
+            program = (
+                f"import csv; labels = {{}}; [labels.setdefault(row[{key}], []).append(row) for row in csv.Dict"
+                f"Reader(open({first}))]; rows = [{{**label, **row}} for row in csv.DictReader(open({second})) for label in "
+                f"labels.get(row[{key}], [])]; table = csv.DictWriter(open({out}, "
+                '"w"), rows[0]); table.writeheader(); table.writerows(rows)'
+            )
+            settings = f"data.root={shlex.quote(str(joined))} data.group={shlex.quote(ids[0])}"
+            return f"\nTo join it with {near.name}: python3 -c {shlex.quote(program)}\nThen give {settings}"
+    return ""
 
 
 def _titles_and_row(titles: list[str], columns: list[list[str]]) -> str:
