@@ -364,8 +364,8 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
             key, first, second, out = (json.dumps(str(each)) for each in (ids[0], labels, named, joined))
             program = (
                 f"import csv; labels = {{}}; [labels.setdefault(row[{key}], []).append(row) for row in csv.Dict"
-                f"Reader(open({first}))]; rows = [{{**label, **row}} for row in csv.DictReader(open({second})) for label in "
-                f"labels.get(row[{key}], [])]; table = csv.DictWriter(open({out}, "
+                f"Reader(open({first}))]; rows = [{{**label, **row}} for row in csv.DictReader(open({second})) "
+                f"for label in labels.get(row[{key}], [])]; table = csv.DictWriter(open({out}, "
                 '"w"), rows[0]); table.writeheader(); table.writerows(rows)'
             )
             settings = f"data.root={shlex.quote(str(joined))} data.group={shlex.quote(ids[0])}"

@@ -7,26 +7,10 @@ from zoo.models.preprocessing import to_tokens as preprocess  # noqa: F401
 
 
 def build(
-    compat,
-    vocabulary,
-    length,
-    classes,
-    layers=2,
-    d_model=128,
-    heads=4,
-    d_ff=512,
-    dropout=0.1,
-    attention_dropout=0.0,
-    pooled_dropout=None,
-    activation="gelu",
-    norm_first=True,
-    pooling="mean",
-    pair_buckets=0,
-    spelling=False,
-    scaled=False,
-    fixed=False,
-    probabilities=True,
-):
+    compat, vocabulary, length, classes, layers=2, d_model=128, heads=4, d_ff=512, dropout=0.1, attention_dropout=0.0,
+    pooled_dropout=None, activation="gelu", norm_first=True, pooling="mean", pair_buckets=0, spelling=False,
+    scaled=False, fixed=False, probabilities=True,
+):  # fmt: skip
     """Build the classifier.
 
     Args:

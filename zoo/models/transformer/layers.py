@@ -65,22 +65,14 @@ class EncoderLayer(ZooLayer):
         width, inner = int(tensors.first_shape(input_shape)[-1]), self.settings["d_ff"]
         deviation, out = self.settings["deviation"], self.settings["out_deviation"]
         out = deviation if out is None else out
-        self._add_weights(
-            {
-                "attention_kernel": ((width, 3 * width), deviation),
-                "attention_bias": ((3 * width,), "zeros"),
-                "output_kernel": ((width, width), out),
-                "output_bias": ((width,), "zeros"),
-                "norm1_gamma": ((width,), "ones"),
-                "norm1_beta": ((width,), "zeros"),
-                "inner_kernel": ((width, inner), deviation),
-                "inner_bias": ((inner,), "zeros"),
-                "outer_kernel": ((inner, width), out),
-                "outer_bias": ((width,), "zeros"),
-                "norm2_gamma": ((width,), "ones"),
-                "norm2_beta": ((width,), "zeros"),
-            }
-        )
+        self._add_weights({
+            "attention_kernel": ((width, 3 * width), deviation), "attention_bias": ((3 * width,), "zeros"),
+            "output_kernel": ((width, width), out), "output_bias": ((width,), "zeros"),
+            "norm1_gamma": ((width,), "ones"), "norm1_beta": ((width,), "zeros"),
+            "inner_kernel": ((width, inner), deviation), "inner_bias": ((inner,), "zeros"),
+            "outer_kernel": ((inner, width), out), "outer_bias": ((width,), "zeros"),
+            "norm2_gamma": ((width,), "ones"), "norm2_beta": ((width,), "zeros"),
+        })  # fmt: skip
         super(EncoderLayer, self).build(input_shape)
 
     def call(self, inputs, training=None):

@@ -15,21 +15,10 @@ DEFAULTS = {
 
 
 def build(
-    compat,
-    vocabulary,
-    length,
-    layers=DEFAULTS["layers"],
-    d_model=DEFAULTS["d_model"],
-    heads=DEFAULTS["heads"],
-    d_ff=DEFAULTS["d_ff"],
-    dropout=0.0,
-    activation=DEFAULTS["activation"],
-    norm_first=DEFAULTS["norm_first"],
-    tied=DEFAULTS["tied"],
-    fixed=False,
-    probabilities=False,
-    deviation=DEFAULTS["deviation"],
-):
+    compat, vocabulary, length, layers=DEFAULTS["layers"], d_model=DEFAULTS["d_model"], heads=DEFAULTS["heads"],
+    d_ff=DEFAULTS["d_ff"], dropout=0.0, activation=DEFAULTS["activation"], norm_first=DEFAULTS["norm_first"],
+    tied=DEFAULTS["tied"], fixed=False, probabilities=False, deviation=DEFAULTS["deviation"],
+):  # fmt: skip
     """Build the language model.
 
     Args:

@@ -82,24 +82,14 @@ def published(about: str) -> list[Row]:
     """Return published results for the same task, as rows."""
     return [
         {
-            "model": about,
-            "implementation": "torch",
-            "mode": "as published",
-            "precision": "float32",
-            "stack": row["stack"],
-            "device": row["machine"],
-            "passes": 10,
-            "median_s": row["figure"],
-            "pass_ms": row["figure"] * 100,
-            "grade": "reported",
-            "machine": row["machine"],
-            "date": row["date"],
-            "source": row["source"],
-            "note": row.get("note", ""),
+            "model": about, "implementation": "torch", "mode": "as published", "precision": "float32",
+            "stack": row["stack"], "device": row["machine"], "passes": 10, "median_s": row["figure"],
+            "pass_ms": row["figure"] * 100, "grade": "reported", "machine": row["machine"], "date": row["date"],
+            "source": row["source"], "note": row.get("note", ""),
         }
         for row in published_figures.about(about)
         if row["figure"] is not None and row["unit"] == "s"
-    ]
+    ]  # fmt: skip
 
 
 def share_of_peak(rows: list[Row]) -> None:
