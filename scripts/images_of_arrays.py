@@ -1,14 +1,17 @@
-"""Write arrays of images (.npy, .npz, .h5, .mat) as PNG files in one folder a class, which data=folder reads.
+"""Write arrays of images (.npy, .npz, .h5, .mat, .csv) as PNG files in one folder a class, which data=folder reads.
 
     python scripts/images_of_arrays.py set.npz FOLDER          arrays such as train_images and train_labels
     python scripts/images_of_arrays.py DIR FOLDER              X.npy and y.npy, or one file for each class
+    python scripts/images_of_arrays.py pixels.csv FOLDER       a row for each image: its label, and its pixels
 
 Parts stay apart: FOLDER/train, FOLDER/validation, FOLDER/test. Images have the shape (N, height, width), with one to
-four channels first or last, or (N, height x width) for squares; their values are 0 to 255, 0 to 1, or true and false.
+four channels first or last, or (N, values) for squares; their values are 0 to 255, 0 to 1, or true and false.
 Labels are whole numbers or words, (N,) or (N, 1), or one column of 0 and 1 for each class.
 """
 
 import argparse
+import csv
+import itertools
 import math
 import re
 import sys
@@ -32,6 +35,8 @@ from zoo.protocol import memory
 Arrays = dict[str, Any]
 HDF5 = (".h5", ".hdf5")
 LABELS = {"y", "label", "labels", "target", "targets", "class", "classes"}
+# Titles of the other columns of tables of pixels, as in FER2013.
+LABELS_OF_TABLES = LABELS | {"emotion", "digit", "letter", "character"}
 HELP = "Save images as (N, height, width) or (N, height, width, channels), and labels as (N,): np.savez(FILE, x=, y=)"
 
 
@@ -39,7 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "source", type=Path, metavar="FILE|DIR", help="an .npz, .h5 or .mat file, or a folder of such or .npy files"
+        "source",
+        type=Path,
+        metavar="FILE|DIR",
+        help="an .npz, .h5, .mat or .csv file, or a folder of such or .npy files",
     )
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
     given = parser.parse_args(arguments)
@@ -59,15 +67,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def read(source: Path) -> Arrays:
     """Return all arrays below a path by name: of its file, its key, or both."""
-    kinds = (".npy", ".npz", ".mat", *HDF5)
+    kinds = (".npy", ".npz", ".mat", ".csv", *HDF5)
     files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.suffix in kinds)
     arrays: Arrays = {}
     for file in files:
         try:
             # MATLAB writes HDF5 since version 7.3.
-            of = of_hdf5 if h5py.is_hdf5(file) else of_matlab if file.suffix == ".mat" else of_numpy
-            keyed = of(file)
-        except (OSError, ValueError, EOFError, RuntimeError, KeyError) as error:
+            of = {".mat": of_matlab, ".csv": of_table}.get(file.suffix, of_numpy)
+            keyed = (of_hdf5 if h5py.is_hdf5(file) else of)(file)
+        except (OSError, ValueError, EOFError, RuntimeError, KeyError, csv.Error) as error:
             # NumPy advises allow_pickle for every file that is not its own.
             cause = "it is not a file of arrays of numbers" if "pickle" in str(error) else error
             raise ZooError(
@@ -79,7 +87,7 @@ def read(source: Path) -> Arrays:
             )
     if not arrays:
         raise ZooError(
-            f"{source} has no array in .npy, .npz, .h5 or .mat", "Name such a file, or a folder with some."
+            f"{source} has no array in .npy, .npz, .h5, .mat or .csv", "Name such a file, or a folder with some."
         )
     return arrays
 
@@ -111,6 +119,58 @@ def of_hdf5(file: Path) -> Arrays:
     with h5py.File(file, "r") as content:
         content.visititems(keep)
     return arrays
+
+
+def of_table(file: Path) -> Arrays:
+    """Return pixels, labels and parts of a table with a row for each image; nothing for a table without labels."""
+    pixels: dict[str, list[Any]] = {}
+    labels: dict[str, list[str]] = {}
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream)
+        first = next(rows, [])
+        titles = [] if all(map(_is_number, first)) else [title.strip().lower() for title in first]
+        kept = [] if titles else [first]
+        place = next((at for at, title in enumerate(titles) if title in LABELS_OF_TABLES), None)
+        usage = next((at for at, title in enumerate(titles) if title in ("usage", "split", "set")), None)
+        for number, row in enumerate(itertools.chain(kept, rows), 1 + bool(titles)):
+            if len(row) != len(first):
+                raise ValueError(f"row {number:,} has {len(row):,} cells, and the first one {len(first):,}")
+            if place is None:
+                place = _place_of_label(row)
+                if place is None:
+                    console.warn(f"Not used: {file}, which has no column of labels, such as label")
+                    return {}
+            known = set_parts.part_of(row[usage]) if usage is not None else None
+            part = known[0] if known else ""
+            cells = [cell for at, cell in enumerate(row) if at not in (place, usage)]
+            values = np.array(cells[0].split() if len(cells) == 1 else cells, np.float64)
+            whole = bool((values == np.round(values)).all() and 0 <= values.min() and values.max() <= 255)
+            pixels.setdefault(part, []).append(values.astype(np.uint8 if whole else np.float32))
+            labels.setdefault(part, []).append(row[place].strip())
+    arrays: Arrays = {}
+    for part, images in pixels.items():
+        arrays |= {f"{part} images".strip(): np.stack(images), f"{part} labels".strip(): _numbered(labels[part])}
+    return arrays
+
+
+def _numbered(labels: list[str]) -> Any:
+    return np.array([int(label) for label in labels] if all(map(str.isdecimal, labels)) else labels)
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\s*-?\d+(\.\d*)?(e-?\d+)?\s*", cell, re.IGNORECASE) is not None
+
+
+def _place_of_label(row: list[str]) -> int | None:
+    """Return the first or last column of a row without titles, if the remaining ones are the pixels of a square."""
+    if side(len(row) - 1) is None or side(len(row)):
+        return None
+    return 0 if _is_number(row[-1]) else -1 % len(row)
+
+
+def side(values: int) -> int | None:
+    """Return the edge of a square image of so many gray or RGB values, or None."""
+    return next((edge for count in (1, 3) if (edge := math.isqrt(values // count)) ** 2 * count == values), None)
 
 
 def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
@@ -191,10 +251,10 @@ def as_labels(array: Any) -> list[str]:
 def as_images(name: str, array: Any) -> Any:
     """Return images as uint8 of shape (N, height, width) or (N, height, width, channels)."""
     if array.ndim == 2:
-        side = math.isqrt(array.shape[1])
-        if side * side != array.shape[1]:
+        edge = side(array.shape[1])
+        if edge is None:
             raise ZooError(f"{name}: rows of {array.shape[1]} values are not square images", HELP)
-        array = array.reshape(-1, side, side)
+        array = array.reshape(-1, edge, edge) if edge * edge == array.shape[1] else _in_color(array, edge)
     if array.ndim == 4 and array.shape[1] in (1, 3, 4) and array.shape[3] > 4:
         array = array.transpose(0, 2, 3, 1)
     if array.ndim == 4 and array.shape[3] == 1:
@@ -209,6 +269,12 @@ def as_images(name: str, array: Any) -> Any:
         raise ZooError(f"{name} has no values, or values outside of 0 to 255", "Scale them to 0 to 255, as uint8.")
     scale = 255 if array.dtype.kind in "bf" and array.max() <= 1 else 1
     return np.round(array.astype(np.float64) * scale).astype(np.uint8)
+
+
+def _in_color(array: Any, edge: int) -> Any:
+    """Return rows of RGB values as images: pixel by pixel or channel by channel, whichever is smoother."""
+    readings = array.reshape(-1, edge, edge, 3), array.reshape(-1, 3, edge, edge).transpose(0, 2, 3, 1)
+    return min(readings, key=lambda images: float(np.abs(np.diff(images[:1000].astype(np.float32), axis=2)).mean()))
 
 
 def write(folder: Path, images: Any, labels: list[str]) -> None:

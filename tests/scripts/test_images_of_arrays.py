@@ -147,3 +147,65 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "already exists" in capsys.readouterr().err
     assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 1
     assert "has no array in .npy, .npz, .h5 or .mat" in capsys.readouterr().err
+
+
+def converted(source: Path, target: Path) -> dict[str, int]:
+    """Convert a path, and return the number of images in each folder."""
+    assert images_of_arrays.main([str(source), str(target)]) == 0
+    folders = sorted({path.parent for path in target.rglob("*.png")})
+    return {str(folder.relative_to(target)): len(list(folder.glob("*.png"))) for folder in folders}
+
+
+def table(path: Path, titles: list[str], rows: list[list[object]]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    lines = [",".join(map(str, row)) for row in ([titles] if titles else []) + rows]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("place", ["first", "last", "without titles"])
+def test_tables_of_pixels(tmp_path: Path, place: str) -> None:
+    """Sign Language MNIST; Devanagari, with its words last; A-Z handwritten, without titles."""
+    flat = PIXELS.reshape(12, 64).tolist()
+    titles = [f"pixel{number}" for number in range(64)]
+    words = [f"character_0{number}_ka" for number in NUMBERS]
+    source = {
+        "first": lambda: table(tmp_path / "t.csv", ["label", *titles], [[n, *row] for n, row in zip(NUMBERS, flat)]),
+        "last": lambda: table(tmp_path / "t.csv", [*titles, "character"], [[*row, n] for n, row in zip(words, flat)]),
+        "without titles": lambda: table(tmp_path / "t.csv", [], [[n, *row] for n, row in zip(NUMBERS, flat)]),
+    }[place]()
+    folders = converted(source, tmp_path / "out")
+    assert folders == dict.fromkeys(sorted(set(words if place == "last" else map(str, NUMBERS))), 4)
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out" / max(folders) / "000005.png")), PIXELS[5])
+
+
+def test_pixels_in_one_cell_with_parts(tmp_path: Path) -> None:
+    """FER2013: the private and the public test part are one."""
+    usages = ["Training"] * 6 + ["PublicTest"] * 3 + ["PrivateTest"] * 3
+    rows = [[n, " ".join(map(str, row.ravel())), use] for n, row, use in zip(NUMBERS, PIXELS, usages, strict=True)]
+    folders = converted(table(tmp_path / "fer2013.csv", ["emotion", "pixels", "Usage"], rows), tmp_path / "out")
+    assert folders == {f"{part}/{label}": 2 for part in ("test", "train") for label in "012"}
+
+
+@pytest.mark.parametrize("planar", [False, True])
+def test_rows_of_colors_are_read_as_the_smoother_image(tmp_path: Path, planar: bool) -> None:
+    """HAM10000 as a table of 28 x 28 RGB, pixel by pixel; CIFAR-10 is stored channel by channel."""
+    slope = np.add.outer(np.arange(8), np.arange(8))[..., None] * 3 + [10, 100, 200]
+    images = np.stack([slope + number for number in range(12)]).astype(np.uint8)
+    flat = images.transpose(0, 3, 1, 2).reshape(12, -1) if planar else images.reshape(12, -1)
+    rows = [[*row, n] for n, row in zip(NUMBERS, flat.tolist(), strict=True)]
+    converted(table(tmp_path / "t.csv", [f"pixel{n:04}" for n in range(192)] + ["label"], rows), tmp_path / "out")
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/2/000005.png")), images[5])
+
+
+def test_tables_without_labels_are_left_out_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Digit Recognizer: train.csv and test.csv."""
+    flat = PIXELS.reshape(12, 64).tolist()
+    titles = [f"pixel{number}" for number in range(64)]
+    table(tmp_path / "set" / "train.csv", ["label", *titles], [[n, *row] for n, row in zip(NUMBERS, flat)])
+    table(tmp_path / "set" / "test.csv", titles, flat)
+    assert converted(tmp_path / "set", tmp_path / "out") == {f"train/{label}": 4 for label in "012"}
+    assert "test.csv, which has no column of labels" in capsys.readouterr().err
+    (tmp_path / "set" / "train.csv").write_text("label,pixel0\n1,2,3\n")
+    assert images_of_arrays.main([str(tmp_path / "set" / "train.csv"), str(tmp_path / "again")]) == 1
+    assert "row 2 has 3 cells, and the first one 2" in capsys.readouterr().err

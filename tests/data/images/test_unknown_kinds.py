@@ -113,7 +113,9 @@ def test_a_table_of_pixels_is_named(tmp_path: Path, content: str) -> None:
                  lambda: image_table.scan(DataSettings(name="image_table", root=str(table)))):  # fmt: skip
         with pytest.raises(ZooError, match="is a table of pixels") as caught:
             scan()
-        assert caught.value.remedy.startswith("Write each row as an image, DIR/CLASS/1.png, and give data=folder")
+        assert caught.value.remedy.startswith(
+            "Write each row as an image into the folder of its class: python scripts/im"
+        )
 
 
 def test_a_table_of_words_is_not_one_of_pixels(tmp_path: Path) -> None:
