@@ -43,12 +43,8 @@ HELP = "Save images as (N, height, width) or (N, height, width, channels), and l
 def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "source",
-        type=Path,
-        metavar="FILE|DIR",
-        help="an .npz, .h5, .mat or .csv file, or a folder of such or .npy files",
-    )
+    about = "an .npz, .h5, .mat or .csv file, or a folder of such or .npy files"
+    parser.add_argument("source", type=Path, metavar="FILE|DIR", help=about)
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
     given = parser.parse_args(arguments)
     try:
@@ -144,7 +140,7 @@ def of_table(file: Path) -> Arrays:
             part = known[0] if known else ""
             cells = [cell for at, cell in enumerate(row) if at not in (place, usage)]
             values = np.array(cells[0].split() if len(cells) == 1 else cells, np.float64)
-            whole = bool((values == np.round(values)).all() and 0 <= values.min() and values.max() <= 255)
+            whole = bool((values == np.round(values)).all() and values.min() >= 0 and values.max() <= 255)
             pixels.setdefault(part, []).append(values.astype(np.uint8 if whole else np.float32))
             labels.setdefault(part, []).append(row[place].strip())
     arrays: Arrays = {}

@@ -146,7 +146,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert images_of_arrays.main([str(tmp_path), str(tmp_path)]) == 1
     assert "already exists" in capsys.readouterr().err
     assert images_of_arrays.main([str(tmp_path), str(tmp_path / "out")]) == 1
-    assert "has no array in .npy, .npz, .h5 or .mat" in capsys.readouterr().err
+    assert "has no array in .npy, .npz, .h5, .mat or .csv" in capsys.readouterr().err
 
 
 def converted(source: Path, target: Path) -> dict[str, int]:
@@ -168,14 +168,12 @@ def test_tables_of_pixels(tmp_path: Path, place: str) -> None:
     """Sign Language MNIST; Devanagari, with its words last; A-Z handwritten, without titles."""
     flat = PIXELS.reshape(12, 64).tolist()
     titles = [f"pixel{number}" for number in range(64)]
-    words = [f"character_0{number}_ka" for number in NUMBERS]
-    source = {
-        "first": lambda: table(tmp_path / "t.csv", ["label", *titles], [[n, *row] for n, row in zip(NUMBERS, flat)]),
-        "last": lambda: table(tmp_path / "t.csv", [*titles, "character"], [[*row, n] for n, row in zip(words, flat)]),
-        "without titles": lambda: table(tmp_path / "t.csv", [], [[n, *row] for n, row in zip(NUMBERS, flat)]),
-    }[place]()
+    labels = [f"character_0{number}_ka" if place == "last" else str(number) for number in NUMBERS]
+    rows = [[*row, n] if place == "last" else [n, *row] for n, row in zip(labels, flat, strict=True)]
+    first = {"first": ["label", *titles], "last": [*titles, "character"], "without titles": []}[place]
+    source = table(tmp_path / "t.csv", first, rows)
     folders = converted(source, tmp_path / "out")
-    assert folders == dict.fromkeys(sorted(set(words if place == "last" else map(str, NUMBERS))), 4)
+    assert folders == dict.fromkeys(sorted(set(labels)), 4)
     assert np.array_equal(np.asarray(Image.open(tmp_path / "out" / max(folders) / "000005.png")), PIXELS[5])
 
 
@@ -202,7 +200,8 @@ def test_tables_without_labels_are_left_out_by_name(tmp_path: Path, capsys: pyte
     """Digit Recognizer: train.csv and test.csv."""
     flat = PIXELS.reshape(12, 64).tolist()
     titles = [f"pixel{number}" for number in range(64)]
-    table(tmp_path / "set" / "train.csv", ["label", *titles], [[n, *row] for n, row in zip(NUMBERS, flat)])
+    rows = [[n, *row] for n, row in zip(NUMBERS, flat, strict=True)]
+    table(tmp_path / "set" / "train.csv", ["label", *titles], rows)
     table(tmp_path / "set" / "test.csv", titles, flat)
     assert converted(tmp_path / "set", tmp_path / "out") == {f"train/{label}": 4 for label in "012"}
     assert "test.csv, which has no column of labels" in capsys.readouterr().err
