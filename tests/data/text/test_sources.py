@@ -679,3 +679,12 @@ def test_the_test_table_next_to_a_training_table_is_named(tmp_path: Path, capsys
     ):
         sources.source_of(row("text_table", tmp_path / name)).read()
         assert " ".join(capsys.readouterr().err.split()) == said
+
+
+def test_files_of_classes_without_a_usual_ending_are_named(tmp_path: Path) -> None:
+    """SUBJ: quote.tok.gt9.5000 and plot.tok.gt9.5000, next to a description."""
+    for name in ("quote.tok.gt9.5000", "plot.tok.gt9.5000", "subjdata.README.1.0"):
+        (tmp_path / name).write_text("a text\nanother text\n")
+    with pytest.raises(ZooError) as caught:
+        sources.source_of(LabelledData(name="text_lines", root=str(tmp_path))).read()
+    assert caught.value.remedy.endswith("such as 'data.class_files=[plot.tok.gt9.5000,quote.tok.gt9.5000]'.")

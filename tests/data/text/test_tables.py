@@ -611,3 +611,26 @@ def test_a_column_of_labels_that_exists_is_kept_in_the_proposal(tmp_path: Path) 
     content = "\n".join(["Review Text,Recommended IND,Class Name", *lines])
     said = refusal(tmp_path / "a.csv", content, label_column="Recommended IND")
     assert "you mean 'data.text_column=Review Text' 'data.label_column=Recommended IND'" in said
+
+
+def test_a_list_inside_of_objects_is_a_table(tmp_path: Path) -> None:
+    """Rasa NLU: the examples are two keys deep."""
+    rows = [{"text": f"some words {row}", "label": "ab"[row % 2], "entities": []} for row in range(8)]
+    content = json.dumps({"rasa_nlu_data": {"common_examples": rows}})
+    assert read(tmp_path / "nlu.json", content).class_names == ["a", "b"]
+    two = json.dumps({"first": rows, "second": rows})
+    assert "is JSON, but not a list of objects" in refusal(tmp_path / "two.json", two)
+
+
+def test_lists_of_texts_are_written_as_rows_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The intents of a chatbot; labels of texts are lists too, but recur."""
+    monkeypatch.chdir(tmp_path)
+    intents = [{"tag": tag, "patterns": [f'{tag} "so" {n}' for n in range(6)], "responses": ["ok"]} for tag in "ab"]
+    said = refusal(tmp_path / "intents.json", json.dumps({"intents": intents}))
+    assert "with a list of texts, patterns, for each tag" in said
+    command = said.partition("python3 -c ")[2].partition("\nThen give data.root=texts.csv")[0]
+    subprocess.run(["sh", "-c", f"python3 -c {command}"], check=True)
+    texts = read(Path("texts.csv"), Path("texts.csv").read_text())
+    assert (texts.class_names, len(texts.texts)) == (["a", "b"], 12)
+    rows = [{"text": f"some words {row}", "label": ["x", "y", "z"][row % 2 :]} for row in range(8)]
+    assert "with a list of texts" not in str(read(tmp_path / "labels.json", json.dumps(rows), target="labels"))

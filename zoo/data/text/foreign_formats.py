@@ -50,6 +50,19 @@ def refuse_markup(path: Path, text: str) -> None:
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
             "Write the texts and labels of each part into a CSV file.",
         )
+    keys, rows = _objects(text)
+    if title := _of_texts(rows):
+        label = next((key for key, value in rows[0].items() if isinstance(value, str)), title)
+        file, texts, name = (json.dumps(each) for each in (str(path), title, label))
+        inner = "".join(f"[{json.dumps(key)}]" for key in keys)
+        code = (
+            f"import csv, json; rows = json.load(open({file})){inner}; table = [[text, row[{name}]] for row in rows "
+        )
+        code += (
+            f'for text in row[{texts}]]; csv.writer(open("texts.csv", "w")).writerows([["text", "label"]] + table)'
+        )
+        remedy = f"Write each as a row: python3 -c {shlex.quote(code)}\nThen give data.root=texts.csv."
+        raise ZooError(f"{path} is JSON with a list of texts, {title}, for each {label}", remedy)
     if row or re.match(r'\{\s*"|\[\s*\{', start):
         raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
 
@@ -80,9 +93,11 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
 
 def table_of_json(text: str) -> str | None:
     """Return JSON lines, or a JSON list of objects, as a CSV table with a header; None for any other text."""
-    start = text.lstrip()[:1]
-    rows: Any = _value(text) if start == "[" else [_value(line) or line for line in text.splitlines() if line.strip()]
-    if not isinstance(rows, list) or len(rows) < (2 if start == "{" else 1) or not isinstance(rows[0], dict):
+    start, rows = text.lstrip()[:1], _objects(text)[1]
+    if start == "{" and not rows:
+        rows = [_value(line) or line for line in text.splitlines() if line.strip()]
+        rows = rows if len(rows) > 1 else []
+    if not rows or not isinstance(rows[0], dict) or _of_texts(rows):
         return None
     titles = list(dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row))
     table = io.StringIO()
@@ -91,6 +106,29 @@ def table_of_json(text: str) -> str | None:
     for row in rows:  # a damaged line becomes a row of one cell, which is reported as a problem
         writer.writerow([_cell(row.get(title)) for title in titles] if isinstance(row, dict) else [row])
     return table.getvalue() if len(titles) > 1 else None
+
+
+def _objects(text: str) -> tuple[list[str], list[Any]]:
+    """Return the only list in a JSON text, after the keys of the objects around it; an empty list without one."""
+    keys, value = [], _value(text)
+    while isinstance(value, dict):
+        inner = [key for key, each in value.items() if isinstance(each, dict | list)]
+        if len(inner) != 1:
+            return [], []
+        keys.append(inner[0])
+        value = value[inner[0]]
+    return keys, value if isinstance(value, list) else []
+
+
+def _of_texts(rows: list[Any]) -> str:
+    """Return the key of lists of different texts, as in the intents of a chatbot; empty without one."""
+    for title in rows[0] if rows and isinstance(rows[0], dict) else ():
+        lists = [row.get(title) for row in rows if isinstance(row, dict)]
+        if all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
+            texts = [text for each in lists for text in each]
+            if len(texts) > 2 * len(rows) and len({*texts}) > 0.9 * len(texts):
+                return str(title)
+    return ""
 
 
 def _cell(value: Any) -> Any:

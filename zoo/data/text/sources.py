@@ -318,9 +318,13 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     if missing:
         raise ZooError(f"{root} holds no file {listed(missing)}", "data.class_files names files of that folder.")
     if len({*names}) < 2:
+        files = [
+            path.name for path in sorted(root.iterdir()) if path.is_file() and not set_parts.PROSE.match(path.name)
+        ]
+        shown = ",".join(files[:10] if files[1:] else ["good.txt", "bad.txt"])
         raise ZooError(
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",
-            "Name one file a class, such as data.class_files=[good.txt,bad.txt].",
+            f"Name one file a class, such as {shlex.quote(f'data.class_files=[{shown}]')}.",
         )
     files = [("", label, root / name) for label, name in zip(class_labels(names), names, strict=True)]
     split = {set_parts.WORDS.get(label) for _, label, _ in files}
