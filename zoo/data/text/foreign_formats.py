@@ -123,7 +123,7 @@ def _objects(text: str) -> tuple[list[str], list[Any]]:
 def _of_texts(rows: list[Any]) -> str:
     """Return the key of lists of different texts, as in the intents of a chatbot; empty without one."""
     for title in rows[0] if rows and isinstance(rows[0], dict) else ():
-        lists = [row.get(title) for row in rows if isinstance(row, dict)]
+        lists: list[Any] = [row.get(title) for row in rows if isinstance(row, dict)]
         if all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
             texts = [text for each in lists for text in each]
             if len(texts) > 2 * len(rows) and len({*texts}) > 0.9 * len(texts):

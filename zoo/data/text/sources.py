@@ -318,10 +318,10 @@ def _class_files(row: LabelledData) -> tuple[list[File], list[str]]:
     if missing:
         raise ZooError(f"{root} holds no file {listed(missing)}", "data.class_files names files of that folder.")
     if len({*names}) < 2:
-        files = [
-            path.name for path in sorted(root.iterdir()) if path.is_file() and not set_parts.PROSE.match(path.name)
+        near = [
+            path.name for path in sorted(root.iterdir()) if path.is_file() and not set_parts.PROSE.search(path.name)
         ]
-        shown = ",".join(files[:10] if files[1:] else ["good.txt", "bad.txt"])
+        shown = ",".join(near[:10] if near[1:] else ["good.txt", "bad.txt"])
         raise ZooError(
             f"{root} holds {len(names)} files that end in {SUFFIX}; one class needs no classifier",
             f"Name one file a class, such as {shlex.quote(f'data.class_files=[{shown}]')}.",
