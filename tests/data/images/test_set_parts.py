@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.support import scripts
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
 from zoo.data.images import folder_scan, image_table, labelled_folder, set_parts
@@ -450,13 +451,9 @@ def test_a_part_of_the_names_may_be_the_class(tmp_path: Path) -> None:
     root = lay(tmp_path, *(f"faces/{n + 20}_{n % 2}_{n % 3}_2017{n:04}.jpg.chip.jpg" for n in range(24))) / "faces"
     with pytest.raises(ZooError, match=r"no class folders") as caught:
         folder_scan.scan(str(root))
-    command = caught.value.remedy.partition("as a table: ")[2].partition("\n")[0]
-    subprocess.run(["sh", "-c", command], check=True)
-    table = str(tmp_path / "names.csv")
-    given = f"data=image_table data.root={table} data.images={root} data.label_column=part2"
-    assert f"Then give {given}" in caught.value.remedy
-    settings = DataSettings(name="image_table", root=table, images=str(root), label_column="part2")
-    listing = image_table.scan(settings)
+    given = scripts.table_written(caught.value.remedy)
+    assert given["label_column"] == "part2"
+    listing = image_table.scan(DataSettings(name="image_table", **given))
     assert (listing.class_names, len(listing.names)) == (["0", "1"], 24)
 
 
@@ -698,13 +695,9 @@ def test_a_part_of_the_names_in_folders_of_persons_is_written_as_a_table(tmp_pat
     persons = [f"s{number:04}" for number in range(1, 5)]
     lay(root, *(f"{name}/{name}_{n:05}_0_0_{n % 2}_{n % 3}_0_01.png" for name in persons for n in range(12)))
     (note,) = [note for note in folder_scan.scan(str(root)).notes if "one of" in note]
-    command, _, settings = note.partition("as a table: ")[2].partition("\nThen give ")
-    assert settings.endswith("data.label_column=part4 data.group=folder, for that part")
-    subprocess.run(["sh", "-c", command], check=True)
-    row = DataSettings(
-        name="image_table", root=str(tmp_path / "names.csv"), images=str(root), label_column="part4", group="folder"
-    )
-    listing = image_table.scan(row)
+    given = scripts.table_written(note)
+    assert (given["label_column"], given["group"]) == ("part5", "folder1")
+    listing = image_table.scan(DataSettings(name="image_table", **given))
     assert (listing.class_names, len(listing.names), {*listing.groups}) == (["0", "1"], 48, {*persons})
 
 
@@ -714,13 +707,8 @@ def test_folders_of_patients_with_classes_are_written_as_a_table_with_groups(tmp
     lay(root, *(f"{each}/{name}/{each}_x{n}.png" for each in (10253, 10254, 8863) for name in "01" for n in range(4)))
     with pytest.raises(ZooError, match="is ambiguous") as caught:
         folder_scan.scan(str(root))
-    command, _, settings = caught.value.remedy.partition("10253 is a patient or an object: ")[2].partition("\nThen ")
-    subprocess.run(["sh", "-c", command], check=True)
-    assert settings.startswith(
-        f"give data=image_table data.root={tmp_path}/groups.csv data.images='{root}' data.group"
-    )
-    row = DataSettings(name="image_table", root=str(tmp_path / "groups.csv"), images=str(root), group="group")
-    listing = image_table.scan(row)
+    given = scripts.table_written(caught.value.remedy.partition("10253 is a patient, object or session")[2])
+    listing = image_table.scan(DataSettings(name="image_table", **given))
     assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["0", "1"], 24, 3)
 
 

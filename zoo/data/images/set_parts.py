@@ -215,7 +215,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     if len(folders) < 2 or len(common) < 2 or 2 * len(common) <= len(union):
         return
     _refuse_copies(path, folders)
-    here, table = shlex.quote(str(path)), shlex.quote(str(path.parent / "groups.csv"))
+    here = shlex.quote(str(path))
     begin = (
         f"{path} is ambiguous: the folders {listed(folders)} all contain the folders {listed(sorted(common))}.\n"
         "They are either parts of one data set, or classes."
@@ -229,15 +229,14 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes.",
         )
     each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
-    line = 'echo "$f,$(basename "$(dirname "$f")"),${f%%/*}"'
-    write = f"(echo image,label,group; for f in */*/*; do {line}; done) > {table}"
+    inner = "The inner folders are the classes, and the outer ones mean nothing: "
     raise ZooError(
         begin,
-        f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to train and "
-        f"test (or val). {copy_remedy('The inner folders are the classes: ', folders, f'{here}/*/*/*')}"
-        f"Outer and inner together: `cd {here} && {each}`, and give data.root=FOLDER. {folders[0]} is a patient or "
-        f"an object: cd {here} && {write}\nThen give "
-        f"data=image_table data.root={table} data.images={here} data.group=group. Classes: add data.layout=classes.",
+        f"{folders[0]} is a patient, object or session, of which all images belong into one part: "
+        f"{as_table(path, 'folder2', 'folder1')}. Variants or folds: give one of them, such as "
+        f"{as_root(path / folders[0])}. Parts: rename them to train and test (or val). "
+        f"{copy_remedy(inner, folders, f'{here}/*/*/*')}Outer and inner together: `cd {here} && {each}`, and give "
+        "data.root=FOLDER. Classes: add data.layout=classes.",
     )
 
 
@@ -405,10 +404,8 @@ def names_note(path: Path) -> str:
     fields = [stem.split("_") for stem in stems]
     few = [len({*column}) for column in zip(*fields, strict=False)]
     if min(map(len, fields), default=0) > 2 and any(1 < count <= len(stems) / 4 for count in few):
-        shown = "".join(f", ${number}" for number in range(1, len(few) + 1))
-        titles = shown.replace(", $", ",part")
-        write = f"""ls | awk -F_ -v OFS=, 'BEGIN {{print "image{titles}"}} {{print $0{shown}}}'"""
-        return _as_table(path, write, "part2, for the second part. ")
+        part = next(place for place, count in enumerate(few, 1) if 1 < count <= len(stems) / 4)
+        return f"If a part of the names is the class: {as_table(path, f'part{part}')}, for that part. "
     return ""
 
 
@@ -419,7 +416,7 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         images: names of the images below ``path``, by folder.
     """
     stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
-    fields = [stem.removeprefix(folder).lstrip("_-").split("_") for folder, stem in stems]
+    fields = [re.split(r"[\W_]+", re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
     columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
     for part, column in enumerate(columns, 1):
@@ -427,29 +424,19 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         few = persons and 2 * len(codes) * len(images) <= len(stems)
         if len(codes) > 1 and 2 * min(codes.values()) > len(images) and (few or all(map(str.isalpha, codes))):
             note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
-            names = [f"-name '*{Path(file).suffix}'" for files in images.values() for file in files]
-            write = _parts_in_folders(" -o ".join(sorted({*names})), range(1, min(map(len, fields)) + 1))
-            return [note + _as_table(path, write, f"part{part} data.group=folder, for that part")]
+            before = len(re.split(r"[\W_]+", stems[0][0]))
+            label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
+            return [f"{note}If these are the classes: {as_table(path, label, 'folder1')}"]
     return []
 
 
-def _parts_in_folders(names: str, parts: range) -> str:
-    """Return a program that writes a table of images, their folders, and parts of their names after the folder's."""
-    titles, fields = ("".join(f", {text}" for text in map(form.format, parts)) for form in ("part{}", "p[{}]"))
-    return (
-        f'find . {names} | sort | awk -F/ -v OFS=, \'BEGIN {{print "image,folder{titles.replace(", ", ",")}"}} '
-        '{s = $NF; f = $(NF-1); sub(/[.][^.]*$/, "", s); if (index(s, f) == 1) s = substr(s, length(f) + 1); '
-        f"""sub(/^[_-]+/, "", s); split(s, p, "_"); print $0, f{fields}}}'"""
+def as_table(path: Path, label: str, group: str = "") -> str:
+    """Return how to write a table of the images in a folder, with columns of folders and of parts of the names."""
+    images, table = (shlex.quote(str(each)) for each in (path, path.resolve().parent / f"{path.resolve().name}.csv"))
+    settings = f"data.root={table} data.images={images} data.label_column={label}" + f" data.group={group}" * bool(
+        group
     )
-
-
-def _as_table(path: Path, program: str, label: str) -> str:
-    """Return how to write parts of the names of images as a table, of which one is the class."""
-    table, images = (shlex.quote(str(each)) for each in (path.parent / "names.csv", path))
-    return (
-        f"If a part of the names is the class, write them as a table: cd {images} && {program} > ../names.csv\n"
-        f"Then give data=image_table data.root={table} data.images={images} data.label_column={label}"
-    )
+    return f"python scripts/table_of.py names {images} {table}\nThen give data=image_table {settings}"
 
 
 def says_nothing(name: str, parent: str) -> bool:

@@ -360,16 +360,10 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
         ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
         if near != path and ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)
-            joined = path.parent / "joined.csv"
-            key, first, second, out = (json.dumps(str(each)) for each in (ids[0], labels, named, joined))
-            program = (
-                f"import csv; labels = {{}}; [labels.setdefault(row[{key}], []).append(row) for row in csv.Dict"
-                f"Reader(open({first}))]; rows = [{{**label, **row}} for row in csv.DictReader(open({second})) "
-                f"for label in labels.get(row[{key}], [])]; table = csv.DictWriter(open({out}, "
-                '"w"), rows[0]); table.writeheader(); table.writerows(rows)'
-            )
-            settings = f"data.root={shlex.quote(str(joined))} data.group={shlex.quote(ids[0])}"
-            return f"\nTo join it with {near.name}: python3 -c {shlex.quote(program)}\nThen give {settings}"
+            first, second, table = (shlex.quote(str(each)) for each in (labels, named, path.parent / "joined.csv"))
+            key = shlex.quote(ids[0])
+            join = f"python scripts/table_of.py join {first} {second} {table} --on {key}"
+            return f"\nTo join it with {near.name}: {join}\nThen give data.root={table} data.group={key}"
     return ""
 
 

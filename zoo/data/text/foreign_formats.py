@@ -50,18 +50,10 @@ def refuse_markup(path: Path, text: str) -> None:
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
             "Write the texts and labels of each part into a CSV file.",
         )
-    keys, rows = _objects(text)
+    rows = _objects(text)
     if title := _of_texts(rows):
         label = next((key for key, value in rows[0].items() if isinstance(value, str)), title)
-        file, texts, name = (json.dumps(each) for each in (str(path), title, label))
-        inner = "".join(f"[{json.dumps(key)}]" for key in keys)
-        code = (
-            f"import csv, json; rows = json.load(open({file})){inner}; table = [[text, row[{name}]] for row in rows "
-        )
-        code += (
-            f'for text in row[{texts}]]; csv.writer(open("texts.csv", "w")).writerows([["text", "label"]] + table)'
-        )
-        remedy = f"Write each as a row: python3 -c {shlex.quote(code)}\nThen give data.root=texts.csv."
+        remedy = f"Write each as a row: {as_rows(path)} data.label_column={label}"
         raise ZooError(f"{path} is JSON with a list of texts, {title}, for each {label}", remedy)
     if row or re.match(r'\{\s*"|\[\s*\{', start):
         raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
@@ -91,9 +83,15 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
     raise ZooError(f"{table}: the text column, {title}, holds file names such as {cells[0]!r}, not texts", remedy)
 
 
+def as_rows(path: Path) -> str:
+    """Return how to write a file of lists as a table."""
+    write = f"python scripts/table_of.py texts {shlex.quote(str(path))} table.csv"
+    return f"{write}\nThen give data.root=table.csv"
+
+
 def table_of_json(text: str) -> str | None:
     """Return JSON lines, or a JSON list of objects, as a CSV table with a header; None for any other text."""
-    start, rows = text.lstrip()[:1], _objects(text)[1]
+    start, rows = text.lstrip()[:1], _objects(text)
     if start == "{" and not rows:
         rows = [_value(line) or line for line in text.splitlines() if line.strip()]
         rows = rows if len(rows) > 1 else []
@@ -108,16 +106,13 @@ def table_of_json(text: str) -> str | None:
     return table.getvalue() if len(titles) > 1 else None
 
 
-def _objects(text: str) -> tuple[list[str], list[Any]]:
-    """Return the only list in a JSON text, after the keys of the objects around it; an empty list without one."""
-    keys, value = [], _value(text)
+def _objects(text: str) -> list[Any]:
+    """Return the only list in a JSON text, which may be inside of objects; an empty list without one."""
+    value = _value(text)
     while isinstance(value, dict):
-        inner = [key for key, each in value.items() if isinstance(each, dict | list)]
-        if len(inner) != 1:
-            return [], []
-        keys.append(inner[0])
-        value = value[inner[0]]
-    return keys, value if isinstance(value, list) else []
+        inner = [each for each in value.values() if isinstance(each, dict | list)]
+        value = inner[0] if len(inner) == 1 else None
+    return value if isinstance(value, list) else []
 
 
 def _of_texts(rows: list[Any]) -> str:

@@ -1,0 +1,182 @@
+"""Write a table (CSV) that data=image_table or data=text_table reads.
+
+    python scripts/table_of.py names FOLDER TABLE.csv            images with their folders and parts of their names
+    python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
+    python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
+    python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
+    python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
+
+The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), rest (the name
+without that of its last folder), and part1, part2, ... (the name, cut at signs).
+"""
+
+import argparse
+import csv
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from zoo.core import console
+from zoo.core.errors import ZooError, listed
+from zoo.data.images import decode, set_parts
+
+Row = dict[str, Any]
+# Facts of an image that a table keeps, beside its name: they can be groups.
+KEPT = ("location", "seq_id", "rights_holder", "date_captured", "split", "set")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the table and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    for kind, sources in (("names", 1), ("coco", 1), ("join", 2), ("texts", 1)):
+        own = kinds.add_parser(kind)
+        own.add_argument("sources", nargs=sources, type=Path)
+        own.add_argument("target", type=Path)
+        if kind == "join":
+            own.add_argument("--on", required=True, metavar="COLUMN", help="the column that both tables have")
+    given = parser.parse_args(arguments)
+    try:
+        if given.target.exists():
+            raise ZooError(f"{given.target} already exists", "Name a new file.")
+        if given.kind == "texts" and given.sources[0].is_dir():
+            return of_parts(given.sources[0], given.target)
+        make: dict[str, Callable[..., Iterable[Row]]] = {
+            "names": of_names,
+            "coco": of_coco,
+            "join": of_two,
+            "texts": of_texts,
+        }
+        write(given.target, list(make[given.kind](*given.sources, *([given.on] if given.kind == "join" else []))))
+    except ZooError as error:
+        console.fail(error.message, error.remedy)
+        return error.exit_code
+    except (OSError, ValueError, csv.Error) as error:
+        console.fail(f"{listed(map(str, given.sources))} cannot be read: {error}", "Is it complete?")
+        return 1
+    return 0
+
+
+def write(target: Path, rows: list[Row]) -> None:
+    """Write rows, whose columns are those of all of them."""
+    if not rows:
+        raise ZooError("There is nothing to write", "Check the names of the files.")
+    titles = list(dict.fromkeys(title for row in rows for title in row))
+    with target.open("w", encoding="utf-8", newline="") as out:
+        table = csv.DictWriter(out, titles, restval="")
+        table.writeheader()
+        table.writerows(rows)
+    console.say(f"{target}: {len(rows):,} rows with the columns {listed(titles)}")
+
+
+def of_names(folder: Path) -> Iterable[Row]:
+    """Yield a row for each image below a folder."""
+    for name in decode.iter_images(folder):
+        *folders, file = name.split("/")
+        stem = Path(file).stem
+        row = {"image": name} | {f"folder{number}": each for number, each in enumerate(folders, 1)}
+        if folders and stem.startswith(folders[-1]):
+            row["rest"] = re.sub(r"^[\W_]+", "", stem.removeprefix(folders[-1]))
+        yield row | {f"part{number}": each for number, each in enumerate(re.split(r"[\W_]+", stem), 1)}
+
+
+def of_coco(file: Path) -> Iterable[Row]:
+    """Yield a row for each image and category of COCO's JSON, and of camera traps in the same format."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    lacking = [key for key in ("images", "annotations", "categories") if not isinstance(content.get(key), list)]
+    if lacking:
+        raise ZooError(f"{file} lacks {listed(lacking)}", "COCO's JSON has these lists.")
+    images = {image["id"]: image for image in content["images"]}
+    names = {category["id"]: category.get("name", category["id"]) for category in content["categories"]}
+    several: dict[Any, set[str]] = defaultdict(set)
+    for each in content["annotations"]:
+        several[each["image_id"]].add(str(names[each["category_id"]]))
+    if some := sum(len(labels) > 1 for labels in several.values()):
+        console.say(f"{some:,} images have several categories, joined by |: data.target=labels")
+    for number, labels in several.items():
+        if number in images:
+            image = images[number]
+            kept = {key: image[key] for key in KEPT if key in image}
+            yield {"image": image["file_name"], "label": "|".join(sorted(labels))} | kept
+
+
+def of_two(labels: Path, images: Path, key: str) -> Iterable[Row]:
+    """Yield the rows of the second table, each with those of the first that have the same ``key``."""
+    by_key = defaultdict(list)
+    for row in rows_of(labels):
+        by_key[row.get(key)].append(row)
+    for row in rows_of(images):
+        for label in by_key.get(row.get(key), ()):
+            yield {**label, **row}
+
+
+def rows_of(file: Path) -> list[Row]:
+    with file.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        sample = stream.read(1 << 16)
+        stream.seek(0)
+        delimiter = max(",;\t|", key=sample.partition("\n")[0].count)
+        return list(csv.DictReader(stream, delimiter=delimiter))
+
+
+def of_texts(file: Path) -> Iterable[Row]:
+    """Yield the rows of a Parquet or JSON file; a list of texts becomes several rows, a list of words one text."""
+    for row in of_parquet(file) if file.suffix == ".parquet" else of_json(file):
+        texts = next((key for key, each in row.items() if isinstance(each, list) and _are_sentences(each)), None)
+        plain = {key: " ".join(map(str, each)) if isinstance(each, list) else each for key, each in row.items()}
+        if texts is None:
+            yield plain
+        else:
+            others = {key: each for key, each in plain.items() if not isinstance(row[key], list)}
+            yield from ({"text": text} | others for text in row[texts])
+
+
+def of_json(file: Path) -> list[Row]:
+    """Return the objects of a list, which may be inside of other objects, or of lines."""
+    text = file.read_text(encoding="utf-8-sig")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = [json.loads(line) for line in text.splitlines() if line.strip()]
+    while isinstance(value, dict):
+        inner = [each for each in value.values() if isinstance(each, dict | list)]
+        if len(inner) != 1:
+            raise ZooError(f"{file} has {len(inner)} lists or objects side by side", "Write one of them into a file.")
+        value = inner[0]
+    return [row for row in value if isinstance(row, dict)]
+
+
+def of_parquet(file: Path) -> list[Row]:
+    try:
+        import pyarrow.parquet as parquet  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ZooError("pyarrow is not installed", f"{sys.executable} -m pip install pyarrow") from error
+    rows: list[Row] = parquet.read_table(file).to_pylist()
+    return rows
+
+
+def of_parts(folder: Path, target: Path) -> int:
+    """Write a table for each part of the Parquet files in a folder: train-00000-of-00002.parquet and so on."""
+    parts: dict[str, list[Row]] = defaultdict(list)
+    for file in sorted(folder.glob("*.parquet")):
+        known = set_parts.part_of(file.stem)
+        parts[known[0] if known else "train"] += of_texts(file)
+    if not parts:
+        raise ZooError(f"{folder} has no Parquet files", "Name the folder that directly contains them.")
+    target.mkdir(parents=True)
+    for part, rows in parts.items():
+        write(target / f"{part}.csv", rows)
+    return 0
+
+
+def _are_sentences(values: list[Any]) -> bool:
+    return all(isinstance(each, str) for each in values) and sum(" " in each for each in values) * 2 > len(values) > 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""scripts/table_of.py: tables of names, of COCO's JSON, of two tables, and of lists."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts import table_of
+
+
+def table(*arguments: object) -> list[dict[str, str]]:
+    """Write a table, and return its rows."""
+    assert table_of.main([str(each) for each in arguments]) == 0
+    target = next(each for each in arguments if str(each).endswith("out.csv"))
+    with Path(str(target)).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_folders_and_parts_of_names_are_columns(tmp_path: Path) -> None:
+    """KDEF and CORe50: the code is the rest of the name, the session is the outer folder."""
+    for name in ("AF01/AF01ANS.jpg", "s1/o2/C_01_02-003.png", "note.txt"):
+        (tmp_path / "set" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "set" / name).touch()
+    first, second = table("names", tmp_path / "set", tmp_path / "out.csv")
+    assert (first["image"], first["folder1"], first["rest"]) == ("AF01/AF01ANS.jpg", "AF01", "ANS")
+    assert [second[f"folder{number}"] for number in (1, 2)] == ["s1", "o2"]
+    assert [second[f"part{number}"] for number in range(1, 5)] == ["C", "01", "02", "003"]
+
+
+def test_coco_with_several_categories_and_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Caltech Camera Traps: an image without annotation is left out."""
+    content = {
+        "images": [{"id": str(n), "file_name": f"{n}.jpg", "location": 5, "seq_id": "q"} for n in range(3)],
+        "annotations": [{"image_id": "0", "category_id": 1}, {"image_id": "0", "category_id": 2},
+                        {"image_id": "1", "category_id": 2}],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "bob cat"}],
+    }  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    rows = table("coco", tmp_path / "a.json", tmp_path / "out.csv")
+    assert [(row["image"], row["label"]) for row in rows] == [("0.jpg", "bob cat|cat"), ("1.jpg", "bob cat")]
+    assert rows[0]["location"] == "5"
+    assert "1 images have several categories" in capsys.readouterr().err
+    (tmp_path / "b.json").write_text('{"images": []}')
+    assert table_of.main(["coco", str(tmp_path / "b.json"), str(tmp_path / "c.csv")]) == 1
+    assert "lacks annotations, categories" in capsys.readouterr().err
+
+
+def test_two_tables_with_several_rows_of_a_key(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("key;kind\n1;a\n1;b\n2;c\n")
+    (tmp_path / "images.csv").write_text("image,key\nx.png,1\ny.png,2\nz.png,3\n")
+    words = ("join", tmp_path / "labels.csv", tmp_path / "images.csv", tmp_path / "out.csv", "--on", "key")
+    assert [(row["image"], row["kind"]) for row in table(*words)] == [("x.png", "a"), ("x.png", "b"), ("y.png", "c")]
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_lists_of_texts_and_of_words(tmp_path: Path, lines: bool) -> None:
+    """The intents of a chatbot, and the ingredients of a recipe."""
+    rows = [{"tag": "hi", "patterns": ["good day", "hello you"], "responses": ["ok"]}]
+    words = [{"id": 1, "cuisine": "greek", "ingredients": ["salt", "olive oil", "eggs"]}]
+    for name, content in (("a.json", rows), ("b.json", words)):
+        text = "\n".join(map(json.dumps, content)) if lines else json.dumps({"all": content})
+        (tmp_path / name).write_text(text)
+    texts = table("texts", tmp_path / "a.json", tmp_path / "out.csv")
+    assert texts == [{"text": "good day", "tag": "hi"}, {"text": "hello you", "tag": "hi"}]
+    (tmp_path / "out.csv").unlink()
+    assert table("texts", tmp_path / "b.json", tmp_path / "out.csv")[0]["ingredients"] == "salt olive oil eggs"
+
+
+def test_nothing_is_overwritten_and_errors_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taken.csv").touch()
+    assert table_of.main(["names", str(tmp_path), str(tmp_path / "taken.csv")]) == 1
+    assert "already exists" in capsys.readouterr().err
+    (tmp_path / "bad.json").write_text("{")
+    for kind in ("coco", "texts"):
+        assert table_of.main([kind, str(tmp_path / "bad.json"), str(tmp_path / "new.csv")]) == 1
+        assert "cannot be read" in capsys.readouterr().err
+    assert table_of.main(["names", str(tmp_path), str(tmp_path / "new.csv")]) == 1
+    assert "There is nothing to write" in capsys.readouterr().err
+    assert not (tmp_path / "new.csv").exists()
