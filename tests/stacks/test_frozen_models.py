@@ -285,3 +285,50 @@ def test_a_model_of_keras_2_is_exported_and_its_saved_model_answers(tmp_path: Pa
         assert main(["infer", f"model={tmp_path / name}", *scale, *words[1:], *output]) == 0
         answers = np.load(tmp_path / f"run-{Path(name).name}" / "probabilities.npy")
         np.testing.assert_allclose(answers, expected, atol=1e-5)
+
+
+# Writes a file as Keras 2.15 does: its configuration is that of Keras 2, and its weights have the groups of Keras 3.
+KERAS_2_15 = """
+import io, json, zipfile
+import h5py, numpy as np, tensorflow as tf
+from keras.saving import serialization_lib
+layers = tf.keras.layers
+tf.keras.utils.set_random_seed(3)
+first, inner = layers.Conv2D(4, 3, name="a"), layers.Conv2D(5, 3, name="b")
+block = tf.keras.Sequential([layers.Input((14, 14, 4)), inner, layers.BatchNormalization(name="c")], name="d")
+second, last = layers.SeparableConv2D(6, 3, name="e"), layers.Dense(3, activation="softmax", name="f")
+model = tf.keras.Sequential([layers.Input((16, 16, 3)), first, block, second, layers.GlobalMaxPooling2D(), last])
+model.set_weights([np.random.default_rng(n).normal(size=w.shape) ** 2 for n, w in enumerate(model.get_weights())])
+places = {"layers/conv2d": first, "layers/sequential/layers/conv2d": inner, "layers/dense": last,
+          "layers/sequential/layers/batch_normalization": block.layers[1], "layers/separable_conv2d": second}
+stored = io.BytesIO()
+with h5py.File(stored, "w") as out:
+    out.create_group("layers/global_max_pooling2d/vars")
+    for place, layer in places.items():
+        for number, value in enumerate(layer.get_weights()):
+            out[place + "/vars/%d" % number] = value
+with zipfile.ZipFile("later.keras", "w") as archive:
+    archive.writestr("metadata.json", json.dumps({"keras_version": "2.15.0", "date_saved": "2024-01-01@00:00:00"}))
+    archive.writestr("config.json", json.dumps(serialization_lib.serialize_keras_object(model)))
+    archive.writestr("model.weights.h5", stored.getvalue())
+open("labels.txt", "w").write("a\\nb\\nc\\n")
+np.save("answers.npy", model.predict(np.load("pixels.npy").astype("float32") / 255, verbose=0))
+"""
+
+
+@pytest.mark.stacks("tf-2.12")
+def test_a_file_of_keras_2_15_answers_as_the_network_that_it_stores(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (3, 16, 16, 3), np.uint8)
+    np.save(tmp_path / "pixels.npy", pixels)
+    (tmp_path / "photos").mkdir()
+    for number, image in enumerate(pixels):
+        Image.fromarray(image).save(tmp_path / "photos" / f"{number}.png")
+    row, environment = real_stacks.environment("tf-2.12")
+    command = [str(environment.python), "-c", KERAS_2_15]
+    done = subprocess.run(command, cwd=tmp_path, env=row.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    words = [f"model={tmp_path / 'later.keras'}", "scale=0..1", f"input={tmp_path / 'photos'}", "probabilities=true"]
+    assert main(["infer", *words, f"output.root={tmp_path}", "output.name=run"]) == 0
+    expected = np.load(tmp_path / "answers.npy")
+    assert np.ptp(expected) > 0.01
+    np.testing.assert_allclose(np.load(tmp_path / "run" / "probabilities.npy"), expected, atol=1e-5)

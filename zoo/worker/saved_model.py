@@ -1,8 +1,13 @@
 """Load a saved model of any origin with the stack's own Keras, in its safe mode if it has one."""
 
+import collections
 import inspect
+import io
+import json
 import os
+import re
 import tempfile
+import zipfile
 
 import numpy as np
 
@@ -55,10 +60,42 @@ def _load(path):
     with tempfile.TemporaryDirectory() as folder:
         named = _with_suffix(path, folder)
         try:
-            return load(named, compile=False, **options)
+            later = _of_later_keras_2(path, options["custom_objects"]) if compat.MAJOR < 3 else None
+            return later or load(named, compile=False, **options)
         except Exception as error:
             words = "Keras %s cannot load %s: %s" % (compat.version(), path, describe(error).replace(named, path))
             raise UserError(words + ". Only objects of this Keras are loaded") from error
+
+
+def _of_later_keras_2(path, objects):
+    """Load a .keras file of Keras 2.13 to 2.15, which stores weights as Keras 3 does; return None for other files."""
+    import h5py
+
+    if not zipfile.is_zipfile(path):
+        return None
+    with zipfile.ZipFile(path) as archive, h5py.File(io.BytesIO(archive.read("model.weights.h5")), "r") as stored:
+        if "layers" not in stored:
+            return None
+        from keras.saving import serialization_lib
+
+        config = json.loads(archive.read("config.json").decode())
+        model = serialization_lib.deserialize_keras_object(config, custom_objects=objects, safe_mode=True)
+        _fill(model, stored)
+    return model
+
+
+def _fill(model, stored):
+    """Set the weights of all layers, whose groups are named after their classes: conv2d, conv2d_1, ..."""
+    counts = collections.Counter()
+    for layer in model.layers:
+        kind = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", type(layer).__name__)
+        kind = re.sub(r"([a-z])([A-Z])", r"\1_\2", kind).lower()
+        part = stored["layers/" + (kind if not counts[kind] else "%s_%d" % (kind, counts[kind]))]
+        counts[kind] += 1
+        if hasattr(layer, "layers"):
+            _fill(layer, part)
+        elif layer.weights:
+            layer.set_weights([part["vars/%d" % number][()] for number in range(len(layer.weights))])
 
 
 def _input_layer(original):
