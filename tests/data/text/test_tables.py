@@ -526,7 +526,7 @@ def test_a_second_column_of_texts_is_named(tmp_path: Path) -> None:
     """As in question pairs: question1, question2."""
     lines = [f"{number},is it number {number},was it number {number % 20},{number % 2}" for number in range(40)]
     content = "\n".join(["id,question1,question2,is_duplicate", *lines])
-    pair = "; question1 and question2 belong together: join them into one column to use both"
+    pair = "; question1 and question2 belong together: data.text_column=question1,question2 prints how to join them"
     assert pair in refusal(tmp_path / "a.csv", content)
     texts = read(tmp_path / "b.csv", content, text_column="question1", label_column="is_duplicate")
     assert texts.notes[0].endswith(pair)

@@ -164,7 +164,8 @@ def _listing(
     listing = assembled(path, files_by_class, classes, unreadable, notes)
     listing.notes.extend(_unclear(path, files_by_class, layout))
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
-    listing.notes.extend(set_parts.codes_notes(path, {key[2]: files for key, files in files_by_class.items()}))
+    images = {key[2]: files for key, files in files_by_class.items()}
+    listing.notes.extend(set_parts.codes_notes(path, images) or set_parts.groups_notes(path, images, listing.parts))
     return listing
 
 

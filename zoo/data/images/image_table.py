@@ -287,7 +287,8 @@ def scan(data: TableReading, trains: bool = True) -> FolderListing:
     """List the images that a table names, with class, part and group of each; ``trains``: each class needs some."""
     if not data.root:
         raise ZooError("data=image_table needs a table", "Add data.root=FILE, and data.images=DIR for the images.")
-    present, notes = _tables(existing_input(data.root, "Name a table, or a folder with train.csv and test.csv."))
+    root = existing_input(data.root, "Name a table, or a folder with train.csv and test.csv.")
+    present, notes = _tables(root, data.images)
     reader, known = _Reader(data, present[0][1], notes), None
     for part, path in present:
         known = reader.read(part, path, known) or known
@@ -295,18 +296,23 @@ def scan(data: TableReading, trains: bool = True) -> FolderListing:
     return reader.listing()
 
 
-def _tables(root: Path) -> tuple[list[tuple[str, Path]], list[str]]:
+def _tables(root: Path, images: str | None) -> tuple[list[tuple[str, Path]], list[str]]:
     """Return the part and the path of each table, the training table first, and notes on unread tables."""
     if root.is_file():
         kind = formats.find(head=unknown_kinds.head_of(root), use="images")
         if kind and kind.group == "parquet":
             ways = "\nIf it contains paths: ".join(kind.remedies[use] for use in ("images", "texts"))
             raise ZooError(f"{root} is {kind.about}", ways)
-        return [("", root)], set_parts.parts_beside(root)
+        return [("", root)], set_parts.parts_beside(root, images)
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table
         parts = {name: part[0] for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))}
-        inner = [(part, path) for name, part in set_parts.settled(parts).items() for path in _in(root / name)]
+        inner = [
+            (part, path)
+            for name, part in set_parts.settled(parts).items()
+            for path in _in(root / name)
+            or [each for below in set_parts.subfolders(root / name) for each in _in(root / name / below)]
+        ]
         if "train" in dict(inner) and len(inner) == len(dict(inner)):
             return sorted(inner, key=lambda each: each[0] != "train"), []
     named = [(set_parts.part_of(path.name.split(".")[0]) or ("", "-"), path) for path in present]

@@ -24,7 +24,8 @@ WORDS = {
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
 # Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
-_TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml", ".txt")
+_TABLES = (".csv", ".tsv", ".jsonl", ".txt", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml")
+_COCO = ("images", "annotations", "categories")
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
 # Names of files that list classes and not images.
 _NAMES = re.compile(
@@ -36,6 +37,8 @@ _MANY = 10
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Names of classes that number persons.
 PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
+# Parts of the names of images that may number a person or an object: S037, 1016042.
+_NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|\d{5,}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
 _OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
@@ -323,17 +326,20 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
     return len(repeated) > 3 and unusual and len(repeated) >= 0.9 * min(map(len, names))
 
 
-def parts_beside(table: Path) -> list[str]:
-    """Return a note on the tables of other parts next to a training table."""
+def parts_beside(table: Path, images: str | None = None) -> list[str]:
+    """Return a note on the tables of other parts next to a training table; ``images`` is the folder of the images."""
     parts = {path.name: part_of(path.stem) for path in sorted(table.parent.glob(f"*{table.suffix}"))}
     word, rest = parts.get(table.name) or ("", "")
     near = [name for name, part in parts.items() if part and part[0] != "train" and part[1] == rest]
+    near = [name for name in near if re.findall(r"\d+", name) == re.findall(r"\d+", table.name)] or near
     if not near or word != "train":
         return []
     folder = shlex.quote(str(table.parent))
+    places = (place for place in (table.parent, table.parent.parent) if next(decode.iter_images(place), None))
+    images = images or shlex.quote(str(next(places, table.parent)))
     if sum(part is not None and part[0] == "train" for part in parts.values()) > 1:  # several sets of tables
         some = shlex.join(str(table.parent / name) for name in (table.name, *near))
-        folder = f"tables, and for images data.images={folder}, after `mkdir tables && cp {some} tables`"
+        folder = f"tables, and for images data.images={images}, after `mkdir tables && cp {some} tables`"
     return [f"Not used: {listed(near)}. If these have labels too: data.root={folder}"]
 
 
@@ -351,14 +357,22 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         for file in likely
         if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
     )
-    if (first := next(usual, None)) is None:
+    tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
+    tables.sort(key=lambda file: bool(re.search(r"\d$", file.stem)))
+    first = next((file for file in tables if names_image(file, stems, likely=False)), None) or next(usual, None)
+    if first is None:
         return ""
     if command := datasets.table_remedy(first):
         if first.parent != path and part_of(first.parent.name):  # each part has its table
             command = command.replace(shlex.quote(str(first)), shlex.quote(str(path)))
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     name = first.relative_to(path).as_posix()
-    return f"{begin} are not read from {name}: write them as CSV, and give data=image_table{end}"
+    write = "write them as CSV, and give data=image_table"
+    if first.suffix == ".json" and all(f'"{key}"' in first.read_text("utf-8", "replace") for key in _COCO):
+        root, images = shlex.quote(f"{first}.csv"), shlex.quote(str(path))
+        write = f"python scripts/table_of.py coco {shlex.quote(str(first))} {root}\nThen give data=image_table "
+        write += f"data.root={root} data.images={images}"
+    return f"{begin} are not read from {name}: {write}{end}"
 
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
@@ -427,6 +441,19 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
             before = len(re.split(r"[\W_]+", stems[0][0]))
             label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
             return [f"{note}If these are the classes: {as_table(path, label, 'folder1')}"]
+    return []
+
+
+def groups_notes(path: Path, images: dict[str, list[str]], parts: list[str]) -> list[str]:
+    """Return a note if parts of the names may number persons or objects that several images show: S037_003_12.png."""
+    rows = [re.split(r"[\W_]+", Path(file).stem) for files in images.values() for file in files]
+    for place, column in enumerate(zip(*rows, strict=False), 1):
+        several = len(images) < len({*column}) <= len(column) / 2
+        if several and not parts and all(map(_NUMBERED.fullmatch, column)):
+            return [
+                f"A part of the names, such as {column[0]}, may number a person or an object. To keep its images in "
+                f"one part: {as_table(path, 'folder1', f'part{place}')}"
+            ]
     return []
 
 

@@ -23,11 +23,12 @@ _PARTS = ("split", "dataset", "subset", "part")
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 # Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
 _OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
-_OBJECTS = ("patient", "subject", "person", "lesion", "case", "study", "scene", "video", "plant", "animal")
+_OBJECTS = ("lesion", "case", "study", "scene", "video", "plant", "animal")
+_PERSONS = ("patient", "subject", "person", "driver", "speaker", "participant", "user", "session", "location")
 # Titles of who made an image, with what, and of whom.
 _OF_ORIGIN = re.compile(
     ".*(holder|author|photographer|annotator|licen[cs]e|source|camera|device|credit|copyright)"
-    f"|({'|'.join(_OBJECTS)})(id|nr|no|number)"
+    f"|({'|'.join((*_OBJECTS, *_PERSONS))})(id|nr|no|number)"
 )
 _LAST = re.compile(f"fold|{_OF_ORIGIN.pattern}")
 # Groups have fewer rows than this on average.
@@ -87,7 +88,8 @@ class Columns(NamedTuple):
 
     def shared(self, sample: Sequence[Sequence[str]]) -> str:
         """Return the title of an unused column such as patient_id with few rows a group; empty without one."""
-        if self.group is not None or self.part is not None:
+        parts = set() if self.part is None else {set_parts.WORDS.get(cells[self.part].lower()) for cells in sample}
+        if self.group is not None or "validation" in parts:  # without validation rows, some are drawn
             return ""
         rows = sample[1:]
         classes = len({cells[self.labels[0]] for cells in rows})
@@ -95,10 +97,14 @@ class Columns(NamedTuple):
         likely = [
             (place, title)
             for place, title in enumerate(self.titles)
-            if (_OF_GROUPS.fullmatch(title) or title.lower() in _OBJECTS) and place not in (self.image, *self.labels)
+            if (_OF_GROUPS.fullmatch(title) or title.lower() in (*_OBJECTS, *_PERSONS))
+            and place not in (self.image, *self.labels)
         ]
         counts = ((title, len({cells[place].strip() for cells in rows})) for place, title in likely)
-        few = ((title, count, classes if title.lower() in _OBJECTS else least) for title, count in counts)
+        few = (
+            (title, count, 1 if title.lower() in _PERSONS else classes if title.lower() in _OBJECTS else least)
+            for title, count in counts
+        )
         return next((title for title, count, least in few if len(rows) > count > least), "")
 
     def is_of_box(self, place: int) -> bool:

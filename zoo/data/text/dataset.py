@@ -26,7 +26,7 @@ from zoo.data.text import files, foreign_formats, labelled_texts, pieces, source
 from zoo.protocol.targets import CLASSES
 
 # Part of the name of every prepared folder: increase it when the result from the same sources changes.
-CACHE_VERSION = 22
+CACHE_VERSION = 23
 VOCABULARY = "vocabulary.json"
 # A vocabulary, or the seed of the split from whose training texts one is learned.
 Vocabulary = tokenization.Tokenizer | int

@@ -153,14 +153,15 @@ def detect_delimiter(text: str, names: list[str], label: str, likely: str) -> st
         return rare
     if not named and not blanks and (long := _long(sample, names, regular)):
         return long
-    wide = any(
+    tabs = min((line.count("\t") for line in files.lines(sample) if line.strip()), default=0)
+    wide = tabs > 1 or any(
         share == 1 and len(Dialect(sign, "double").first(sample)) > 2
         for sign, (_, _, share, *_) in ranked.items()
         if sign != "space"
     )
     if wide or (regular and not label.isdecimal()):
         ranked.pop("space", None)
-    return max(ranked, key=lambda each: ranked[each]) if ranked else None
+    return max(ranked, key=lambda each: ranked[each]) if ranked else "tab" if tabs > 1 else None
 
 
 def _rare(text: str) -> str:

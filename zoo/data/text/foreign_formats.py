@@ -65,9 +65,11 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
     named = images or all("://" not in cell and formats.find(cell) for cell in cells)
     likely = named or all(re.fullmatch(r"[\w./-]+", cell, re.ASCII) for cell in cells)
     near = likely and (table.parent / cells[0]).is_file()
-    kind, end = formats.find(cells[0], use="texts"), "" if named or near else ".txt"
+    kind, ends = formats.find(cells[0], use="texts"), ("",) if named or near else (".txt", ".xml", ".html")
     files = itertools.islice(files_below(table.parent, lambda *_: None), 20_000 * likely)
-    name = cells[0] if near else next((name for name in files if f"/{name}".endswith(f"/{cells[0]}{end}")), "")
+    names = tuple(f"/{cells[0]}{end}" for end in ends)
+    name = cells[0] if near else next((name for name in files if f"/{name}".endswith(names)), "")
+    end = "" if named or near else Path(name).suffix
     begin = str(table.parent / name).removesuffix(cells[0] + end)
     if not named and not (name and Path(begin + cells[-1] + end).is_file()):
         return
@@ -77,8 +79,15 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
         remedy = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
     elif name and rows and not kind:
         text = f'open({json.dumps(begin)} + name + "{end}", errors="replace").read()'
+        text = (
+            rf'" ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", {text}).split())'
+            if end in (".xml", ".html")
+            else text
+        )
         write = 'csv.writer(open("texts.csv", "w", newline="")).writerows'
-        code = shlex.quote(f'import csv; {write}([["text", "label"]] + [[{text}, label] for name, label in {rows}])')
+        code = shlex.quote(
+            f'import csv, re; {write}([["text", "label"]] + [[{text}, label] for name, label in {rows}])'
+        )
         remedy = f"Write the texts into a table: python3 -c {code}\nThen give data.root=texts.csv."
     raise ZooError(f"{table}: the text column, {title}, holds file names such as {cells[0]!r}, not texts", remedy)
 

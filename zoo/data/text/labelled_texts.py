@@ -1,6 +1,7 @@
 """Collect labeled texts from rows of any source, and report what is skipped or merged."""
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -161,7 +162,13 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
             "Delete these rows, or set data.label_column to the column that contains the labels. If a text may have "
             "several labels or none: data.target=labels.",
         )
-    hint = " Or say how it is written: data.delimiter, data.quoting, data.header." if row.name == "text_table" else ""
+    hint = ""
+    if row.name == "text_table":
+        hint = (
+            " Or say how it is written: data.delimiter, data.quoting, data.header. Move tables without labels away."
+        )
+    if wide := re.match(r"\d+ columns instead of (\d+)", reason):
+        hint += f" To leave out the last columns: cut -f1-{wide[1]} FILE > table.tsv"
     if row.name == "text_folder":
         hint = " Tables are read by data=text_table, files with one text a line by data=text_lines."
     raise ZooError(

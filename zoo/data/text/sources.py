@@ -16,8 +16,8 @@ from zoo.core.files import file_sha256, files_below
 from zoo.core.paths import key_of
 from zoo.data import datasets, targets
 from zoo.data.images import set_parts
+from zoo.data.text import encodings, foreign_formats, labelled_texts, tables
 from zoo.data.text import files as text_files
-from zoo.data.text import foreign_formats, labelled_texts, tables
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
 from zoo.protocol.targets import CLASSES, LABELS
 
@@ -93,7 +93,7 @@ def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
 def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Row]:
     """Yield rows from ``train/pos/1.txt`` or ``pos/1.txt``, below any folders."""
     count, others, above, places, tables_read = 0, Counter[str](), dict[str, str](), dict[str, set[str]](), ""
-    wanted = {key_of(name) for name in row.classes}
+    wanted, damaged = {key_of(name) for name in row.classes}, list[tuple[str, ZooError]]()
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
         part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
@@ -103,7 +103,13 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
         elif set_parts.PROSE.fullmatch(Path(where).stem):
             remarks.skipped.append((where, "it describes the data set"))
         elif not wanted or key_of(parts[-2]) in wanted:
-            text, encoding = text_files.decode(content, row.encoding, where)
+            try:
+                text, encoding = text_files.decode(content, row.encoding, where)
+            except ZooError as error:
+                if row.encoding == encodings.AUTO:
+                    raise
+                damaged.append((where, error))
+                continue
             count, others[encoding], above[part] = count + 1, others[encoding] + 1, "/".join(parts[:-2])
             tables_read = tables_read or where * where.lower().endswith(tables.SUFFIXES)
             places.setdefault(parts[-2], set()).add("/".join(parts[:-1]) if not part else "")
@@ -116,6 +122,9 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
             if what:
                 remarks.notes.append(f"{where} is {what} are learned as text")
             yield part, parts[-2], text, where
+    if 20 * len(damaged) > count:
+        raise damaged[0][1]
+    remarks.skipped += [(where, error.message.removeprefix(f"{where}, ")) for where, error in damaged]
     if tables_read:
         raise ZooError(
             f"{root} holds tables in class folders, such as {tables_read}, and each file is one text",
@@ -220,6 +229,13 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
             f"{root} has no table, but {inner[0].parent} has {listed(path.name for path in inner)}",
             f"Give this folder: {set_parts.as_root(inner[0].parent)}",
         )
+    packed = sorted({each.parent for kind in ("*.parquet", "*/*.parquet") for each in root.glob(kind)})
+    if packed and not any(tables.suffix(path) in datasets.TABLES for path in files):
+        write = f"python scripts/table_of.py texts {shlex.quote(str(packed[0]))} tables"
+        raise ZooError(
+            f"{root} has texts in Parquet files of {listed(map(str, packed))}",
+            f"Write those of a folder as tables: {write}\nThen give data.root=tables",
+        )
     named = [(part, path) for path in files if (part := _part_of_table(path.stem))]
     if not files:  # perhaps each part has a folder
         folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
@@ -289,7 +305,8 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
                 raise ZooError(
                     f"{where}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
                     "its keys and punctuation",
-                    "Extract the text into its own column and set data.text_column=NAME.",
+                    "Extract the text into its own column and set data.text_column=NAME."
+                    + f" Lists of words: {foreign_formats.as_rows(path)}" * (cells[0][:1] == "["),
                 )
             count, label = count + 1, cells[1]
             if row.kind != CLASSES:

@@ -31,7 +31,7 @@ _LOOKED_AT = 1000
 _LIST = re.compile(r"^[\[{(].*[\]})]$|[|;]|^\d+( \d+)+$")
 # Titles of columns of labels, without capitals and signs, and of numbers that are classes as likely as words are.
 LABELS = re.compile(
-    r".*labels?|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnos(is|tic)|dx|breed|species|y|"
+    r".*labels?|label(image|img)|(super|sub|coarse|fine)?class(es|name|id|label)?|labelname|categor(y|ies)|genres?|target|diagnos(is|tic)|dx|breed|species|y|"
     "sentiment|emotion|intent|topic|polarity"
 )
 OF_TEXTS = re.compile("sentiment|emotion|intent|topic|polarity")
@@ -102,6 +102,11 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     if len(columns) > 1 and any(body):
         opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
         rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
+        if chosen.delimiter not in DELIMITERS:
+            opened = (
+                f"[line.rstrip().split({json.dumps(chosen.delimiter)}) for line in open({json.dumps(str(path))})]"
+            )
+            rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in {opened}]"
         rows_read *= encoding == "utf-8" and not path.name.lower().endswith(files.PACKED)
         foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), rows_read)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
@@ -259,6 +264,8 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
 
 
 def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
+    usual = Counter(map(len, some)).most_common(1)[0][0]
+    some = [cells[:usual] for cells in some]
     body = [cells for cells in some[1:] if len(cells) == len(some[0])]
     if not body or len(columns) < 2:
         return ""
@@ -330,7 +337,8 @@ def _second_text(titles: list[str], places: list[int]) -> str:
     if len(pair) < 2 or not {*pair}.isdisjoint(places[1:]):
         return ""
     both = listed((titles[place] for place in pair), " and ")
-    return f"; {both} belong together: join them into one column to use both"
+    column = shlex.quote(f"data.text_column={titles[pair[0]]},{titles[pair[1]]}")
+    return f"; {both} belong together: {column} prints how to join them"
 
 
 def _is_of_parts(title: str, *cells: str) -> bool:
@@ -436,7 +444,7 @@ def joined_labels(names: Iterable[str]) -> list[str]:
         if len(each) > 1
         and all(counts[word] > 1 for word in each)
         # After a blank, the first word must be a class: it is in rust spot, and not in Extremely Negative.
-        and not {*words}.isdisjoint(each if re.search(r"[,;|]", name) else each[:1])
+        and (len(each) > 2 or not {*words}.isdisjoint(each if re.search(r"[,;|]", name) else each[:1]))
     ]
     several = several_labels(set(words)) or next(iter(joined), "")
     return [f"A label such as {several!r} may be several: each combination is a class"] if several else []
