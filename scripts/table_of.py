@@ -5,6 +5,7 @@
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
     python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
+    python scripts/table_of.py plain FILE TEXT.txt               the texts of a table or of JSON, for a language model
 
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), rest (the name
 without that of its last folder), and part1, part2, ... (the name, cut at signs).
@@ -12,6 +13,8 @@ without that of its last folder), and part1, part2, ... (the name, cut at signs)
 
 import argparse
 import csv
+import io
+import itertools
 import json
 import re
 import sys
@@ -25,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode, set_parts
+from zoo.data.text import files as text_files
+from zoo.data.text import foreign_formats
 
 Row = dict[str, Any]
 # Facts of an image that a table keeps, beside its name: they can be groups.
@@ -35,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the table and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind, sources in (("names", 1), ("coco", 1), ("join", 2), ("texts", 1)):
+    for kind, sources in (("names", 1), ("coco", 1), ("join", 2), ("texts", 1), ("plain", 1)):
         own = kinds.add_parser(kind)
         own.add_argument("sources", nargs=sources, type=Path)
         own.add_argument("target", type=Path)
@@ -47,6 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
             raise ZooError(f"{given.target} already exists", "Name a new file.")
         if given.kind == "texts" and given.sources[0].is_dir():
             return of_parts(given.sources[0], given.target)
+        if given.kind == "plain":
+            texts = list(plain(given.sources[0]))
+            given.target.write_text("\n".join(filter(None, texts)), encoding="utf-8")
+            console.say(f"{given.target}: {len(texts):,} texts")
+            return 0
         make: dict[str, Callable[..., Iterable[Row]]] = {
             "names": of_names,
             "coco": of_coco,
@@ -149,6 +159,33 @@ def of_json(file: Path) -> list[Row]:
             raise ZooError(f"{file} has {len(inner)} lists or objects side by side", "Write one of them into a file.")
         value = inner[0]
     return [row for row in value if isinstance(row, dict)]
+
+
+def plain(file: Path) -> Iterable[str]:
+    """Yield the texts in the column of a table, or below the key of JSON, that has the most letters."""
+    text = text_files.decode(file.read_bytes(), "auto", str(file))[0]
+    sign, first = foreign_formats.table(text, 2)
+    if first and text.lstrip()[:1] not in ("{", "["):
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if len(row) == len(first[0])]
+        columns = list(zip(*rows, strict=True))
+        yield from max(columns, key=lambda column: sum(map(str.isalpha, "".join(column))))
+        return
+    values: dict[str, list[str]] = defaultdict(list)
+
+    def keep(row: Row) -> Row:
+        for key, value in row.items():
+            parts = value if isinstance(value, list) else [value]
+            values[key].append("".join(part for part in parts if isinstance(part, str)))
+        return row
+
+    try:
+        json.loads(text, object_hook=keep)
+    except ValueError:
+        values.clear()
+        for line in filter(str.strip, text.splitlines()):
+            json.loads(line, object_hook=keep)
+    longest = max(values.values(), key=lambda each: sum(map(str.isalpha, "".join(each))), default=[])
+    yield from (text for text, _ in itertools.groupby(longest))  # Telegram writes a message twice, whole and in parts
 
 
 def of_parquet(file: Path) -> list[Row]:

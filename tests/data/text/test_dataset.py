@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import subprocess
 import time
 import tracemalloc
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import scripts
 from zoo.config.schemas.text import LabelledData, LanguageData
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, labelled_texts, pieces, tokenization
@@ -286,15 +288,23 @@ def test_markup_is_read_as_a_text_with_a_note(tmp_path: Path, text: str, words: 
     assert f"{words} are learned as text" in note
 
 
-def test_a_command_takes_the_texts_out_of_a_table_for_a_language_model(tmp_path: Path) -> None:
+def followed(note: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Execute the command that a note prints."""
+    monkeypatch.chdir(folder)
+    command, _, then = note.partition("alone: python scripts/table_of.py ")[2].rpartition(", then ")
+    assert scripts.load("table_of").main(shlex.split(command)) == 0
+    assert then == "data.root=texts.txt"
+
+
+def test_a_command_takes_the_texts_out_of_a_table_for_a_language_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """abcnews-date-text.csv."""
     table = tmp_path / "news.csv"
     table.write_text("date,headline\n" + "".join(f'2003021{n % 9},"rain, and wind {n}"\n' for n in range(90)))
     (note,) = dataset.prepare(LanguageData(name="text_file", root=str(table)), 1).info.notes
     assert "a table of 2 columns: its delimiters and other columns are learned as text" in note
-    command, _, then = note.partition("alone: ")[2].rpartition(", then ")
-    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
-    assert then == "data.root=texts.txt"
+    followed(note, monkeypatch, tmp_path)
     assert (tmp_path / "texts.txt").read_text().splitlines()[:2] == ["headline", "rain, and wind 0"]
 
 
@@ -317,14 +327,14 @@ def test_a_command_takes_the_texts_out_of_a_table_for_a_language_model(tmp_path:
         "".join(json.dumps({"id": n, "text": f'a "message" {n}'}) + "\n" for n in range(20)),
     ],
 )
-def test_a_command_takes_the_texts_out_of_json_for_a_language_model(tmp_path: Path, text: str) -> None:
+def test_a_command_takes_the_texts_out_of_json_for_a_language_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     """A chat exported by Telegram, as a file and with a message a line."""
     chat = tmp_path / "result.json"
     chat.write_text(text)
     (note,) = dataset.prepare(LanguageData(name="text_file", root=str(chat)), 1).info.notes
-    command, _, then = note.partition("To learn 'text' alone: ")[2].rpartition(", then ")
-    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
-    assert then == "data.root=texts.txt"
+    followed(note, monkeypatch, tmp_path)
     assert (tmp_path / "texts.txt").read_text().splitlines() == [f'a "message" {n}' for n in range(20)]
 
 

@@ -3,7 +3,6 @@
 A prepared folder is named by the content of its source and by every setting that it depends on.
 """
 
-import collections
 import dataclasses
 import hashlib
 import json
@@ -226,47 +225,15 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     first = next(iter(read()))
     least = 2 if path.suffix.lower() in (".csv", ".tsv") else 3
     if what := foreign_formats.markup(first, least):
-        name, code = _of_json(first, what) if what.startswith("JSON") else _of_table(first, least)
-        code = f'file = open({json.dumps(str(path))}, encoding="{encoding}", newline=""); {code}; '
-        code += 'open("texts.txt", "w", encoding="utf-8").write("\\n".join(filter(None, texts)))'
-        alone = f". To learn {name[:40]!r} alone: python3 -c {shlex.quote(code)}, then data.root=texts.txt"
-        notes.append(f"{path} is {what} are learned as text{alone * bool(name)}")
+        alone = f"python scripts/table_of.py plain {shlex.quote(str(path))} texts.txt, then data.root=texts.txt"
+        kept = f". To learn its texts alone: {alone}" * (what[0] in "Ja")  # JSON, or a table
+        notes.append(f"{path} is {what} are learned as text{kept}")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):
         most = int(sum(map(len, read())) * (1 - row.validation))
         tokenizer = tokenization.learn(row.tokenizer, _first(read(), most), row.vocabulary, row.lowercase)
     unknown = _write_tokens(folder / TOKENS, tokenizer, read())
     return _Content({}, TextInfo([], [], unknown, CLASSES, notes=notes), tokenizer)
-
-
-def _of_table(text: str, least: int) -> tuple[str, str]:
-    """Return the column of a table with the most letters, and Python that reads its texts; empty for other texts."""
-    sign, rows = foreign_formats.table(text, least)
-    if not rows:
-        return "", ""
-    letters = [sum(map(str.isalpha, "".join(column))) for column in zip(*rows, strict=False)]
-    place = letters.index(max(letters))
-    code = f"import csv; rows = csv.reader(file, delimiter={json.dumps(sign)}); "
-    return rows[0][place], f"{code}texts = [row[{place}] for row in rows if len(row) > {place}]"
-
-
-def _of_json(text: str, what: str) -> tuple[str, str]:
-    """Return the key with the most letters, and Python that reads its texts, which may be in lists; empty without."""
-    letters = collections.Counter[str]()
-    for key, value in re.findall(r'"([^"\\]{1,40})"\s*:\s*\[?\s*"((?:[^"\\]|\\.)*)"', text[: 1 << 20]):
-        letters[key] += sum(map(str.isalpha, value))
-    if not letters:
-        return "", ""
-    name = letters.most_common(1)[0][0]
-    load = "json.load(file, object_hook=keep)"
-    if what.startswith("JSON lines"):
-        load = "[json.loads(line, object_hook=keep) for line in file if line.strip()]"
-    code = f"keep = lambda row: values.append(row.get({json.dumps(name)})) or row; {load}; "
-    code = f"import itertools, json; values = []; {code}"
-    parts = "(value if isinstance(value, list) else [value])"
-    texts = f'"".join(part for part in {parts} if isinstance(part, str)) for value in values'
-    # Telegram writes a message twice, whole and in parts.
-    return name, f"{code}texts = [text for text, _ in itertools.groupby({texts})]"
 
 
 def _first(texts: Iterable[str], most: int) -> Iterator[str]:
