@@ -5,6 +5,8 @@
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
     python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
+    python scripts/table_of.py both FILE TABLE.csv --columns A B    two columns of texts as one, text
+    python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
     python scripts/table_of.py plain FILE TEXT.txt               the texts of a table or of JSON, for a language model
 
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), rest (the name
@@ -40,12 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the table and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind, sources in (("names", 1), ("coco", 1), ("join", 2), ("texts", 1), ("plain", 1)):
+    for kind in (*MADE, "plain"):
         own = kinds.add_parser(kind)
-        own.add_argument("sources", nargs=sources, type=Path)
+        own.add_argument("sources", nargs=2 if kind == "join" else 1, type=Path)
         own.add_argument("target", type=Path)
-        if kind == "join":
-            own.add_argument("--on", required=True, metavar="COLUMN", help="the column that both tables have")
+        if kind in COLUMNS:
+            option, count = COLUMNS[kind]
+            own.add_argument(option, dest="columns", required=True, nargs=count, metavar="COLUMN")
     given = parser.parse_args(arguments)
     try:
         if given.target.exists():
@@ -57,13 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.target.write_text("\n".join(filter(None, texts)), encoding="utf-8")
             console.say(f"{given.target}: {len(texts):,} texts")
             return 0
-        make: dict[str, Callable[..., Iterable[Row]]] = {
-            "names": of_names,
-            "coco": of_coco,
-            "join": of_two,
-            "texts": of_texts,
-        }
-        write(given.target, list(make[given.kind](*given.sources, *([given.on] if given.kind == "join" else []))))
+        write(given.target, list(MADE[given.kind](*given.sources, *getattr(given, "columns", []))))
     except ZooError as error:
         console.fail(error.message, error.remedy)
         return error.exit_code
@@ -124,6 +121,20 @@ def of_two(labels: Path, images: Path, key: str) -> Iterable[Row]:
     for row in rows_of(images):
         for label in by_key.get(row.get(key), ()):
             yield {**label, **row}
+
+
+def of_both(file: Path, first: str, second: str) -> Iterable[Row]:
+    """Yield rows in which two columns are one, text."""
+    for row in of_json(file) if file.suffix in (".json", ".jsonl", ".ndjson") else rows_of(file):
+        if not {first, second} <= row.keys():
+            raise ZooError(f"{file} has no columns {first} and {second}, but {listed(row)}", "Name two of them.")
+        yield {"text": f"{row[first]} {row[second]}"} | {key: row[key] for key in row if key not in (first, second)}
+
+
+def of_files(folder: Path) -> Iterable[Row]:
+    """Yield the rows of all tables in a folder, with their names as the class."""
+    for file in sorted(folder.glob("*.csv")):
+        yield from (row | {"class": file.stem} for row in rows_of(file))
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -214,6 +225,11 @@ def of_parts(folder: Path, target: Path) -> int:
 def _are_sentences(values: list[Any]) -> bool:
     return all(isinstance(each, str) for each in values) and sum(" " in each for each in values) * 2 > len(values) > 1
 
+
+MADE: dict[str, Callable[..., Iterable[Row]]] = {
+    "names": of_names, "coco": of_coco, "join": of_two, "texts": of_texts, "both": of_both, "files": of_files,
+}  # fmt: skip
+COLUMNS = {"join": ("--on", 1), "both": ("--columns", 2)}
 
 if __name__ == "__main__":
     sys.exit(main())

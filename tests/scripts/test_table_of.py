@@ -58,11 +58,11 @@ def test_lists_of_texts_and_of_words(tmp_path: Path, lines: bool) -> None:
     """The intents of a chatbot, and the ingredients of a recipe."""
     rows = [{"tag": "hi", "patterns": ["good day", "hello you"], "responses": ["ok"]}]
     words = [{"id": 1, "cuisine": "greek", "ingredients": ["salt", "olive oil", "eggs"]}]
-    for name, content in (("a.json", rows), ("b.json", words)):
+    for name, content in (("a.json", rows * 2), ("b.json", words * 2)):
         text = "\n".join(map(json.dumps, content)) if lines else json.dumps({"all": content})
         (tmp_path / name).write_text(text)
     texts = table("texts", tmp_path / "a.json", tmp_path / "out.csv")
-    assert texts == [{"text": "good day", "tag": "hi"}, {"text": "hello you", "tag": "hi"}]
+    assert texts == [{"text": "good day", "tag": "hi"}, {"text": "hello you", "tag": "hi"}] * 2
     (tmp_path / "out.csv").unlink()
     assert table("texts", tmp_path / "b.json", tmp_path / "out.csv")[0]["ingredients"] == "salt olive oil eggs"
 
@@ -78,3 +78,16 @@ def test_nothing_is_overwritten_and_errors_are_sentences(tmp_path: Path, capsys:
     assert table_of.main(["names", str(tmp_path), str(tmp_path / "new.csv")]) == 1
     assert "There is nothing to write" in capsys.readouterr().err
     assert not (tmp_path / "new.csv").exists()
+
+
+def test_two_columns_and_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "set").mkdir()
+    for name in ("Fake", "True"):
+        (tmp_path / "set" / f"{name}.csv").write_text("title,text\na title,a text\n")
+    rows = table("files", tmp_path / "set", tmp_path / "out.csv")
+    assert [(row["title"], row["class"]) for row in rows] == [("a title", "Fake"), ("a title", "True")]
+    (tmp_path / "out.csv").unlink()
+    source = tmp_path / "set" / "Fake.csv"
+    assert table("both", source, tmp_path / "out.csv", "--columns", "title", "text") == [{"text": "a title a text"}]
+    assert table_of.main(["both", str(source), str(tmp_path / "new.csv"), "--columns", "title", "body"]) == 1
+    assert "has no columns title and body, but title, text" in capsys.readouterr().err

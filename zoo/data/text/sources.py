@@ -203,16 +203,9 @@ def _joined(root: Path, files: list[Path]) -> str:
             heads.add(source.readline(4096).strip())
     if len(present) < 2 or len(heads) != 1:
         return ""
-    code = (
-        f"import csv, pathlib; files = sorted(pathlib.Path({str(root)!r}).glob('*.csv')); "
-        "rows = {f.stem: list(csv.reader(f.open(newline='', encoding='utf-8'))) for f in files}; "
-        "out = [next(iter(rows.values()))[0] + ['class']] + [r + [name] for name in rows for r in rows[name][1:]]; "
-        "csv.writer(open('joined.csv', 'w', newline='', encoding='utf-8')).writerows(out)"
-    )
-    return (
-        f"If each file is a class, join them: python3 -c {shlex.quote(code)}\n"
-        "Then give data.root=joined.csv data.label_column=class. If not, give one file."
-    )
+    write = f"python scripts/table_of.py files {shlex.quote(str(root))} joined.csv"
+    more = "Then give data.root=joined.csv data.label_column=class. If not, give one file."
+    return f"If each file is a class, join them: {write}\n{more}"
 
 
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:

@@ -242,16 +242,11 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     shown = listed((repr(first[place][:80]) for place in order), most=MOST_COLUMNS)
     both = [title.strip() for title in name.split(",")]
     if key == "data.text_column" and len(both) > 1 and {*both} <= {*first}:
-        rows = "map(json.loads, f)" if suffix(path) in (".jsonl", ".json", ".ndjson") else "csv.DictReader(f)"
-        text, label = " + ' ' + ".join(f"r[{title!r}]" for title in both), columns[-1][1]
-        code = (
-            f"import csv, json; f = open({str(path)!r}, encoding='utf-8'); w = csv.writer(open('joined.csv', 'w', "
-            f"newline='', encoding='utf-8')); w.writerow(['text', {label!r}]); "
-            f"w.writerows([{text}, r[{label!r}]] for r in {rows})"
-        )
+        label = columns[-1][1]
+        write = f"python scripts/table_of.py both {shlex.quote(str(path))} joined.csv --columns {shlex.join(both)}"
         return ZooError(
             f"data.text_column takes one column, not {name!r}",
-            f"Join them: python3 -c {shlex.quote(code)}\nThen give data.root=joined.csv data.label_column={label}.",
+            f"Join them: {write}\nThen give data.root=joined.csv data.label_column={label}.",
         )
     # A user who typed no name gets none that is only spelled alike, such as date.
     near = [title for title in first if name not in ("text", "label") or name in title.lower()]
