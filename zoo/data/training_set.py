@@ -119,24 +119,17 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         names=folder.listing.names,
         skipped=folder.skipped,
         record={
-            "name": data.name,
-            "sha256": folder.sha256,
-            "published": False,
-            "source": str((listing.table or listing.root).absolute()),
-            "licence": "unknown",
-            "skipped_items": len(folder.skipped),
-            "split": _split_words(folder, data, parts),
-            "duplicates": int(twice.known.sum()),
-            "duplicates_in": twice.part,
-            "identical_duplicates": twice.identical,
-            "duplicates_in_two_classes": len(twice.contradictions),
-            "similar_in_two_classes": len(twice.similar),
-            **({"target": known.kind} if known else {}),
+            "name": data.name, "sha256": folder.sha256, "published": False,
+            "source": str((listing.table or listing.root).absolute()), "licence": "unknown",
+            "skipped_items": len(folder.skipped), "split": _split_words(folder, data, parts),
+            "duplicates": int(twice.known.sum()), "duplicates_in": twice.part,
+            "identical_duplicates": twice.identical, "duplicates_in_two_classes": len(twice.contradictions),
+            "similar_in_two_classes": len(twice.similar), **({"target": known.kind} if known else {}),
         },
         targets=known,
         known=twice.known,
         given=tuple(sorted(set(folder.listing.parts) - {"train"})),
-    )
+    )  # fmt: skip
 
 
 def _warn_of_duplicates(twice: duplicates.Duplicates, different: bool) -> None:

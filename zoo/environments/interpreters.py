@@ -52,14 +52,10 @@ def roots() -> list[Path]:
     frameworks = "Library/Frameworks/Python.framework/Versions/*/bin"
     brews = [Path(var("HOMEBREW_PREFIX") or "/opt/homebrew"), Path("/usr/local"), Path("/home/linuxbrew/.linuxbrew")]
     versioned = [
-        Path(uv_folder) / "cpython-*/bin",
-        Path(var("PYENV_ROOT") or home / ".pyenv") / "versions/*/bin",
-        home / ".pyenv/versions/*/bin",
-        Path(var("ASDF_DATA_DIR") or home / ".asdf") / "installs/python/*/bin",
-        home / ".local/share/mise/installs/python/*/bin",
-        Path("/", frameworks),
-        Path("/opt/local", frameworks),
-    ]
+        Path(uv_folder) / "cpython-*/bin", Path(var("PYENV_ROOT") or home / ".pyenv") / "versions/*/bin",
+        home / ".pyenv/versions/*/bin", Path(var("ASDF_DATA_DIR") or home / ".asdf") / "installs/python/*/bin",
+        home / ".local/share/mise/installs/python/*/bin", Path("/", frameworks), Path("/opt/local", frameworks),
+    ]  # fmt: skip
     system = [Path("/usr/local/bin"), Path("/usr/bin"), Path(sys.base_prefix) / "bin"]
     brewed = [brew / folder / "python@*/bin" for brew in brews for folder in ("opt", "Cellar")]
     cellar = [brew / "Cellar/python@*/*/bin" for brew in brews]

@@ -105,12 +105,9 @@ def gpu(machine: Machine, stack: str | None = None) -> str:
 
 
 def evaluate(
-    backend: Backend,
-    machine: Machine,
-    available: Mapping[str, Stack],
-    stack: str | None = None,
+    backend: Backend, machine: Machine, available: Mapping[str, Stack], stack: str | None = None,
     python: str | None = None,
-) -> Candidate:
+) -> Candidate:  # fmt: skip
     """Evaluate whether a backend works on a machine, and with which stack; arguments as in :func:`select`."""
     if not backend.runnable:
         return Candidate(backend, f"not runnable yet: {backend.reason}")

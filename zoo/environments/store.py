@@ -62,12 +62,9 @@ class EnvironmentInfo:
 
 
 def ensure(
-    stack: Stack,
-    platform: str,
-    healthy: HealthCheck | None = None,
-    added: Sequence[Requirement] = (),
+    stack: Stack, platform: str, healthy: HealthCheck | None = None, added: Sequence[Requirement] = (),
     thorough: bool = False,
-) -> Environment:
+) -> Environment:  # fmt: skip
     """Return the environment of a stack on a platform, built if it is missing.
 
     Args:

@@ -26,13 +26,9 @@ from zoo.runs.records import Json
 
 
 def execute(
-    context: RunContext[Settings],
-    request: Request,
-    watch: event_display.Show | None = None,
-    feed: Feed | None = None,
-    live: bool = True,
-    started: Callable[[], None] | None = None,
-) -> Outcome:
+    context: RunContext[Settings], request: Request, watch: event_display.Show | None = None,
+    feed: Feed | None = None, live: bool = True, started: Callable[[], None] | None = None,
+) -> Outcome:  # fmt: skip
     """Run the worker until it ends, with retries if the settings request them, and record the outcome.
 
     Args:

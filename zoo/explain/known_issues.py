@@ -159,12 +159,9 @@ def render(findings: list[Finding], text: str = "") -> str:
 def _lines(finding: Finding) -> list[str]:
     effect = finding.effect if finding.harmless else f"{finding.effect}, probable cause"
     return [
-        f"line {finding.number}: {finding.line}",
-        f"  {effect}: {finding.cause}",
-        f"  what to do: {finding.remedy}",
-        *([f"    {finding.command}"] if finding.command else []),
-        f"  source: {finding.source} ({finding.id})",
-    ]
+        f"line {finding.number}: {finding.line}", f"  {effect}: {finding.cause}", f"  what to do: {finding.remedy}",
+        *([f"    {finding.command}"] if finding.command else []), f"  source: {finding.source} ({finding.id})",
+    ]  # fmt: skip
 
 
 @functools.cache

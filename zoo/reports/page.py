@@ -39,12 +39,9 @@ def page(folders: list[Path]) -> str:
 
 
 def framed(
-    title: str,
-    subtitle: Html | None,
-    parts: Iterable[Part],
-    kicker: str = GENERATOR,
+    title: str, subtitle: Html | None, parts: Iterable[Part], kicker: str = GENERATOR,
     runs: Sequence[ReportedRun] = (),
-) -> str:
+) -> str:  # fmt: skip
     """Return a page with a section for each part that has a body, followed by all sections of several ``runs``."""
     shown = [part for part in parts if part[2]]
     listed = [(f"run-{number}", run.name, None) for number, run in enumerate(runs, 1)]

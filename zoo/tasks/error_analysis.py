@@ -59,16 +59,12 @@ def keep(folder: Path, items: Items, title: str, part: str, predictions: "Arrays
     tested = [row for row in rows if row["items"]]
     largest = max(rows, key=lambda row: row["items"])
     return {
-        **_without_known(items, part, predictions),
-        "part": part,
-        "items": len(predictions["label"]),
-        "mistakes": len(worst),
-        "largest_class": {"name": largest["class"], "items": largest["items"]},
-        **macro(rows),
+        **_without_known(items, part, predictions), "part": part, "items": len(predictions["label"]),
+        "mistakes": len(worst), "largest_class": {"name": largest["class"], "items": largest["items"]}, **macro(rows),
         "accuracy_by_class": {row["class"]: row["recall"] for row in tested},
         "precision_by_class": {row["class"]: row["precision"] for row in tested},
         "f1_by_class": {row["class"]: row["f1"] for row in tested},
-    }
+    }  # fmt: skip
 
 
 def _without_known(items: Items, part: str, predictions: "Arrays") -> dict[str, float]:

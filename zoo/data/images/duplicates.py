@@ -64,11 +64,8 @@ def find(folder: FolderDataset, parts: "dict[str, NDArray[np.int64]]") -> Duplic
     return Duplicates(
         np.array([int(row) in doubles for row in parts["test"]], bool),
         [(names[row], names[double]) for row, double in doubles.items()],
-        " or ".join(sorted(used)).replace("train", "training"),
-        identical,
-        _contradictions(folder),
-        _similar(folder),
-    )
+        " or ".join(sorted(used)).replace("train", "training"), identical, _contradictions(folder), _similar(folder),
+    )  # fmt: skip
 
 
 def _contradictions(folder: FolderDataset) -> list[tuple[str, str]]:

@@ -1,19 +1,8 @@
 """Multi-head attention, in the fastest implementation for each framework."""
 
-from zoo.models.compat.tensors import (
-    MASKED,
-    PLAIDML,
-    TORCH,
-    causal_mask,
-    concatenate,
-    matmul,
-    module,
-    reshape,
-    shape,
-    softmax,
-    split,
-    transpose,
-)
+from zoo.models.compat.tensors import (  # noqa: I001
+    MASKED, PLAIDML, TORCH, causal_mask, concatenate, matmul, module, reshape, shape, softmax, split, transpose,
+)  # fmt: skip
 
 if TORCH:
     import torch

@@ -78,14 +78,11 @@ def _training(context: RunContext[Settings], root: Path) -> dict[str, float]:
     (folder,) = root.iterdir()
     worker = _worker_s(folder)
     return {
-        "worker: imports": phases["import_s"],
-        "worker: probes": phases["probes_s"],
-        "worker: build the model": phases["build_s"],
-        "worker: first step": phases["compile_s"],
-        "worker: in all": worker,
-        "zoo: all that the worker does not do": whole - worker,
+        "worker: imports": phases["import_s"], "worker: probes": phases["probes_s"],
+        "worker: build the model": phases["build_s"], "worker: first step": phases["compile_s"],
+        "worker: in all": worker, "zoo: all that the worker does not do": whole - worker,
         "train one epoch: whole process": whole,
-    }
+    }  # fmt: skip
 
 
 def _worker_s(folder: Path) -> float:

@@ -166,12 +166,9 @@ def _written_name(name: str) -> str:
 
 
 def _restyle(
-    context: RunContext[RestyleConfig],
-    plan: list[pipeline.Item],
-    weights: Path,
-    size: Arguments,
+    context: RunContext[RestyleConfig], plan: list[pipeline.Item], weights: Path, size: Arguments,
     styles: "list[Bytes]",
-) -> None:
+) -> None:  # fmt: skip
     settings = context.settings
     with storage_errors("write", context.folder):
         exchange = tempfile.TemporaryDirectory(prefix="exchange-", dir=context.folder, ignore_cleanup_errors=True)
