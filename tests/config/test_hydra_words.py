@@ -112,6 +112,8 @@ def test_a_folder_of_experiments_that_cannot_be_opened_is_refused(
         (["+experiment=list"], True, "contains no settings"),
         (["+experiment=text"], True, "contains no settings"),
         (["+experiment=loop"], True, "contains itself"),
+        (["+experiment=code"], True, r"model names code to run\nName it on the command line: model=.*my_net"),
+        (["+experiment=python"], True, "backend.python names code to run"),
     ],
 )
 def test_an_experiment_that_cannot_be_read_is_refused(
@@ -122,6 +124,8 @@ def test_an_experiment_that_cannot_be_read_is_refused(
         ("list", "- 1\n"),
         ("text", "defaults: x\n"),
         ("loop", "a: &x\n  b: *x\n"),
+        ("code", "defaults:\n- model: ./my_net.py\n"),
+        ("python", "backend: {python: /tmp/python}\n"),
     ):
         written(tmp_path, text, f"experiment/{name}.yaml")
     with pytest.raises(ZooError, match=said):

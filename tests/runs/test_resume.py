@@ -414,3 +414,16 @@ def test_a_run_is_named_as_the_list_of_runs_prints_it(pretending: Path, capsys: 
     assert main(["infer", "run=one", "input=test", root]) == 0
     assert main(["infer", "run=two", "input=test", root]) == 1
     assert "There is no run folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("launcher", ["launcher=ssh", "launcher=slurm", "launcher.jobs=3"])
+def test_a_run_that_a_launcher_started_is_resumed_here(
+    zoo: Zoo, capsys: pytest.CaptureFixture[str], launcher: str
+) -> None:
+    zoo(script="dies-once")
+    content = record()
+    content["command"].append(launcher)
+    Path(FOLDER, "run.json").write_text(json.dumps(content))
+    assert zoo(f"resume={FOLDER}") == 0
+    assert "bug" not in capsys.readouterr().err
+    assert record()["exit"] == "completed"

@@ -106,9 +106,10 @@ def test_pixels_may_be_sent_as_numbers(server: Server) -> None:
     answer = server.post("digits", json={"instances": [pixels], "parameters": {"probabilities": True}})
     prediction = answer.json()["predictions"][0]
     assert (prediction["class"], len(prediction["probabilities"])) == ("class 6", 10)
-    for wrong in (np.full((28, 28), "6"), np.ones((28, 28), bool)):
+    for wrong, words in ((np.full((28, 28), "6"), "numbers"), (np.ones((28, 28), bool), "numbers"),
+                         (np.full((28, 28), 0.5), "from 0 to 255; these are from 0 to 1")):  # fmt: skip
         refused = server.post("digits", json={"instances": [wrong.tolist()]})
-        assert (refused.status_code, "Pixels must be numbers" in refused.text) == (400, True)
+        assert (refused.status_code, f"Pixels must be {words}" in refused.text) == (400, True)
 
 
 def test_a_text_is_answered(server: Server) -> None:

@@ -303,6 +303,14 @@ def test_a_malformed_space_is_refused(tmp_path: Path, row: str) -> None:
         search_space.load("mnist", "cpu", str(path))
 
 
+@pytest.mark.parametrize("key", ["model", "backend.python", "output.root", "launcher.options"])
+def test_a_space_varies_settings_of_the_training_only(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "space.yaml"
+    path.write_text(f"metric: val_accuracy\ntarget: {{}}\nvalues: {{{key}: {{choices: [a, b]}}}}\n")
+    with pytest.raises(ZooError, match=f"values.{key}: a search varies settings such as trainer.epochs"):
+        search_space.load("mnist", "cpu", str(path))
+
+
 @pytest.mark.parametrize("metric", ["zzz", "val_zzz", "loss", "epochs"])
 def test_a_metric_that_no_validation_has_is_refused(
     tmp_path: Path, metric: str, capsys: pytest.CaptureFixture[str]

@@ -8,6 +8,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
+from zoo.config import model_files
 from zoo.config.overrides import Overrides, leaves
 from zoo.core import schema
 from zoo.core.errors import ZooError
@@ -60,9 +61,14 @@ def _experiment(file: Path, layer: str) -> Overrides:
             raise ZooError(f"{file}: defaults cannot include {entry!r}", "Write GROUP: NAME, such as data: digits.")
     named = {f"{group}.name": group for group in ("model", "data", "backend")}
     try:
-        return Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
+        settings = Overrides.of(chosen | {named.get(key, key): value for key, value in leaves(row)}, layer)
     except RecursionError as error:
         raise ZooError(f"{file} contains itself", "Remove the alias (*) that leads to itself.") from error
+    for entry in settings:
+        is_code = entry.key == "model" and model_files.is_named(str(entry.value))
+        if is_code or entry.key in ("backend.python", "launcher.python", "launcher.options"):
+            raise ZooError(f"{file}: {entry.key} names code to run", f"Name it on the command line: {entry.text}")
+    return settings
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zoo.config import declared
 from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
 from zoo.core.errors import ZooError
@@ -59,6 +60,9 @@ def load(model: str, backend: str, file: str | None = None) -> Space:
 
 
 def _range_problems(name: str, row: dict[str, Any]) -> list[str]:
+    key = name.removeprefix("values.")
+    if "." not in key or declared.is_private(key) or key.partition(".")[0] in ("backend", "launcher", "distributed"):
+        return [f"{name}: a search varies settings such as trainer.epochs or model.dropout only"]
     low, high = row.get("low"), row.get("high")
     if row.get("choices"):
         return [f"{name}: give choices, or low and high"] if low is not None or high is not None else []

@@ -43,11 +43,9 @@ def until(date: str) -> list[str]:
 
 
 def resolve(
-    requirements: Sequence[str],
-    arguments: Sequence[str],
-    variables: Mapping[str, str],
+    requirements: Sequence[str], arguments: Sequence[str], variables: Mapping[str, str],
     constraints: Sequence[str] = (),
-) -> tuple[CompletedCommand, str]:
+) -> tuple[CompletedCommand, str]:  # fmt: skip
     """Return the outcome of ``uv pip compile``, and the text of the lock, empty on failure.
 
     Args:

@@ -44,11 +44,9 @@ def collect() -> dict[str, str]:
     texts = {
         ENV: "\n".join(f"{name}={value}" for name, value in os.environ.items()),
         KERAS_JSON: read_file(os.path.expanduser(KERAS_JSON), []),
-        PLAIDML_JSON: read_file(os.path.expanduser(PLAIDML_JSON), []),
-        TLS: ssl.OPENSSL_VERSION,
-        PIP: _pip(),
+        PLAIDML_JSON: read_file(os.path.expanduser(PLAIDML_JSON), []), TLS: ssl.OPENSSL_VERSION, PIP: _pip(),
         FREE: str(paths.free_bytes()),
-    }
+    }  # fmt: skip
     if sys.platform == "darwin":
         texts[XCODE] = run_tool(XCODE, []) or ""
         texts[QUARANTINE] = run_tool(QUARANTINE, [], str(paths.ROOT)) or ""

@@ -86,6 +86,8 @@ def _first_overrides(record: RunRecord, folder: Path, given: Overrides) -> Overr
     if not all(isinstance(argument, str) and "=" in argument for argument in arguments):
         raise ZooError(f"{folder / records.RECORD} has no command to resume with", "Train again.")
     first = Overrides.parse(arguments, KEY).without("stack", *given.layers)
+    # A launcher started the run; it is resumed here.
+    first = Overrides(entry for entry in first if entry.key.partition(".")[0] != "launcher")
     outward = [entry for entry in first if reaches_out(entry)]
     if outward:
         shown = " ".join(entry.text for entry in outward)

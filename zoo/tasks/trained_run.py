@@ -1,9 +1,11 @@
 """Open the run that ``run=`` names: its backend and stack as defaults, its model and its data."""
 
+import functools
 import json
 import shlex
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from zoo.config import compose, config_files, model_files
@@ -43,11 +45,16 @@ def open_run(command: Command[Any], overrides: Overrides, needed: Mapping[str, t
         raise ZooError(f"{weights} is truncated, or is not an .npz file", remedy)
     sums = {row.text("path"): row.text("sha256") for row in Untrusted(source.record).rows("artifacts")}
     if source.exit != "running" and sums.get(weights.name) not in (None, file_sha256(weights)):
-        console.warn(f"{weights} has changed since the training: its sha256 is not the one in {records.RECORD}")
+        _warn_of_change(weights)
     if source.exit != "completed" and not source.history:
         again = records.resume_command(source.folder, source.record.get("config"))
         console.warn(f"{source.folder} completed no epoch, so its weights are hardly trained. Resume it: {again}")
     return source
+
+
+@functools.cache
+def _warn_of_change(weights: Path) -> None:
+    console.warn(f"{weights} has changed since the training: its sha256 is not the one in {records.RECORD}")
 
 
 def with_name(overrides: Overrides) -> Overrides:

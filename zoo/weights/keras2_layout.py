@@ -77,10 +77,8 @@ def make_keras2(weights: Weights) -> Tree:
     tree = Tree()
     layers = by_layer(weights, ".h5")
     tree.attributes[""] = {
-        "backend": "tensorflow",
-        "keras_version": "2.0.0",
-        **_attribute("layer_names", list(layers)),
-    }
+        "backend": "tensorflow", "keras_version": "2.0.0", **_attribute("layer_names", list(layers)),
+    }  # fmt: skip
     for layer, arrays in layers.items():
         names = [join(layer, f"{name}:0") for name in arrays]
         tree.attributes[layer] = _attribute("weight_names", names)

@@ -181,12 +181,10 @@ def head(rows: list[Layer]) -> list[str]:
     plain = (*_NEUTRAL, "flatten", "reshape", "spatial_dropout2d", "dense", "conv2d")
     after = ("activation", "softmax")  # their activation applies to the outputs
     return [
-        str(row.settings.get("name", row.kind))
-        for index, row in enumerate(behind)
-        if row.kind not in plain
+        str(row.settings.get("name", row.kind)) for index, row in enumerate(behind) if row.kind not in plain
         and not (row.kind in after and ends and index > ends[-1])
         and not (row.kind == "activation" and _activation(row) == "linear")
-    ]
+    ]  # fmt: skip
 
 
 def strides(rows: list[Layer]) -> list[int]:

@@ -122,11 +122,9 @@ class InferConfig(ClassifierConfig):
         needless = "output=features writes no probabilities: remove probabilities=true"
         classless = "precision=auto compares classes, and output=features has none: name a precision"
         return [
-            *super().checks(),
-            needless if self.probabilities and self.wants_features else None,
-            classless if self.precision == "auto" and self.wants_features else None,
-            None if self.input else missing,
-        ]
+            *super().checks(), needless if self.probabilities and self.wants_features else None,
+            classless if self.precision == "auto" and self.wants_features else None, None if self.input else missing,
+        ]  # fmt: skip
 
 
 @dataclass

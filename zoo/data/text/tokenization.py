@@ -185,11 +185,9 @@ def load(path: Path) -> Tokenizer:
         content = json.loads(path.read_text(encoding="utf-8"))
         kind, tokens, rules = content["kind"], content["pieces"], content["rules"]
         right = (
-            content["format"] == FORMAT
-            and kind in TOKENIZERS
-            and isinstance(rules, str)
+            content["format"] == FORMAT and kind in TOKENIZERS and isinstance(rules, str)
             and len(tokens) >= len(SPECIAL)
-        )
+        )  # fmt: skip
         if not right or not all(isinstance(token, str) for token in tokens):
             raise ValueError("it is not of the format that this zoo writes")
         if kind != "bpe" and len(set(tokens)) < len(tokens):  # different bytes of BPE may be of one text

@@ -54,6 +54,8 @@ class Kind(Classifier):
             pixels = np.array(instance)
             if pixels.dtype.kind not in "iuf":  # texts, true and false
                 raise ValueError
+            if pixels.dtype.kind == "f" and pixels.size and 0 < pixels.max() <= 1:
+                raise RequestError(400, "Pixels must be from 0 to 255; these are from 0 to 1: multiply them by 255")
         except (ValueError, TypeError, OverflowError, RecursionError):
             raise RequestError(400, f"Pixels must be numbers in lists of shape {shape}") from None
         if shape[2] == 1 and pixels.shape == shape[:2]:

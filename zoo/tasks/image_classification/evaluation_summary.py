@@ -60,11 +60,9 @@ def _confused(run: Run) -> list[str]:
     with (run.folder / "confusion.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as source:
         heads, *rows = csv.reader(source)
     pairs = [
-        (int(count), row[0], name)
-        for row in rows
-        for name, count in zip(heads[1:], row[1:], strict=True)
+        (int(count), row[0], name) for row in rows for name, count in zip(heads[1:], row[1:], strict=True)
         if name != row[0] and count != "0"
-    ]
+    ]  # fmt: skip
     most = sorted(pairs, key=lambda pair: -pair[0])[:3]
     words = "; ".join(f"{true} for {taken} ({count:,})" for count, true, taken in most)
     return [f"Most frequent confusions: {words}"] if words else []

@@ -102,10 +102,8 @@ def _next_token(request):
     depth, length, width = (len(model.inputs) - 3) // 2, arguments["length"], compat.static_shape(model.inputs[3])[2]
     names = ["%s%d" % (kind, number) for number in range(1, depth + 1) for kind in ("keys", "values")]
     inputs = [
-        ("tokens", (None, 1), "int32"),
-        ("places", (None, 1), "int32"),
-        ("filled", (None, length + 1), "float32"),
-    ]
+        ("tokens", (None, 1), "int32"), ("places", (None, 1), "int32"), ("filled", (None, length + 1), "float32"),
+    ]  # fmt: skip
     inputs += [(name, (None, length, width), "float32") for name in names]
     outputs = ["logits", *("new_" + name for name in names)]
 

@@ -54,13 +54,11 @@ class Comparison:
             return {"precision": self._name}
         lower = self._chosen is not None and self._chosen is self._lower
         return {
-            "precision": self._name if lower else "float32",
-            "precision_tried": self._name,
-            "precision_compared": self._compared,
-            "precision_changed": self._changed,
+            "precision": self._name if lower else "float32", "precision_tried": self._name,
+            "precision_compared": self._compared, "precision_changed": self._changed,
             "precision_decided": self._chosen is not None,
             "precision_time": self._share() if self._compared else None,
-        }
+        }  # fmt: skip
 
     def _share(self):
         """Return the time of the lower precision divided by the time of float32."""

@@ -71,11 +71,9 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
         "bgr": str(of_azure.get("Image.BitmapPixelFormat")).startswith("Bgr"),
     }  # fmt: skip
     record = {
-        "source": str(path),
-        "file": str(path),
-        "sha256": file_sha256(path / "saved_model.pb" if path.is_dir() else path),
-        "kind": kind.word,
-    }
+        "source": str(path), "file": str(path),
+        "sha256": file_sha256(path / "saved_model.pb" if path.is_dir() else path), "kind": kind.word,
+    }  # fmt: skip
     what = "features" if settings.wants_features else f"{len(names)} {target}"
     console.say(f"{path.name}: {kind.about}, {size[0]} x {size[1]} x {channels}, {row['dtype']}, {what}")
     request = {"name": path.name, "args": arguments, "saved": str(path)}
