@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.schemas.common import Settings
-from zoo.core import csv_files
+from zoo.core import console, csv_files
 from zoo.core.errors import ZooError
 from zoo.environments import machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -49,6 +49,7 @@ def timed(context: RunContext[Settings], job: str, part: NetworksBench | Operati
     """Run a job of the worker with ``part`` as its settings, and return its rows."""
     request = request_of(context, {"name": context.record.bench}, job)
     request.bench = part
+    console.say("Measuring, which takes minutes")
     raise_if_failed(context, execute(context, request))
     path = context.folder / "rows.json"
     if not path.is_file():
