@@ -332,7 +332,8 @@ def test_what_a_normalization_was_adapted_to_tells_the_scale(
     [
         ("mse", "linear", True), ("mean_absolute_error", "relu", True), ("mse", "softmax", False),
         ("sparse_categorical_crossentropy", "linear", False), ({"class_name": "MeanSquaredError"}, "linear", True),
-        ({"class_name": "function", "config": "huber"}, "linear", True), (None, "linear", False),
+        ({"class_name": "function", "config": "huber"}, "linear", True), (None, "linear", True),
+        (None, "sigmoid", False),
     ],
 )  # fmt: skip
 def test_a_loss_for_numbers_is_told_from_one_for_classes(

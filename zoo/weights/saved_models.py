@@ -60,7 +60,8 @@ class SavedModel:
         outputs: number of outputs, if known.
         wanted_scale: ``scale=`` that its own layers expect; None if they do not scale pixels, or if it is unknown.
         scaled_by: the layer that scales pixels, or may scale them; empty without one.
-        measures: the last layer of a model compiled for regression; empty for other models.
+        measures: the last layer of a model compiled for regression, or of an unsure one; empty for other models.
+        unsure: whether the model was not compiled and ends in one linear number, which may be a logit.
         labels: whether each of several outputs is a separate probability (multi-label classification).
     """
 
@@ -73,6 +74,7 @@ class SavedModel:
     scaled_by: str
     measures: str
     labels: bool
+    unsure: bool = False
 
     @property
     def generation(self) -> int:
@@ -102,10 +104,11 @@ def _read(path: Path, _: tuple[int, ...]) -> SavedModel:
     wanted, scaled_by = model_config.wanted_scale(ordered, content.get("adapted", {}))
     outputs, loss, ending = _outputs(layers), _loss(content.get("compiled")), model_config.output_activation(ordered)
     measures = loss in LOSSES_OF_NUMBERS and ending not in ("softmax", "sigmoid")
+    unsure = not loss and outputs == 1 and ending == "linear"
     labels = outputs not in (None, 1) and ending != "softmax" and (ending == "sigmoid" or loss in LOSSES_OF_LABELS)
     return SavedModel(
         path, file_sha256(path), version, shape, outputs, wanted, scaled_by,
-        str(ordered[-1].settings.get("name", "")) if measures else "", labels,
+        str(ordered[-1].settings.get("name", "")) if measures or unsure else "", labels, unsure,
     )  # fmt: skip
 
 

@@ -712,6 +712,46 @@ def test_folders_of_patients_with_classes_are_written_as_a_table_with_groups(tmp
     assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["0", "1"], 24, 3)
 
 
+def test_masks_and_copies_with_the_names_of_photos_are_left_out(tmp_path: Path) -> None:
+    """Magnetic tiles: a JPEG and its mask as PNG, side by side."""
+    names = [
+        f"{kind}/Imgs/exp{n}.{suffix}" for kind in ("hole", "free") for n in range(10) for suffix in ("jpg", "png")
+    ]
+    lay(tmp_path, *names[:-1])
+    listing = folder_scan.scan(str(tmp_path))
+    assert (len(listing.names), {Path(name).suffix for name in listing.names}) == (20, {".jpg"})
+    assert any(note.startswith("Not used: 19 files such as free/Imgs/exp0.png") for note in listing.notes)
+
+
+def test_parts_with_label_files_next_to_class_folders_are_used(tmp_path: Path) -> None:
+    """NEU-DET: class folders in images, and a label file for each image in annotations."""
+    for part in ("train", "validation"):
+        lay(tmp_path, *(f"{part}/images/{kind}/{kind}_{n}.jpg" for kind in ("crazing", "patches") for n in range(6)))
+        for name in (f"{part}/annotations/{kind}_{n}.xml" for kind in ("crazing", "patches") for n in range(6)):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("<annotation/>")
+    listing = folder_scan.scan(str(tmp_path))
+    assert (listing.class_names, {*listing.parts}) == (["crazing", "patches"], {"train", "validation"})
+    assert any("annotations" in note for note in listing.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("S{p:03}_{s:03}_{n:08}", "part1"), ("original_{p}_{n}", "part2"), ("photo {n}", None)]
+)
+def test_numbers_of_persons_in_the_names_are_proposed_as_groups(tmp_path: Path, name: str, part: str | None) -> None:
+    """CK+48; signatures."""
+    root = tmp_path / "set"
+    for kind, first in (("anger", 0), ("fear", 4)):
+        names = (name.format(p=p, s=2, n=10 * p + n + first) for p in range(1, 7) for n in range(4))
+        lay(root, *(f"{kind}/{each}.png" for each in names))
+    notes = [note for note in folder_scan.scan(str(root)).notes if "may number a person" in note]
+    assert bool(notes) == bool(part)
+    for note in notes:
+        given = scripts.table_written(note)
+        assert given["group"] == part
+        assert len({*image_table.scan(DataSettings(name="image_table", **given)).groups}) == 6
+
+
 def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> None:
     """Omniglot: character01 is a different sign in each alphabet."""
     root = tmp_path / "my set"

@@ -58,6 +58,9 @@ def check(path: Path) -> list[str]:
             further = not set_parts.part_of(images) and any(
                 not set_parts.part_of(name) or set_parts.folders_of_images(inner / name) for name in classes
             )
+            if further and folder != path and set_parts.part_of(folder.name):
+                notes.append(f"Not used: {what} in {folder / annotations}")
+                continue
             raise ZooError(
                 f"{folder / annotations} contains {what} of the images in {images}: a data set for detection or "
                 "segmentation",

@@ -157,16 +157,30 @@ def _listing(
         ]
         for part, prefix, name in chosen
     }
+    files_by_class, twice = _without_second_formats(files_by_class)
     classes = sorted({name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")})
     refuse_unspellable(classes, path)
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
-    listing.notes.extend(_unclear(path, files_by_class, layout))
+    listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
     listing.notes.extend(set_parts.codes_notes(path, images) or set_parts.groups_notes(path, images, listing.parts))
     return listing
+
+
+def _without_second_formats(files_by_class: Files) -> tuple[Files, list[str]]:
+    """Return the files without .png and .bmp next to a .jpg of the same name each, such as masks, and a note."""
+    files = [Path(file) for each in files_by_class.values() for file in each]
+    photos = {file.with_suffix("") for file in files if file.suffix.lower() in (".jpg", ".jpeg")}
+    second = [file for file in files if file.suffix.lower() in (".png", ".bmp") and file.with_suffix("") in photos]
+    if not second or 10 * len(second) < 9 * len(photos):
+        return files_by_class, []
+    left = {file.as_posix() for file in second}
+    words = f"Not used: {counted(len(left), 'file')} such as {min(left)}"
+    note = f"{words}, which have the names of JPEG files: masks, or copies"
+    return {key: [file for file in each if file not in left] for key, each in files_by_class.items()}, [note]
 
 
 def assembled(

@@ -38,7 +38,7 @@ _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive
 # Names of classes that number persons.
 PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 # Parts of the names of images that may number a person or an object: S037, 1016042.
-_NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|\d{5,}")
+_NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|(?!(19|20)\d{6}$)\d{5,}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
 _OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
@@ -233,10 +233,12 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         )
     each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
     inner = "The inner folders are the classes, and the outer ones mean nothing: "
+    together = f"{folders[0]} is a patient, object or session, of which all images belong into one part: "
+    together += f"{as_table(path, 'folder2', 'folder1')}. "
+    numbered = all(re.fullmatch(r"[A-Za-z]{0,10}[ _-]?\d+", name) for name in folders)
     raise ZooError(
         begin,
-        f"{folders[0]} is a patient, object or session, of which all images belong into one part: "
-        f"{as_table(path, 'folder2', 'folder1')}. Variants or folds: give one of them, such as "
+        f"{together * numbered}Variants or folds: give one of them, such as "
         f"{as_root(path / folders[0])}. Parts: rename them to train and test (or val). "
         f"{copy_remedy(inner, folders, f'{here}/*/*/*')}Outer and inner together: `cd {here} && {each}`, and give "
         "data.root=FOLDER. Classes: add data.layout=classes.",
@@ -436,7 +438,8 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     for part, column in enumerate(columns, 1):
         codes = Counter(column)
         few = persons and 2 * len(codes) * len(images) <= len(stems)
-        if len(codes) > 1 and 2 * min(codes.values()) > len(images) and (few or all(map(str.isalpha, codes))):
+        usual = sum(count for count in codes.values() if 2 * count > len(images))
+        if len(codes) > 1 and 5 * usual > 4 * len(column) and (few or all(map(str.isalpha, codes))):
             note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
             before = len(re.split(r"[\W_]+", stems[0][0]))
             label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
@@ -449,11 +452,10 @@ def groups_notes(path: Path, images: dict[str, list[str]], parts: list[str]) -> 
     rows = [re.split(r"[\W_]+", Path(file).stem) for files in images.values() for file in files]
     for place, column in enumerate(zip(*rows, strict=False), 1):
         several = len(images) < len({*column}) <= len(column) / 2
-        if several and not parts and all(map(_NUMBERED.fullmatch, column)):
-            return [
-                f"A part of the names, such as {column[0]}, may number a person or an object. To keep its images in "
-                f"one part: {as_table(path, 'folder1', f'part{place}')}"
-            ]
+        numbered = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
+        if several and not parts and (numbered or all(map(_NUMBERED.fullmatch, column))):
+            note = f"Part {place} of the names, such as {column[0]}, may number a person or an object. To keep its images "
+            return [f"{note}in one part: {as_table(path, 'folder1', f'part{place}')}"]
     return []
 
 

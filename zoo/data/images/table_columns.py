@@ -100,6 +100,7 @@ class Columns(NamedTuple):
             if (_OF_GROUPS.fullmatch(title) or title.lower() in (*_OBJECTS, *_PERSONS))
             and place not in (self.image, *self.labels)
         ]
+        likely.sort(key=lambda one: re.match("|".join(_PERSONS), one[1].lower()) is None)
         counts = ((title, len({cells[place].strip() for cells in rows})) for place, title in likely)
         few = (
             (title, count, 1 if title.lower() in _PERSONS else classes if title.lower() in _OBJECTS else least)

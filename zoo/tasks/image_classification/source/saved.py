@@ -62,8 +62,10 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     own = about.get("classes") if settings.classes is None else None
     if own and len(own) == (model.outputs or 0) and all(isinstance(name, str) for name in own):
         names = list(own)
-    elif model.measures and not settings.wants_features:
+    elif model.measures and not settings.wants_features and not (model.unsure and _is_named(settings, model)):
         kind = NUMBER
+        if model.unsure:
+            console.say(f"{model.path.name} ends in one number. If it is the logit of two classes, give classes=FILE")
         count = model.outputs or 1
         names = ["number"] if count == 1 else [f"number_{place}" for place in range(1, count + 1)]
     else:
@@ -158,6 +160,10 @@ def size_of(settings: ClassifierConfig, path: Path, edges: tuple[int | None, int
     if (height or size, width or size) != (size, size):
         raise ZooError(f"{path} takes images of {height} x {width}, not {size} x {size}", "Leave size= out.")
     return size, size
+
+
+def _is_named(settings: ClassifierConfig, model: SavedModel) -> bool:
+    return bool(settings.classes) or any((model.path.parent / name).is_file() for name in class_names.BESIDE)
 
 
 def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
