@@ -5,7 +5,7 @@
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
     python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
-    python scripts/table_of.py both FILE TABLE.csv --columns A B    two columns of texts as one, text
+    python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
     python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
     python scripts/table_of.py plain FILE TEXT.txt               the texts of a table or of JSON, for a language model
 
@@ -27,14 +27,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from zoo.config.schemas.text import LabelledData
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
 from zoo.data.images import decode, set_parts
 from zoo.data.text import files as text_files
-from zoo.data.text import foreign_formats
+from zoo.data.text import foreign_formats, tables
 
 Row = dict[str, Any]
 # Facts of an image that a table keeps, beside its name: they can be groups.
+TABLES = (".csv", ".tsv", ".jsonl", ".json")
 KEPT = ("location", "seq_id", "rights_holder", "date_captured", "split", "set")
 
 
@@ -55,6 +57,12 @@ def main(arguments: list[str] | None = None) -> int:
             raise ZooError(f"{given.target} already exists", "Name a new file.")
         if given.kind == "texts" and given.sources[0].is_dir():
             return of_parts(given.sources[0], given.target)
+        if given.kind == "both" and given.sources[0].is_dir():
+            given.target.mkdir(parents=True)
+            for file in sorted(given.sources[0].iterdir()):
+                if file.suffix in TABLES:
+                    write(given.target / f"{file.stem}.csv", list(of_both(file, *given.columns)))
+            return 0
         if given.kind == "plain":
             texts = list(plain(given.sources[0]))
             given.target.write_text("\n".join(filter(None, texts)), encoding="utf-8")
@@ -138,11 +146,11 @@ def of_files(folder: Path) -> Iterable[Row]:
 
 
 def rows_of(file: Path) -> list[Row]:
-    with file.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        sample = stream.read(1 << 16)
-        stream.seek(0)
-        delimiter = max(",;\t|", key=sample.partition("\n")[0].count)
-        return list(csv.DictReader(stream, delimiter=delimiter))
+    """Return the rows of a table with a header, read as data=text_table reads it."""
+    text, _, dialect, _ = tables.load(file, LabelledData(name="text_table", root=str(file)), ["0"], "0")
+    rows = [record.cells for record in dialect.records(text) if not record.problem]
+    titles = [title.strip() for title in rows[0]] if rows else []
+    return [dict(zip(titles, row, strict=False)) for row in rows[1:]]
 
 
 def of_texts(file: Path) -> Iterable[Row]:

@@ -43,13 +43,13 @@ def test_a_file_has_choices_and_ranges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"choices": [1], "low": 1}, "values.a: give choices, or low and high"),
-        ({"choices": [1], "high": 1}, "values.a: give choices, or low and high"),
-        ({"choices": []}, "values.a: give choices, or low and high"),
-        ({"low": 1}, "values.a: give choices, or low and high"),
-        ({"high": 1}, "values.a: give choices, or low and high"),
-        ({"low": 2, "high": 2}, "values.a: low must be less than high"),
-        ({"low": 3, "high": 2}, "values.a: low must be less than high"),
+        ({"choices": [1], "low": 1}, "values.trainer.a: give choices, or low and high"),
+        ({"choices": [1], "high": 1}, "values.trainer.a: give choices, or low and high"),
+        ({"choices": []}, "values.trainer.a: give choices, or low and high"),
+        ({"low": 1}, "values.trainer.a: give choices, or low and high"),
+        ({"high": 1}, "values.trainer.a: give choices, or low and high"),
+        ({"low": 2, "high": 2}, "values.trainer.a: low must be less than high"),
+        ({"low": 3, "high": 2}, "values.trainer.a: low must be less than high"),
         ({"low": 0, "high": 2, "log": True}, "and more than 0 with log: true"),
         ({"low": 1, "hihg": 2}, "did you mean 'high'"),
         (None, "values: name at least one setting"),
@@ -57,9 +57,14 @@ def test_a_file_has_choices_and_ranges(tmp_path: Path) -> None:
 )
 def test_a_space_with_nothing_to_try_is_refused(tmp_path: Path, row: dict[str, object] | None, said: str) -> None:
     with pytest.raises(ZooError, match=r"space\.yaml") as caught:
-        search_space.load("any", "cpu", written(tmp_path, {} if row is None else {"a": row}))
+        search_space.load("any", "cpu", written(tmp_path, {} if row is None else {"trainer.a": row}))
     assert said in str(caught.value)
-    assert search_space.load("any", "cpu", written(tmp_path, {"a": {"low": 0, "high": 2}})).values["a"].low == 0
+    assert (
+        search_space.load("any", "cpu", written(tmp_path, {"trainer.a": {"low": 0, "high": 2}}))
+        .values["trainer.a"]
+        .low
+        == 0
+    )
 
 
 def test_values_are_shown_as_on_the_command_line() -> None:

@@ -10,7 +10,7 @@ from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import storage_errors
 from zoo.data import array_datasets, datasets
-from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table
+from zoo.data.images import cache, duplicates, folder_dataset, folder_scan, image_table, set_parts
 from zoo.data.targets import STRATUM, Targets
 
 # The data sets of the user's own images.
@@ -100,6 +100,8 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     if not edge:
         console.say(f"Images are resized to {SIZE} x {SIZE} pixels. For another size: data.size=PIXELS")
     size = int(edge or SIZE)
+    if data.group and not listing.groups:
+        listing = dataclasses.replace(listing, groups=set_parts.groups_of(listing.names, data.group))
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):

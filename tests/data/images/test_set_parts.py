@@ -745,11 +745,20 @@ def test_numbers_of_persons_in_the_names_are_proposed_as_groups(tmp_path: Path, 
         names = (name.format(p=p, s=2, n=10 * p + n + first) for p in range(1, 7) for n in range(4))
         lay(root, *(f"{kind}/{each}.png" for each in names))
     notes = [note for note in folder_scan.scan(str(root)).notes if "may number a person" in note]
-    assert bool(notes) == bool(part)
-    for note in notes:
-        given = scripts.table_written(note)
-        assert given["group"] == part
-        assert len({*image_table.scan(DataSettings(name="image_table", **given)).groups}) == 6
+    assert [note.partition("data.group=")[2] for note in notes] == [part] * bool(part)
+
+
+def test_persons_in_both_given_parts_are_counted(tmp_path: Path) -> None:
+    """OCT2017: CNV-1016042-1, with the number of the patient."""
+    for part, first in (("train", 0), ("test", 4)):
+        patients = range(1_016_040 + first, 1_016_046 + first)
+        lay(
+            tmp_path,
+            *(f"{part}/{kind}/{kind}-{p}-{n}.png" for kind in ("CNV", "DME") for p in patients for n in (1, 2)),
+        )
+    (note,) = [note for note in folder_scan.scan(str(tmp_path)).notes if "may number" in note]
+    assert ", of which 2 are in the training part and in the test part" in note
+    assert note.endswith("data.group=part2")
 
 
 def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> None:

@@ -543,9 +543,12 @@ def test_two_columns_of_texts_are_joined_by_the_printed_command(
     with pytest.raises(ZooError, match=r"data\.text_column takes one column, not 'sentence1,sentence2'") as caught:
         sources.source_of(both).read()
     monkeypatch.chdir(tmp_path)
-    assert scripts.table_written(caught.value.remedy) == {"root": "joined.csv", "label_column": "gold_label"}
-    joined = row("text_table", tmp_path / "joined.csv", text_column="text", label_column="gold_label")
-    assert sources.source_of(joined).read().texts[3] == "a 3 b 3"
+    assert scripts.table_written(caught.value.remedy) == {"root": "joined", "label_column": "gold_label"}
+    joined = sources.source_of(row("text_table", tmp_path / "joined", text_column="text", label_column="gold_label"))
+    texts = joined.read()
+    assert texts.texts[3] == "a 3 b 3"
+    assert texts.parts
+    assert [texts.parts.count(part) for part in ("train", "validation", "test")] == [20, 20, 20]
     one = sources.source_of(row("text_table", tmp_path, text_column="sentence2", label_column="gold_label")).read()
     assert one.parts
     assert [one.parts.count(part) for part in ("train", "validation", "test")] == [20, 20, 20]

@@ -64,8 +64,8 @@ def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: 
     _check_classes(listing, cached.usable, skipped)
     for remark in _losses(listing, cached):
         console.warn(remark)
-    # Only a table gives parts and groups that names do not contain.
-    given = (listing.parts, listing.groups) if listing.table else ()
+    # Only a table gives parts that names do not contain.
+    given = (listing.parts * bool(listing.table), listing.groups)
     columns = [listing.names, map(str, listing.answers), sums, *filter(None, given)]
     rows = "".join("\t".join(row) + "\n" for row in zip(*columns, strict=True))
     whole = hashlib.sha256(rows.encode("utf-8", "replace"))

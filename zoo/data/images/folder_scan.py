@@ -166,7 +166,9 @@ def _listing(
     listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
-    listing.notes.extend(set_parts.codes_notes(path, images) or set_parts.groups_notes(path, images, listing.parts))
+    listing.notes.extend(
+        set_parts.codes_notes(path, images) or set_parts.groups_notes(listing.names, len(classes), listing.parts)
+    )
     return listing
 
 
@@ -214,7 +216,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
-    globs = [itertools.islice(path.parent.glob(kind), 50) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
+    kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
+    globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
     tables = [*path.glob("*.[ct]sv"), *near]
     tables.sort(key=lambda each: ("train" not in each.stem, not set_parts.part_of(each.stem), each.name))

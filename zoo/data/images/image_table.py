@@ -262,7 +262,9 @@ class _Reader:
             files_by_class["" if single else row.part, "", names[row.label]].append(self.names[number])
         classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
         listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
-        groups = [group[name] for name in listing.names] if self.data.group else []
+        groups = [group[name] for name in listing.names] if any(group.values()) else []
+        if not self.data.group:
+            listing.notes.extend(set_parts.groups_notes(listing.names, len(classes), listing.parts))
         if known:
             place = {self.names[number]: row for row, number in enumerate(self.rows)}
             known = dataclasses.replace(known, values=known.values[[place[name] for name in listing.names]])

@@ -37,6 +37,8 @@ _MANY = 10
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Names of classes that number persons.
 PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
+# The setting of groups by a part of the names.
+PART_OF_NAME = re.compile(r"part([1-9]\d?)")
 # Parts of the names of images that may number a person or an object: S037, 1016042.
 _NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|(?!(19|20)\d{6}$)\d{5,}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
@@ -360,7 +362,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
     )
     tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
-    tables.sort(key=lambda file: bool(re.search(r"\d$", file.stem)))
+    tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
     first = next((file for file in tables if names_image(file, stems, likely=False)), None) or next(usual, None)
     if first is None:
         return ""
@@ -447,16 +449,36 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     return []
 
 
-def groups_notes(path: Path, images: dict[str, list[str]], parts: list[str]) -> list[str]:
-    """Return a note if parts of the names may number persons or objects that several images show: S037_003_12.png."""
-    rows = [re.split(r"[\W_]+", Path(file).stem) for files in images.values() for file in files]
+def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
+    """Return a note if parts of the names may number persons or objects that several images show: S037_003_12.png.
+
+    Args:
+        parts: the part of each image, if the data have parts.
+    """
+    rows = [re.split(r"[\W_]+", Path(name).stem) for name in names]
     for place, column in enumerate(zip(*rows, strict=False), 1):
-        several = len(images) < len({*column}) <= len(column) / 2
-        numbered = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
-        if several and not parts and (numbered or all(map(_NUMBERED.fullmatch, column))):
-            note = f"Part {place} of the names, such as {column[0]}, may number a person or an object. To keep its images "
-            return [f"{note}in one part: {as_table(path, 'folder1', f'part{place}')}"]
+        second = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
+        sides = place == 1 and all(len(row) == 2 and row[0].isdecimal() and row[1].isalpha() for row in rows)
+        sides = sides and len({row[1] for row in rows}) > 1  # left and right
+        if classes < len({*column}) <= len(column) / 2 and (second or sides or all(map(_NUMBERED.fullmatch, column))):
+            note = f"Part {place} of the names, such as {column[0]}, may number a person or an object"
+            of = {
+                part: {each for each, given in zip(column, parts, strict=True) if given == part} for part in {*parts}
+            }
+            if both := of.get("train", set()) & of.get("test", set()):
+                note += f", of which {len(both):,} are in the training part and in the test part"
+            keep = f". To keep its images in one part: data.group=part{place}"
+            return [note + keep * ("validation" not in of)]
     return []
+
+
+def groups_of(names: list[str], group: str) -> list[str]:
+    """Return the part of each name that ``group`` means, such as part2."""
+    if not (match := PART_OF_NAME.fullmatch(group)):
+        raise ZooError(
+            f"data.group={group} is a column of a table", "For the second part of the file names: data.group=part2"
+        )
+    return [(re.split(r"[\W_]+", Path(name).stem) + [""] * 100)[int(match[1]) - 1] for name in names]
 
 
 def as_table(path: Path, label: str, group: str = "") -> str:

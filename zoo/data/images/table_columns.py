@@ -123,7 +123,8 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
             "Give a table with a row for each image.",
         )
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
-    asked = {"data.image_column": data.image_column, "data.group": data.group}
+    by_name = data.group and data.group not in titles and set_parts.PART_OF_NAME.fullmatch(data.group)
+    asked = {"data.image_column": data.image_column, "data.group": None if by_name else data.group}
     image, grouped = (
         name if name is None else _place(path, key, name, titles, columns) for key, name in asked.items()
     )

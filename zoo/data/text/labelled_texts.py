@@ -245,7 +245,8 @@ def _check_classes(
     for part in present if any(parts) else ():
         lacking = [name for name in class_names if not counts[part, name]]
         if lacking:
-            both = [name for name in class_names if all(counts[part, name] for part in present)]
+            wide = [part for part in present if sum(bool(counts[part, name]) for name in class_names) > 1]
+            both = [name for name in class_names if all(counts[part, name] for part in wide)]
             chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",

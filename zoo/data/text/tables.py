@@ -242,11 +242,12 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     shown = listed((repr(first[place][:80]) for place in order), most=MOST_COLUMNS)
     both = [title.strip() for title in name.split(",")]
     if key == "data.text_column" and len(both) > 1 and {*both} <= {*first}:
-        label = columns[-1][1]
-        write = f"python scripts/table_of.py both {shlex.quote(str(path))} joined.csv --columns {shlex.join(both)}"
+        several = sum(bool(set_parts.part_of(each.stem)) for each in path.parent.glob(f"*{path.suffix}")) > 1
+        source, target = (path.parent, "joined") if several else (path, "joined.csv")
+        write = f"python scripts/table_of.py both {shlex.quote(str(source))} {target} --columns {shlex.join(both)}"
         return ZooError(
             f"data.text_column takes one column, not {name!r}",
-            f"Join them: {write}\nThen give data.root=joined.csv data.label_column={label}.",
+            f"Join them: {write}\nThen give data.root={target} data.label_column={columns[-1][1]}.",
         )
     # A user who typed no name gets none that is only spelled alike, such as date.
     near = [title for title in first if name not in ("text", "label") or name in title.lower()]
@@ -320,7 +321,9 @@ def _as_settings(columns: list[Column], names: list[str]) -> str:
 
 def _size(title: str, column: Sequence[str]) -> int:
     """Return how many different letters and words a column contains; 0 for dates, addresses and trees of a parser."""
-    if DATE.fullmatch(title.strip()) or all("://" in cell or cell.startswith(("( ", "(ROOT")) for cell in column):
+    if DATE.fullmatch(title.strip()) or all(
+        re.fullmatch(r"\S*://\S*", cell) or cell.startswith(("( ", "(ROOT")) for cell in column
+    ):
         return 0
     return len(set(column)) * sum(map(str.isalpha, "".join(column))) * sum(len(cell.split()) for cell in column)
 
