@@ -7,10 +7,16 @@
     python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
     python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
     python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
+    python scripts/table_of.py labels FILE TABLE.csv --column A     one row for each image, from one for each label
+    python scripts/table_of.py cvat FILE.xml TABLE.csv           classes of images, as CVAT writes them
+    python scripts/table_of.py named FILE TABLE.csv --columns 0 1   the texts in the files that a column names
+    python scripts/table_of.py fasttext FILE TABLE.csv           labels such as __label__good, at either end of a line
+    python scripts/table_of.py chapters FOLDER TEXT.txt --suffix .txt   files in order of their numbers, as one text
     python scripts/table_of.py plain FILE TEXT.txt               the texts of a table or of JSON, for a language model
 
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), rest (the name
-without that of its last folder), and part1, part2, ... (the name, cut at signs).
+without that of its last folder), letters (the first ones), last (what follows the last _), kind (the last folder
+without its numbers), and part1, part2, ... (the name, cut at signs).
 """
 
 import argparse
@@ -24,12 +30,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from zoo.config.schemas.text import LabelledData
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
+from zoo.core.files import files_below
 from zoo.data.images import decode, set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, tables
@@ -44,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the table and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind in (*MADE, "plain"):
+    for kind in (*MADE, "plain", "chapters"):
         own = kinds.add_parser(kind)
         own.add_argument("sources", nargs=2 if kind == "join" else 1, type=Path)
         own.add_argument("target", type=Path)
@@ -63,9 +71,11 @@ def main(arguments: list[str] | None = None) -> int:
                 if file.suffix in TABLES:
                     write(given.target / f"{file.stem}.csv", list(of_both(file, *given.columns)))
             return 0
-        if given.kind == "plain":
-            texts = list(plain(given.sources[0]))
-            given.target.write_text("\n".join(filter(None, texts)), encoding="utf-8")
+        if given.kind in ("plain", "chapters"):
+            plainly = given.kind == "plain"
+            texts = [*(plain(given.sources[0]) if plainly else chapters(given.sources[0], *given.columns))]
+            joined = ("\n" if plainly else "\n\n").join(filter(None, texts))
+            given.target.write_text(joined, encoding="utf-8")
             console.say(f"{given.target}: {len(texts):,} texts")
             return 0
         write(given.target, list(MADE[given.kind](*given.sources, *getattr(given, "columns", []))))
@@ -98,6 +108,9 @@ def of_names(folder: Path) -> Iterable[Row]:
         row = {"image": name} | {f"folder{number}": each for number, each in enumerate(folders, 1)}
         if folders and stem.startswith(folders[-1]):
             row["rest"] = re.sub(r"^[\W_]+", "", stem.removeprefix(folders[-1]))
+        letters = re.match(r"[A-Za-z]+([_ -][A-Za-z]+)*", stem)
+        row |= {"letters": letters[0] if letters else "", "last": stem.rpartition("_")[2]}
+        row["kind"] = re.sub(r"([ _.-]+[A-Za-z]?\d+)+$", "", folders[-1]) if folders else ""
         yield row | {f"part{number}": each for number, each in enumerate(re.split(r"[\W_]+", stem), 1)}
 
 
@@ -143,6 +156,56 @@ def of_files(folder: Path) -> Iterable[Row]:
     """Yield the rows of all tables in a folder, with their names as the class."""
     for file in sorted(folder.glob("*.csv")):
         yield from (row | {"class": file.stem} for row in rows_of(file))
+
+
+def of_labels(file: Path, column: str) -> Iterable[Row]:
+    """Yield a row for each image of a table with rows such as ID_1_epidural and 0 or 1."""
+    images: dict[str, Row] = {}
+    for row in rows_of(file):
+        name, _, kind = row[column].rpartition("_")
+        (value,) = (cell for title, cell in row.items() if title != column)
+        images.setdefault(name, {})[kind] = value
+    kinds = sorted({kind for row in images.values() for kind in row})
+    yield from ({"image": name} | {kind: row.get(kind, "0") for kind in kinds} for name, row in images.items())
+
+
+def of_cvat(file: Path) -> Iterable[Row]:
+    for image in ElementTree.parse(file).iter("image"):  # noqa: S314  (a file of the user's own)
+        for tag in image.findall("tag"):
+            yield {"image": image.get("name"), "label": tag.get("label")}
+
+
+def of_named(file: Path, text: str, label: str) -> Iterable[Row]:
+    """Yield the text of each file that column number ``text`` names, without XML's tags, and the label."""
+    content, _, dialect, _ = tables.load(file, LabelledData(name="text_table", root=str(file)), [text, label], label)
+    below = {name: file.parent / name for name in files_below(file.parent, lambda *_: None)}
+    stems = {Path(name).with_suffix("").as_posix(): path for name, path in below.items()}
+    ends = {key.rpartition("/")[2]: path for key, path in {**stems, **below}.items()}
+    for record in dialect.records(content):
+        if record.problem or len(record.cells) <= max(int(text), int(label)):
+            continue
+        name = record.cells[int(text)].strip()
+        near = file.parent / name
+        if path := near if near.is_file() else stems.get(name) or ends.get(name.rpartition("/")[2]):
+            words = text_files.decode(path.read_bytes(), "auto", str(path))[0]
+            if path.suffix in (".xml", ".html"):
+                words = " ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", words).split())
+            yield {"text": words, "label": record.cells[int(label)].strip()}
+
+
+def of_fasttext(file: Path) -> Iterable[Row]:
+    """Yield texts and their labels, joined by |."""
+    for line in text_files.decode(file.read_bytes(), "auto", str(file))[0].splitlines():
+        labels = re.findall(r"(?:^|(?<=\s))__label__(\S+)", line)
+        yield {"text": re.sub(r"(?:^|(?<=\s))__label__\S+\s*", "", line).strip(), "label": "|".join(labels)}
+
+
+def chapters(folder: Path, suffix: str) -> Iterable[str]:
+    def key(file: Path) -> list[Any]:
+        return [int(piece) if piece.isdigit() else piece for piece in re.split("([0-9]+)", str(file))]
+
+    for file in sorted(folder.rglob(f"*{suffix}"), key=key):
+        yield text_files.decode(file.read_bytes(), "auto", str(file))[0]
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -236,8 +299,10 @@ def _are_sentences(values: list[Any]) -> bool:
 
 MADE: dict[str, Callable[..., Iterable[Row]]] = {
     "names": of_names, "coco": of_coco, "join": of_two, "texts": of_texts, "both": of_both, "files": of_files,
+    "labels": of_labels, "cvat": of_cvat, "named": of_named, "fasttext": of_fasttext,
 }  # fmt: skip
-COLUMNS = {"join": ("--on", 1), "both": ("--columns", 2)}
+COLUMNS = {"join": ("--on", 1), "both": ("--columns", 2), "labels": ("--column", 1), "named": ("--columns", 2),
+           "chapters": ("--suffix", 1)}  # fmt: skip
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.support import scripts
 from zoo.config.schemas.image_classification import DataSettings
 from zoo.core.errors import ZooError
 from zoo.data.images import folder_scan, image_table
@@ -315,14 +316,15 @@ def test_reports_next_to_images_are_no_label_files(tmp_path: Path) -> None:
         (tmp_path / "reports" / f"{image.stem}.txt").write_text("male 41yrs\nnormal\n")
     with pytest.raises(ZooError, match="contains only one class") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "The names of the images may end with their classes, such as 0, 1. To sort" in caught.value.remedy
-    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
-    subprocess.run(["sh", "-c", command], check=True)
-    assert folder_scan.scan(str(tmp_path / "scans_sorted")).class_names == ["0", "1"]
+    assert "The names may end with their classes, such as 0, 1: " in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    assert image_table.scan(DataSettings(name="image_table", **given)).class_names == ["0", "1"]
 
 
 @pytest.mark.parametrize("root", ["", "images"])
-def test_tags_of_cvat_are_written_as_a_table_by_the_command(tmp_path: Path, root: str) -> None:
+def test_tags_of_cvat_are_written_as_a_table_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
+) -> None:
     lay(tmp_path, "images/cam1/{}.jpg", "images/cam2/{}.jpg")
     images = "".join(
         f'  <image id="1" name="cam{camera}/{number}.jpg" width="4">\n    <tag label="{label}" source="manual">\n'
@@ -333,7 +335,6 @@ def test_tags_of_cvat_are_written_as_a_table_by_the_command(tmp_path: Path, root
     (tmp_path / "annotations.xml").write_text(f'<?xml version="1.0"?>\n<annotations>\n{images}</annotations>\n')
     with pytest.raises(ZooError, match=r"annotations\.xml contains the classes of the images") as caught:
         folder_scan.scan(str(tmp_path / root))
-    command = caught.value.remedy.partition("table: ")[2].partition("\n")[0]
-    subprocess.run(["sh", "-c", command], check=True, cwd=tmp_path)
-    settings = DataSettings(name="image_table", root=str(tmp_path / "labels.csv"), images=str(tmp_path / root))
-    assert image_table.scan(settings).notes[-1] == "2 classes: dent (4), ok (6)"
+    monkeypatch.chdir(tmp_path)
+    given = scripts.table_written(caught.value.remedy)
+    assert "2 classes: dent (4), ok (6)" in image_table.scan(DataSettings(name="image_table", **given)).notes

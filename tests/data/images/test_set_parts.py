@@ -613,11 +613,9 @@ def test_classes_in_the_names_of_images_are_named_with_a_command(tmp_path: Path,
         lay(root / "test1", *(f"{number}.jpg" for number in range(5)))
     with pytest.raises(ZooError, match="class folders") as caught:
         folder_scan.scan(str(root))
-    assert "may begin with their classes, such as big dog, cat. To sort" in caught.value.remedy
-    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
-    subprocess.run(["sh", "-c", command], check=True)
-    folder = root if below == "train" else root / below
-    assert folder_scan.scan(f"{folder}_sorted").class_names == ["big dog", "cat"]
+    assert "may begin with their classes, such as big dog, cat: " in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    assert image_table.scan(DataSettings(name="image_table", **given)).class_names == ["big dog", "cat"]
 
 
 def test_classes_in_the_names_of_all_parts_keep_their_parts(tmp_path: Path) -> None:
@@ -629,9 +627,7 @@ def test_classes_in_the_names_of_all_parts_keep_their_parts(tmp_path: Path) -> N
     with pytest.raises(ZooError, match=r"no class folders") as caught:
         folder_scan.scan(str(root))
     assert "may begin with their classes, such as 0, 1, 10 and 8 more" in caught.value.remedy
-    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
-    subprocess.run(["sh", "-c", command], check=True)
-    listing = folder_scan.scan(str(tmp_path / "food_sorted"))
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(caught.value.remedy)))
     assert len(listing.class_names) == 11
     assert [listing.parts.count(part) for part in ("train", "validation", "test")] == [88, 33, 33]
 
@@ -676,9 +672,8 @@ def test_numbers_may_belong_to_classes_in_the_names_of_images(tmp_path: Path) ->
     lay(root, *(f"obj{name}__{angle}.png" for name in (1, 10, 2) for angle in range(0, 60, 5)))
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(root))
-    command = caught.value.remedy.partition("_sorted: ")[2].partition("done. ")[0] + "done"
-    subprocess.run(["sh", "-c", command], check=True)
-    assert folder_scan.scan(str(tmp_path / "coil_sorted")).class_names == ["obj1", "obj10", "obj2"]
+    given = scripts.table_written(caught.value.remedy)
+    assert image_table.scan(DataSettings(name="image_table", **given)).class_names == ["obj1", "obj10", "obj2"]
 
 
 @pytest.mark.parametrize(("codes", "said"), [("AN HA SU", True), ("AN HA 7", False), ("AN", False)])
@@ -789,10 +784,9 @@ def test_unpacked_archives_are_no_classes(tmp_path: Path) -> None:
         *(f"scenes/scenes/lb_{number}.png" for number in range(4)))  # fmt: skip
     with pytest.raises(ZooError, match="each with one folder of the same name") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "begin with their classes, such as 0, 1." in caught.value.remedy
-    command = caught.value.remedy.partition("_sorted: ")[2].partition("; done")[0] + "; done"
-    subprocess.run(command, shell=True, check=True)  # noqa: S602
-    assert folder_scan.scan(str(tmp_path / "ships" / "ships_sorted")).class_names == ["0", "1"]
+    assert "begin with their classes, such as 0, 1: " in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    assert image_table.scan(DataSettings(name="image_table", **given)).class_names == ["0", "1"]
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["scenes", "ships"]
 
 
@@ -870,12 +864,9 @@ def test_folders_of_clips_are_told_from_classes(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{clip}/frame00000{number}.png" for clip in clips for number in range(4)))
     with pytest.raises(ZooError, match="or the frames of one clip each") as caught:
         folder_scan.scan(str(tmp_path))
-    command, given = (caught.value.remedy or "").split("\nThen give ")
-    assert subprocess.run(["bash", "-c", command.partition(": ")[2]], check=False).returncode == 0
-    lines = (tmp_path / "clips.csv").read_text().splitlines()
-    assert lines[:2] == ["image,label,clip", "v_Diving_g01_c01/frame000000.png,v_Diving,v_Diving_g01_c01"]
-    assert len(lines) == 25
-    assert given.startswith(f"data=image_table data.root={tmp_path}/clips.csv data.group=clip")
+    given = scripts.table_written(str(caught.value.remedy))
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["v_Diving", "v_YoYo"], 24, 6)
     assert len(folder_scan.scan(str(tmp_path), "classes").class_names) == 6
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shlex
-import subprocess
 import time
 import tracemalloc
 from pathlib import Path
@@ -259,11 +258,9 @@ def test_chapters_are_joined_by_the_printed_command(tmp_path: Path, monkeypatch:
         (tmp_path / f"Chapter {number}.txt").write_bytes(f"K\xe4the {number}".encode(encoding))
     with pytest.raises(ZooError) as caught:
         dataset.prepare(LanguageData(name="text_file", root=str(tmp_path)), 1)
-    command, then = str(caught.value.remedy).partition("by name: ")[2].split("\n")
     monkeypatch.chdir(tmp_path)
-    subprocess.run(["sh", "-c", command], check=True)
+    assert scripts.table_written(str(caught.value.remedy)) == {"root": "all.txt"}
     assert (tmp_path / "all.txt").read_text(encoding="utf-8") == "K\xe4the 1\n\nK\xe4the 2\n\nK\xe4the 10"
-    assert then == "Then give data.root=all.txt"
 
 
 @pytest.mark.parametrize(

@@ -325,23 +325,21 @@ def test_numbers_to_predict_are_named_before_missing_labels(tmp_path: Path) -> N
     assert len(read(tmp_path / "b.csv", f"label,text\n{few}").class_names) == 25
 
 
-def test_the_command_for_labels_at_the_end_of_a_line_works(tmp_path: Path) -> None:
+def test_the_command_for_labels_at_the_end_of_a_line_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = refusal(tmp_path / "a.txt", "".join(f"one, two {row} __label__{'ab'[row % 2]}\n" for row in range(12)))
-    command = words.partition("into a column: ")[2].partition("\n")[0]
-    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
-    texts = read(tmp_path / "a.tsv", (tmp_path / "a.tsv").read_bytes(), **NUMBERED)
-    assert (texts.class_names, texts.texts[0].split()) == (["__label__a", "__label__b"], ["one,", "two", "0"])
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(words) == {"root": "labels.csv"}
+    texts = read(tmp_path / "a.csv", (tmp_path / "labels.csv").read_bytes())
+    assert (texts.class_names, texts.texts[0].split()) == (["a", "b"], ["one,", "two", "0"])
 
 
-def test_the_command_for_several_labels_in_a_line_works(tmp_path: Path) -> None:
+def test_the_command_for_several_labels_in_a_line_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "".join(f"__label__{'ab'[row % 2]} __label__c  How is dish {row}\n" for row in range(12))
     words = refusal(tmp_path / "a.txt", lines)
     assert "has several labels in many lines, such as '__label__a __label__c" in words
-    command = words.partition("into a column: ")[2].partition("\n")[0]
-    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
-    texts = read(
-        tmp_path / "b.tsv", (tmp_path / "labels.tsv").read_bytes(), delimiter="tab", **NUMBERED, target="labels"
-    )
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(words) == {"root": "labels.csv", "target": "labels"}
+    texts = read(tmp_path / "b.csv", (tmp_path / "labels.csv").read_bytes(), target="labels")
     assert texts.targets is not None
     assert (texts.class_names, texts.texts[0]) == (["a", "b", "c"], "How is dish 0")
     assert texts.targets.values[:2].tolist() == [[1, 0, 1], [0, 1, 1]]
@@ -476,7 +474,9 @@ def test_classes_that_may_mean_no_label_can_be_left_out_as_the_note_says(tmp_pat
      ("{}_1.html", "all_files/{}_1.html"), ("{}_1", "all_files/{}_1.txt"), ("00{}", "00{}.txt"),
      ("../mails/inmail.{}", "../mails/inmail.{}")],
 )  # fmt: skip
-def test_the_command_for_a_column_of_file_names_reads_the_files(tmp_path: Path, cell: str, place: str) -> None:
+def test_the_command_for_a_column_of_file_names_reads_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, place: str
+) -> None:
     for number in range(12):
         path = tmp_path / "set" / place.format(number)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -484,8 +484,8 @@ def test_the_command_for_a_column_of_file_names_reads_the_files(tmp_path: Path, 
     lines = "".join(f'{"ab"[number % 2]}\t"{cell.format(number)}"\n' for number in range(12))
     why = refusal(tmp_path / "set/labels.tsv", f"mark\tfile\n{lines}", text_column="file", label_column="mark")
     assert f"the text column, file, holds file names such as {cell.format(0)!r}, not texts" in why
-    command = why.partition("into a table: ")[2].partition("\n")[0]
-    subprocess.run(command, shell=True, cwd=tmp_path, check=True)  # noqa: S602
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(why) == {"root": "texts.csv"}
     texts = sources.source_of(LabelledData(name="text_table", root=str(tmp_path / "texts.csv"), folds=2)).read()
     assert (texts.class_names, texts.texts) == (["a", "b"], [f"a text {number}" for number in range(12)])
 

@@ -88,14 +88,9 @@ def _refuse_tags(path: Path, folder: Path) -> None:
     for file in sorted(folder.glob("*.xml")):
         content = file.open("rb").read(1 << 20) if file.is_file() else b""
         if b"<annotations>" in content[:200] and re.search(rb"<image [^>]*>\s*<tag [^>]*label=", content):
-            code = (
-                'import csv, xml.etree.ElementTree as t; csv.writer(open("labels.csv", "w")).writerows('
-                f'[["image", "label"]] + [[i.get("name"), g.get("label")] for i in t.parse({str(file)!r})'
-                '.iter("image") for g in i.findall("tag")])'
-            )
             raise ZooError(
                 f"{file} contains the classes of the images, as CVAT writes them",
-                f"Write them as a table: python3 -c {shlex.quote(code)}\n"
+                f"Write them as a table: python scripts/table_of.py cvat {shlex.quote(str(file))} labels.csv\n"
                 f"Then give data=image_table data.root=labels.csv data.images={shlex.quote(str(path))}. "
                 "If the folders are the classes, move the file elsewhere.",
             )

@@ -306,14 +306,10 @@ def _refuse_clips(path: Path, folders: list[str]) -> None:
     if not 2 < 2 * len(actions) <= len(folders) or not all(map(_FRAME.fullmatch, frames)):
         return
     if 2 * len(frames) > min(map(len, first)):
-        line = 'echo "$f,$(echo "${f%/*}" | sed -E "s/([ _.-]+[A-Za-z]?[0-9]+)+$//"),${f%/*}"'
-        write = f"cd {shlex.quote(str(path))} && (echo image,label,clip; for f in */*; do {line}; done) > clips.csv"
-        table = shlex.quote(str(path / "clips.csv"))
         raise ZooError(
             f"{path} has folders such as {listed(folders[:2])} with numbered images: classes, or the frames of one "
             "clip each, which resemble each other",
-            f"Clips of {listed(actions)}: {write}\nThen give data=image_table data.root={table} data.group=clip. "
-            "Classes: add data.layout=classes.",
+            f"Clips of {listed(actions)}: {as_table(path, 'kind', 'folder1')}. Classes: add data.layout=classes.",
         )
 
 
@@ -394,31 +390,22 @@ def names_note(path: Path) -> str:
     full = folders_of_images(path)
     if are_parts(full) and not any(folders_of_images(path / name) for name in full):  # the classes are in all parts
         names = [name for part in full for name in itertools.islice(decode.iter_images(path / part), 1000)]
-        below = "*/"
     else:
         names = list(itertools.islice(decode.iter_images(path), 1000))
-        inner, below = names[0].rpartition("/")[0] if names else "", ""
+        inner = names[0].rpartition("/")[0] if names else ""
         path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
-    path = path if path.name else path.resolve()
-    stems, files = [Path(each).stem for each in names], " ".join(sorted({f"{below}*{Path(n).suffix}" for n in names}))
-    begins, end = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d", "[^A-Za-z]*[0-9].*"
-    if not any(re.match(r"[A-Za-z]", stem) for stem in stems):
-        begins, end = r"(\d{1,3})_", "_.*"
-    for where, pattern, rest in (
-        ("begin", begins, end),
-        ("begin", r"([A-Za-z]+\d+)[_-]+\d+$", r"[_-][_-]*[0-9]*\.[^.]*$"),  # obj1__0: the second number counts
-        ("end", r".*_(\d{1,2}|[A-Za-z]+)$", r"\.[^.]*$//; s/.*_"),
+    stems = [Path(each).stem for each in names]
+    letters = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d" * any(re.match("[A-Za-z]", stem) for stem in stems)
+    for where, column, pattern in (
+        ("begin", "letters" if letters else "part1", letters or r"(\d{1,3})_"),
+        ("begin", "part1", r"([A-Za-z]+\d+)[_-]+\d+$"),  # obj1__0: the second number counts
+        ("end", "last", r".*_(\d{1,2}|[A-Za-z]+)$"),
     ):
         words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
         likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4
         if likely and not all(map(part_of, words)):
-            copies = path.parent / f"{path.name}_sorted"
-            target = f'd="../"{shlex.quote(copies.name)}"/$(dirname "$f")/$c"; mkdir -p "$d"; cp "$f" "$d"; done'
-            return (
-                f"The names of the images may {where} with their classes, such as {listed(sorted(words), most=3)}. "
-                f"To sort copies of them into {copies}: cd {shlex.quote(str(path))} && for f in {files}; "
-                f"do c=$(basename \"$f\" | sed 's/{rest}//'); {target}. Then give {as_root(copies)}. "
-            )
+            shown = listed(sorted(words), most=3)
+            return f"The names may {where} with their classes, such as {shown}: {as_table(path, column)}. "
     fields = [stem.split("_") for stem in stems]
     few = [len({*column}) for column in zip(*fields, strict=False)]
     if min(map(len, fields), default=0) > 2 and any(1 < count <= len(stems) / 4 for count in few):
@@ -484,9 +471,8 @@ def groups_of(names: list[str], group: str) -> list[str]:
 def as_table(path: Path, label: str, group: str = "") -> str:
     """Return how to write a table of the images in a folder, with columns of folders and of parts of the names."""
     images, table = (shlex.quote(str(each)) for each in (path, path.resolve().parent / f"{path.resolve().name}.csv"))
-    settings = f"data.root={table} data.images={images} data.label_column={label}" + f" data.group={group}" * bool(
-        group
-    )
+    group = f" data.group={group}" if group else ""
+    settings = f"data.root={table} data.images={images} data.label_column={label}{group}"
     return f"python scripts/table_of.py names {images} {table}\nThen give data=image_table {settings}"
 
 

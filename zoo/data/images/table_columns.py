@@ -1,7 +1,6 @@
 """Find the columns of a table with the classes of images: file, class, part and group."""
 
 import functools
-import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -157,17 +156,11 @@ def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int
     """Return the columns that may be targets: without those that are empty, nested, dates, or of the image."""
     images = [number(cell) for cell in columns[layout.image]]
     return [
-        place
-        for place, column in enumerate(columns)
-        if place not in (layout.image, layout.part, layout.group)
-        and any(column)
-        and not _is_counted(column)
-        and not _OF_IMAGES.fullmatch(layout.plain(place))
-        and not tables.DATE.fullmatch(layout.title(place))
-        and not any(map(_NESTED.match, column))
-        and not all(map(_DATES.fullmatch, column))
-        and [number(cell) for cell in column] != images
-    ]
+        place for place, column in enumerate(columns) if place not in (layout.image, layout.part, layout.group)
+        and any(column) and not _is_counted(column) and not _OF_IMAGES.fullmatch(layout.plain(place))
+        and not tables.DATE.fullmatch(layout.title(place)) and not any(map(_NESTED.match, column))
+        and not all(map(_DATES.fullmatch, column)) and [number(cell) for cell in column] != images
+    ]  # fmt: skip
 
 
 def _of_target(path: Path, columns: list[list[str]], layout: Columns, given: list[int], pool: list[int]) -> Columns:
@@ -258,19 +251,11 @@ def _refuse_joined(path: Path, column: list[str], title: str, titles: list[str],
     kinds = {kind for *_, kind in pairs}
     if len(titles) != 2 or 2 * len(kinds) > len(column) or any(number(name) is None for name, *_ in pairs[:20]):
         return
-    value, table = next(each for each in titles if each != title), path.with_name("labels_of_images.csv")
-    of_row, of_value = (f"row[{json.dumps(each)}]" for each in (title, value))
-    code = (
-        f'import csv; rows = list(csv.DictReader(open({json.dumps(str(path))}, newline=""))); table = {{}}; '
-        f'cut = lambda row: {of_row}.rpartition("_"); kinds = sorted({{cut(row)[2] for row in rows}}); '
-        f"[table.setdefault(cut(row)[0], {{}}).update({{cut(row)[2]: {of_value}}}) for row in rows]; "
-        f'out = csv.writer(open({json.dumps(str(table))}, "w", newline="")); out.writerow(["image", *kinds]); '
-        'out.writerows([name, *(cells.get(kind, "0") for kind in kinds)] for name, cells in table.items())'
-    )
+    source, table = (shlex.quote(str(each)) for each in (path, path.with_name("labels_of_images.csv")))
+    write = f"python scripts/table_of.py labels {source} {table} --column {shlex.quote(title)}"
     raise ZooError(
         f"{path}: column {title} names an image and one of {counted(len(kinds), 'label')}, such as {column[0]!r}",
-        f"To write a row for each image: python3 -c {shlex.quote(code)}\n"
-        f"Then give data.root={shlex.quote(str(table))} data.target=labels.",
+        f"To write a row for each image: {write}\nThen give data.root={table} data.target=labels.",
     )
 
 

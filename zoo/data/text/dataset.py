@@ -125,15 +125,7 @@ def _one_of(folder: Path) -> str:
         return f"{names[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no text."
     best = next((name for name in texts if "train" in name.lower()), texts[0])
     texts = [name for name in texts if Path(name).suffix == Path(best).suffix]
-    code = (
-        "import pathlib, re; key = lambda f: [int(x) if x.isdigit() else x for x in re.split('([0-9]+)', str(f))]; "
-        f"files = sorted(pathlib.Path({str(folder)!r}).rglob('*{Path(best).suffix}'), key=key); "
-        "is_utf8 = lambda b: b.decode('utf-8', 'ignore').encode() == b; "
-        "read = lambda b: b.decode('utf-8-sig' if is_utf8(b) else 'cp1252', 'replace'); "
-        "texts = [read(f.read_bytes()) for f in files]; "
-        "pathlib.Path('all.txt').write_text('\\n\\n'.join(texts), encoding='utf-8')"
-    )
-    join = f"python3 -c {shlex.quote(code)}"
+    join = f"python scripts/table_of.py chapters {shlex.quote(str(folder))} all.txt --suffix {Path(best).suffix}"
     several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
     note = f". To join parts of one text, sorted by name: {join}\nThen give data.root=all.txt" if texts[1:] else ""
     return f"{several} {set_parts.as_root(folder / best)}{note}"

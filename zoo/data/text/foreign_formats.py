@@ -59,8 +59,13 @@ def refuse_markup(path: Path, text: str) -> None:
         raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
 
 
-def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> None:
-    """Raise an error if all texts are file names, perhaps without .txt; ``rows`` is Python for names and labels."""
+def refuse_file_names(table: Path, title: str, cells: list[str], columns: list[int], readable: bool) -> None:
+    """Raise an error if all texts are file names, perhaps without .txt.
+
+    Args:
+        columns: of the text and of the label.
+        readable: whether a command can read the table.
+    """
     images = all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in cells)
     named = images or all("://" not in cell and formats.find(cell) for cell in cells)
     likely = named or all(re.fullmatch(r"[\w./-]+", cell, re.ASCII) for cell in cells)
@@ -77,18 +82,10 @@ def refuse_file_names(table: Path, title: str, cells: list[str], rows: str) -> N
     remedy = kind.remedies["texts"] if kind else missing
     if images:
         remedy = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
-    elif name and rows and not kind:
-        text = f'open({json.dumps(begin)} + name + "{end}", errors="replace").read()'
-        text = (
-            rf'" ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", {text}).split())'
-            if end in (".xml", ".html")
-            else text
-        )
-        write = 'csv.writer(open("texts.csv", "w", newline="")).writerows'
-        code = shlex.quote(
-            f'import csv, re; {write}([["text", "label"]] + [[{text}, label] for name, label in {rows}])'
-        )
-        remedy = f"Write the texts into a table: python3 -c {code}\nThen give data.root=texts.csv."
+    elif name and readable and not kind:
+        places = shlex.join(map(str, columns))
+        write = f"python scripts/table_of.py named {shlex.quote(str(table))} texts.csv --columns {places}"
+        remedy = f"Write the texts into a table: {write}\nThen give data.root=texts.csv."
     raise ZooError(f"{table}: the text column, {title}, holds file names such as {cells[0]!r}, not texts", remedy)
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 import re
 import shlex
 from collections import Counter
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import TableReading
-from zoo.config.schemas.text import DELIMITERS, LabelledData
+from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
 from zoo.data.images import set_parts
 from zoo.data.text import dialect, files, foreign_formats
@@ -100,15 +99,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
         raise ZooError(f"{path}: texts and labels are one column, {places[0]}", "Set data.text_column.")
     body = [cells[places[0]].strip() for cells in some[bool(header) :] if len(cells) > places[0]]
     if len(columns) > 1 and any(body):
-        opened = f"open({json.dumps(str(path))}), delimiter={json.dumps(DELIMITERS.get(chosen.delimiter, ','))}"
-        rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in csv.reader({opened})][{int(bool(header))}:]"
-        if chosen.delimiter not in DELIMITERS:
-            opened = (
-                f"[line.rstrip().split({json.dumps(chosen.delimiter)}) for line in open({json.dumps(str(path))})]"
-            )
-            rows_read = f"[[row[{places[0]}], row[{places[1]}]] for row in {opened}]"
-        rows_read *= encoding == "utf-8" and not path.name.lower().endswith(files.PACKED)
-        foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), rows_read)
+        readable = encoding == "utf-8" and not path.name.lower().endswith(files.PACKED)
+        foreign_formats.refuse_file_names(path, columns[0][1], list(filter(None, body)), places[:2], readable)
     if len(columns) > 1 and len(body) > 9 and all(cell and is_number(cell) for cell in body):
         raise ZooError(
             f"{path}: the text column, {columns[0][1]}, contains only numbers, such as {body[0]}",
@@ -198,20 +190,16 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     lines = [" ".join(cells).strip() for cells in some]
     several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
     if 10 * len(several) > len(lines):
-        loop = 'while ($1 ~ /^__label__/) {l = l (l == "" ? "" : "|") substr($1, 10); sub(/^[^ ]+ +/, "")}'
-        listed_first = f"""awk '{{l = ""; {loop}; print l "\\t" $0}}' {shlex.quote(str(path))} > labels.tsv"""
-        columns = "data.label_column=0 data.text_column=1 data.header=false data.delimiter=tab data.quoting=none"
+        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
         raise ZooError(
             f"{path} has several labels in many lines, such as {several[0][:80]!r}",
-            f"Write them into a column: {listed_first}\nThen give data.root=labels.tsv {columns} data.target=labels.",
+            f"Write them into a column: {write}\nThen give data.root=labels.csv data.target=labels.",
         )
     if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
-        command = """awk '{l=$NF; $NF=""; print l "\\t" $0}'"""
-        source, table = shlex.quote(str(path)), shlex.quote(f"{path.stem}.tsv")
+        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
         raise ZooError(
             f"{path} has its labels, __label__NAME, at the end of each line",
-            f"Write them into a column: {command} {source} > {table}\n"
-            f"Then give data.root={table} data.text_column=1 data.label_column=0.",
+            f"Write them into a column: {write}\nThen give data.root=labels.csv",
         )
 
 
@@ -271,13 +259,9 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     own = [place for place, title in enumerate(some[0]) if title.strip() == columns[-1][1]]
     text = max(set(range(len(values))) - {*own}, key=lambda place: (sizes[place], len(values[place])))
     few = own or [
-        place
-        for place, kinds in enumerate(values)
-        if place != text
-        and 2 <= len(kinds) <= len(body) / 2
-        and 2 * kinds[""] < len(body)
-        and not DATE.fullmatch(some[0][place].strip())
-    ]
+        place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2
+        and 2 * kinds[""] < len(body) and not DATE.fullmatch(some[0][place].strip())
+    ]  # fmt: skip
     numbers = [
         place for place, kinds in enumerate(values) if 2 * len(kinds) > len(body) and all(map(is_number, kinds))
     ]
