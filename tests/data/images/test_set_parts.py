@@ -886,3 +886,13 @@ def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "self").symlink_to("self")
     (tmp_path / "cat" / "self.png").symlink_to("self.png")
     assert folder_scan.scan(str(tmp_path)).class_names == ["cat", "dog"]
+
+
+def test_the_list_of_training_images_is_named_before_that_of_tests(tmp_path: Path) -> None:
+    """Indoor scenes: the lists lie two levels above the class folders."""
+    names = [f"{kind}/{kind}{n}_gif.jpg" for kind in ("bakery", "bathroom") for n in range(6)]
+    lay(tmp_path / "indoorCVPR_09" / "Images", *names)
+    for part, chosen in (("Train", names[::2]), ("Test", names[1::2])):
+        (tmp_path / f"{part}Images.txt").write_text("\n".join(chosen))
+    notes = folder_scan.scan(str(tmp_path / "indoorCVPR_09" / "Images")).notes
+    assert any(note.startswith("Not used: TrainImages.txt.") for note in notes)

@@ -220,7 +220,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
     tables = [*path.glob("*.[ct]sv"), *near]
-    tables.sort(key=lambda each: ("train" not in each.stem, not set_parts.part_of(each.stem), each.name))
+    tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"
     inner, places = dict[tuple[str, str, str], set[str]](), dict[tuple[str, str, str], str]()
