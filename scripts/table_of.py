@@ -43,8 +43,8 @@ from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, tables
 
 Row = dict[str, Any]
-# Facts of an image that a table keeps, beside its name: they can be groups.
 TABLES = (".csv", ".tsv", ".jsonl", ".json")
+# Facts of an image that a table keeps, beside its name: they can be groups.
 KEPT = ("location", "seq_id", "rights_holder", "date_captured", "split", "set")
 
 
@@ -110,8 +110,8 @@ def of_names(folder: Path) -> Iterable[Row]:
             row["rest"] = re.sub(r"^[\W_]+", "", stem.removeprefix(folders[-1]))
         letters = re.match(r"[A-Za-z]+([_ -][A-Za-z]+)*", stem)
         row |= {"letters": letters[0] if letters else "", "last": stem.rpartition("_")[2]}
-        row["kind"] = re.sub(r"([ _.-]+[A-Za-z]?\d+)+$", "", folders[-1]) if folders else ""
-        yield row | {f"part{number}": each for number, each in enumerate(re.split(r"[\W_]+", stem), 1)}
+        row["kind"] = set_parts.OF_CLIP.sub("", folders[-1]) if folders else ""
+        yield row | {f"part{number}": each for number, each in enumerate(set_parts.cut(stem), 1)}
 
 
 def of_coco(file: Path) -> Iterable[Row]:

@@ -37,12 +37,13 @@ _MANY = 10
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Names of classes that number persons.
 PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
-# The setting of groups by a part of the names.
+# The setting of groups by a part of the names, and how a name is cut into the parts that it counts.
 PART_OF_NAME = re.compile(r"part([1-9]\d?)")
+cut = re.compile(r"[\W_]+").split
 # Parts of the names of images that may number a person or an object: S037, 1016042.
 _NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|(?!(19|20)\d{6}$)\d{5,}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
-_OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
+OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
@@ -300,7 +301,7 @@ def _refuse_shares(path: Path, full: list[str], inside: dict[str, list[str]]) ->
 
 def _refuse_clips(path: Path, folders: list[str]) -> None:
     """Raise an error for folders such as Diving_g01_c02 of numbered frames: each may be one clip of a class."""
-    actions = Counter(_OF_CLIP.sub("", name) for name in folders)
+    actions = Counter(OF_CLIP.sub("", name) for name in folders)
     first = [set(itertools.islice(decode.iter_images(path / name), _LISTED)) for name in folders[:4]]
     frames = set.intersection(*first) if first else set()
     if not 2 < 2 * len(actions) <= len(folders) or not all(map(_FRAME.fullmatch, frames)):
@@ -335,9 +336,9 @@ def parts_beside(table: Path, images: str | None = None) -> list[str]:
     if not near or word != "train":
         return []
     folder = shlex.quote(str(table.parent))
-    places = (place for place in (table.parent, table.parent.parent) if next(decode.iter_images(place), None))
-    images = images or shlex.quote(str(next(places, table.parent)))
     if sum(part is not None and part[0] == "train" for part in parts.values()) > 1:  # several sets of tables
+        places = (place for place in (table.parent, table.parent.parent) if next(decode.iter_images(place), None))
+        images = images or shlex.quote(str(next(places, table.parent)))
         some = shlex.join(str(table.parent / name) for name in (table.name, *near))
         folder = f"tables, and for images data.images={images}, after `mkdir tables && cp {some} tables`"
     return [f"Not used: {listed(near)}. If these have labels too: data.root={folder}"]
@@ -421,7 +422,7 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         images: names of the images below ``path``, by folder.
     """
     stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
-    fields = [re.split(r"[\W_]+", re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
+    fields = [cut(re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
     columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
     for part, column in enumerate(columns, 1):
@@ -430,7 +431,7 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
         usual = sum(count for count in codes.values() if 2 * count > len(images))
         if len(codes) > 1 and 5 * usual > 4 * len(column) and (few or all(map(str.isalpha, codes))):
             note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
-            before = len(re.split(r"[\W_]+", stems[0][0]))
+            before = len(cut(stems[0][0]))
             label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
             return [f"{note}If these are the classes: {as_table(path, label, 'folder1')}"]
     return []
@@ -442,16 +443,14 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
     Args:
         parts: the part of each image, if the data have parts.
     """
-    rows = [re.split(r"[\W_]+", Path(name).stem) for name in names]
+    rows = [cut(Path(name).stem) for name in names]
     for place, column in enumerate(zip(*rows, strict=False), 1):
         second = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
         sides = place == 1 and all(len(row) == 2 and row[0].isdecimal() and row[1].isalpha() for row in rows)
         sides = sides and len({row[1] for row in rows}) > 1  # left and right
         if classes < len({*column}) <= len(column) / 2 and (second or sides or all(map(_NUMBERED.fullmatch, column))):
             note = f"Part {place} of the names, such as {column[0]}, may number a person or an object"
-            of = {
-                part: {each for each, given in zip(column, parts, strict=True) if given == part} for part in {*parts}
-            }
+            of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
             if both := of.get("train", set()) & of.get("test", set()):
                 note += f", of which {len(both):,} are in the training part and in the test part"
             keep = f". To keep its images in one part: data.group=part{place}"
@@ -465,7 +464,7 @@ def groups_of(names: list[str], group: str) -> list[str]:
         raise ZooError(
             f"data.group={group} is a column of a table", "For the second part of the file names: data.group=part2"
         )
-    return [(re.split(r"[\W_]+", Path(name).stem) + [""] * 100)[int(match[1]) - 1] for name in names]
+    return [(cut(Path(name).stem) + [""] * 100)[int(match[1]) - 1] for name in names]
 
 
 def as_table(path: Path, label: str, group: str = "") -> str:
