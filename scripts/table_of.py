@@ -82,7 +82,10 @@ def main(arguments: list[str] | None = None) -> int:
     except ZooError as error:
         console.fail(error.message, error.remedy)
         return error.exit_code
-    except (OSError, ValueError, csv.Error) as error:
+    except KeyError as error:
+        console.fail(f"{listed(map(str, given.sources))} has no key or column {error}", "Check its spelling.")
+        return 1
+    except (OSError, ValueError, csv.Error, ElementTree.ParseError) as error:
         console.fail(f"{listed(map(str, given.sources))} cannot be read: {error}", "Is it complete?")
         return 1
     return 0

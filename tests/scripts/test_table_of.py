@@ -91,3 +91,19 @@ def test_two_columns_and_several_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert table("both", source, tmp_path / "out.csv", "--columns", "title", "text") == [{"text": "a title a text"}]
     assert table_of.main(["both", str(source), str(tmp_path / "new.csv"), "--columns", "title", "body"]) == 1
     assert "has no columns title and body, but title, text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "options", "says"),
+    [
+        ("labels", "ID,Label\na_x,1\n", ["--column", "Id"], "has no key or column 'Id'"),
+        ("coco", '{"images": [{"file_name": "a.png"}], "annotations": [], "categories": []}', [], "column 'id'"),
+        ("cvat", "<image", [], "cannot be read"),
+    ],
+)
+def test_a_missing_key_or_half_a_file_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, content: str, options: list[str], says: str
+) -> None:
+    (tmp_path / "a").write_text(content)
+    assert table_of.main([kind, str(tmp_path / "a"), str(tmp_path / "out.csv"), *options]) == 1
+    assert says in capsys.readouterr().err
