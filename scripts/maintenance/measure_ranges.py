@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from zoo.config import bounds, config_files
-from zoo.config.overrides import Overrides
+from zoo.config.overrides import Overrides, leaves
 from zoo.core import console, paths
 from zoo.core import schema as files
 from zoo.core.errors import ZooError
@@ -93,15 +93,16 @@ def row_of(record: dict[str, Any]) -> Row | None:
     model, data = str(record["model"]), record["data"]["name"]
     commit, config = str(record["git_commit"]), record["config"]
     promise = recipe_status.promised(model, BACKEND).get(data)
-    if record["exit"] != "completed" or commit.endswith("-dirty") or not promise or config["preset"] != "full":
+    whole = record["exit"] == "completed" and config.get("preset", "full") == "full"
+    if not whole or commit.endswith("-dirty") or not promise:
         return None
-    changed = promises.differences(_command(model), config, "model", "backend", "data")
+    changed = promises.differences(_command(model), config, data)
     if any(name not in ranges.SETTINGS for name, *_ in changed):
         return None
     metric = next(iter(bounds.metrics(promise)))
-    trainer = config["trainer"]
+    trainer, proven = config["trainer"], ranges.of(_command(model), model, data, BACKEND)
     known = {name: record["versions"][name] for name in recipe_status.FRAMEWORKS if name in record["versions"]}
-    precision = trainer["precision"]
+    precision = dict(leaves(config))[proven.precision if proven else ranges.PRECISION]
     return {
         "data": data,
         "batch_size": trainer["batch_size"],

@@ -10,6 +10,7 @@ from zoo.cli.main import main
 from zoo.config import config_files
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.image_classification import TrainConfig
+from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.runs import promises
 from zoo.runs.records import RunRecord
@@ -64,7 +65,7 @@ def test_another_training_is_not_held_to_it(override: str, difference: str) -> N
 
 def test_other_texts_are_not_held_to_it() -> None:
     because = judged(sha256="0" * 64)["expected_not_applicable"]["because"]
-    assert because == ["the data in data.root differ from the data of the promise"]
+    assert because == ["the data differ from the data of the promise"]
 
 
 def test_a_training_that_was_stopped_is_not_held_to_it() -> None:
@@ -94,7 +95,7 @@ def test_a_run_says_that_the_promise_does_not_apply_and_why(
 def test_other_data_than_the_promise_is_for_is_named(pretending: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (pretending / "play.txt").write_text("To be, or not to be: that is the question.\n" * 20)
     assert main(["train", *LANGUAGE]) == 0
-    assert "of at most 1.88) does not apply to this run: the data in data.root differ" in capsys.readouterr().out
+    assert "of at most 1.88) does not apply to this run: the data differ" in capsys.readouterr().out
     assert main(["train", "model=mnist_conv5", "backend=cpu", "data=digits"]) == 0
     assert "The recipe's promise does not apply to this run: data=digits (promised for: mnist)" in (
         capsys.readouterr().out
@@ -151,6 +152,41 @@ def test_a_promise_with_settings_holds_with_these_only(monkeypatch: pytest.Monke
     }
     checksum = f"weights_checksum=null (recipe: {'1' * 64})"
     assert list(because.values()) == [["model.alpha=1.0 (recipe: 0.25)"], [checksum], [checksum]]
+
+
+def judged_style(monkeypatch: pytest.MonkeyPatch, *overrides: str, sha256: str = "0" * 64) -> dict[str, Any]:
+    promise = {"photos": {"sha256": "0" * 64, "settings": {"features": "distilled"}, "loss": 3.0}}
+    given = Overrides.parse(["model=style_transfer/fast", "backend=cpu", *overrides])
+    compose = promises.compose.compose
+
+    def composed(*arguments: Any) -> Any:
+        settings = compose(*arguments)
+        settings.expect = promise
+        return settings
+
+    monkeypatch.setattr(promises.compose, "compose", composed)
+    row = {"batch_size": [1, 4], "learning_rate": "fixed", "precisions": ["float32"]}
+    monkeypatch.setattr(config_files, "recipe_range", lambda *_: row)
+    settings = registry.compose_settings("train", given)
+    assert isinstance(settings, StyleNetworkConfig)
+    settings.expect = promise
+    record = {"exit": "completed", "data": {"name": "photos", "sha256": sha256}, "metrics": {"loss": 2.5}}
+    return promises.judge(discovery.command_of("train", given), settings, RunRecord.from_json(record))
+
+
+def test_a_style_network_is_held_to_its_loss_on_its_photos(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"expected": {"loss": {"at_most": 3.0, "met": True}}}
+    assert judged_style(monkeypatch, "features=distilled", "trainer.batch_size=4", "precision=float32") == kept
+    others = [
+        (("features=distilled", "precision=bfloat16"), "precision=bfloat16 (recipe: auto)"),
+        (("features=distilled", "trainer.steps=20"), "trainer.steps=20 (recipe: 500)"),
+        (("features=distilled", "photos=mine"), "photos=mine (recipe: null)"),
+        ((), "features=auto (recipe: distilled)"),
+    ]
+    for given, because in others:
+        assert judged_style(monkeypatch, *given)["expected_not_applicable"]["because"] == [because]
+    other = judged_style(monkeypatch, "features=distilled", sha256="1" * 64)["expected_not_applicable"]
+    assert other["because"] == ["the data differ from the data of the promise"]
 
 
 def test_what_a_backend_does_not_promise_is_not_judged() -> None:

@@ -305,7 +305,7 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
     words = ["validate", "--all", "model=mnist", "backend=cpu", "stack=tf-2.21,torch"]
     assert main(words) == 0
     shown = capsys.readouterr()
-    assert "[1/2, time left unknown] model=mnist backend=cpu stack=tf-2.21 data=digits" in shown.err
+    assert "[1/2, time left unknown] model=mnist backend=cpu data=digits stack=tf-2.21" in shown.err
     assert "[2/2, about 0 min left]" in shown.err
     kept = evidence.read_file(evidence.own_file("mnist", "cpu"))
     assert [row["stack"] for row in kept if row["recipe_sha256"]] == ["tf-2.21", "torch"]

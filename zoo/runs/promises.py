@@ -6,13 +6,16 @@ from typing import Any
 from zoo.config import bounds, compose, setting
 from zoo.config.overrides import Overrides, leaves
 from zoo.config.schemas.image_classification import TrainConfig
+from zoo.config.schemas.style_network import StyleNetworkConfig
 from zoo.config.schemas.text import TextTraining
 from zoo.config.tasks import Command
 from zoo.runs import ranges
 from zoo.runs.records import Json, RunRecord
 
+Promising = TrainConfig | TextTraining | StyleNetworkConfig
 
-def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: RunRecord) -> Json:
+
+def judge(command: Command[Any], settings: Promising, record: RunRecord) -> Json:
     """Return fields of ``run.json`` that compare the results of a training run with the recipe's promise.
 
     ``expected`` has each bound with its verdict; ``expected_not_applicable`` has the bounds and why there is no
@@ -23,7 +26,7 @@ def judge(command: Command[Any], settings: TrainConfig | TextTraining, record: R
     promised = bounds.metrics(settings.expect.get(record.data["name"]))
     promise = {name: bounds.of(name, value) for name, value in promised.items()}
     stopped = [f"stopped by trainer.{record.stopped}"] if record.get("stopped") else []
-    because = _other_data(settings, record) or [*changes(command, settings), *stopped]
+    because = _other_data(settings, record) or [*changes(command, settings, record.data["name"]), *stopped]
     if because:
         return {"expected_not_applicable": {"expected": promise, "because": because}}
     metrics = record.metrics
@@ -40,27 +43,29 @@ def not_applicable(record: Json) -> str:
     return f"{promise} does not apply to this run: {', '.join(row['because'])}"
 
 
-def changes(command: Command[Any], settings: TrainConfig | TextTraining) -> list[str]:
+def changes(command: Command[Any], settings: Promising, data: str) -> list[str]:
     """Return the settings that differ from the recipe and affect the results: ``trainer.epochs=1 (recipe: 4)``."""
-    rows = differences(command, dataclasses.asdict(settings), "model", "backend", "data")
+    config = dataclasses.asdict(settings)
+    rows = differences(command, config, data)
     trainer = settings.trainer
-    proven = ranges.of(command, settings.model["name"], settings.data.name, settings.backend.name)
-    if proven and proven.contains(trainer.batch_size, trainer.learning_rate, trainer.precision):
+    proven = ranges.of(command, settings.model["name"], data, settings.backend.name)
+    if proven and proven.contains(trainer.batch_size, trainer.learning_rate, dict(leaves(config))[proven.precision]):
         rows = [row for row in rows if row[0] not in ranges.SETTINGS]
     measured = {ranges.BATCH: f", measured with {proven}"} if proven else {}
     return [f"{name}={_text(value)} (recipe: {_text(usual)}{measured.get(name, '')})" for name, value, usual in rows]
 
 
-def differences(command: Command[Any], config: Json, *groups: str) -> list[tuple[str, Any, Any]]:
+def differences(command: Command[Any], config: Json, data: str, **groups: str) -> list[tuple[str, Any, Any]]:
     """Return name, value and the recipe's value of each setting that affects the results and differs.
 
-    ``config`` has all settings of a training run. The recipe is composed with the same options of ``groups``. It
-    includes the settings of its promise for the data. A promised checksum of weights replaces their path.
+    ``config`` has all settings of a training run on the data set ``data``. The recipe is composed for the same model,
+    backend and data, and with the options ``groups``. It includes the settings of its promise for the data. A
+    promised checksum of weights replaces their path.
     """
-    chosen = {group: config[group]["name"] if isinstance(config[group], dict) else config[group] for group in groups}
-    composed: Any = compose.compose(command, Overrides.of(chosen))
+    point = ranges.point(command, config["model"]["name"], config["backend"]["name"], data)
+    composed: Any = compose.compose(command, point | Overrides.of(groups))
     recipe = dict(leaves(dataclasses.asdict(composed)))
-    recipe |= bounds.settings(composed.expect.get(chosen["data"]))
+    recipe |= bounds.settings(composed.expect.get(data))
     recipe |= {"weights": config["weights"]} if recipe.get("weights_checksum") else {}
     return [
         (name, value, recipe.get(name))
@@ -73,10 +78,10 @@ def _text(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def _other_data(settings: TrainConfig | TextTraining, record: RunRecord) -> list[str]:
+def _other_data(settings: Promising, record: RunRecord) -> list[str]:
     name = record.data["name"]
     if not settings.expect.get(name):
         return [f"data={name} (promised for: {', '.join(key for key, row in settings.expect.items() if row)})"]
     sha256 = settings.expect[name].get("sha256")
     same = sha256 in (None, record.data["sha256"])
-    return [] if same else ["the data in data.root differ from the data of the promise"]
+    return [] if same else ["the data differ from the data of the promise"]

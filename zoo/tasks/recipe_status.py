@@ -13,7 +13,7 @@ from zoo.core import paths
 from zoo.core.files import file_sha256
 from zoo.environments import backends, selection, stacks
 from zoo.environments import machine as machines
-from zoo.runs import evidence
+from zoo.runs import evidence, ranges
 from zoo.tasks import discovery
 
 # From best to worst; the last two are grades without a training run.
@@ -72,7 +72,7 @@ def promised(model: str, backend: str) -> dict[str, dict[str, Any]]:
 def recipe_sha256(model: str, backend: str, data: str) -> str:
     """Return the checksum of a recipe's numeric settings for a data set, and of its promise."""
     command = discovery.command("train", config_files.task_of(model))
-    settings = compose.compose(command, Overrides.of({"model": model, "backend": backend, "data": data}))
+    settings = compose.compose(command, ranges.point(command, model, backend, data))
     values = dict(leaves(dataclasses.asdict(settings)))
     known = {key: setting.of(command.schema, key) for key in values}
     # Recipes promise nothing for tables of images, labels and numbers, so their settings do not count.
@@ -205,9 +205,12 @@ def _missing(
     if any(not discounted(model, backend.name, row) for row in here):
         return
     folder = paths.user_path(root) if (root := given.get("data.root")) else None
-    settings = {**choice, "data": data, **promised_settings(promises[data], data, folder)}
+    command = discovery.command("train", config_files.task_of(model))
+    point = ranges.point(command, model, backend.name, data).with_("user", {"stack": stack})
+    settings = promised_settings(promises[data], data, folder if point.is_given("data") else None)
     seconds = [sum(row["seconds"].values()) for row in known]
-    yield Planned(given.without("data.root", *choice).with_("user", settings), seconds[0] if seconds else None)
+    point = given.without("data.root", *choice) | point.with_("user", settings)
+    yield Planned(point, seconds[0] if seconds else None)
 
 
 def promised_settings(promise: dict[str, Any], data: str, folder: Path | None) -> dict[str, Any]:

@@ -45,15 +45,20 @@ def training(run: Run) -> list[str]:
         *_mistakes(run),
         *_linear_baseline(record),
         *([f"  not MNIST: {data['reason']}"] if fallback else []),
-        *(
-            f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
-            for name, row in record.get("expected", {}).items()
-        ),
-        *filter(None, [promises.not_applicable(record)]),
+        *expected(record),
         *record.get("reference", {}).get("compared", []),
         *([f"Stopped by trainer.{record['stopped']}; to resume: {resume}"] if record.get("stopped") else []),
         f"Time: {seconds}",
     ]
+
+
+def expected(record: Json) -> list[str]:
+    """Compare the metrics of a run with the recipe's promise, or say why it does not apply."""
+    judged = [
+        f"The recipe expects {name} of {bounds.words(row)}: {'reached' if row['met'] else 'MISSED'}"
+        for name, row in record.get("expected", {}).items()
+    ]
+    return [*judged, *filter(None, [promises.not_applicable(record)])]
 
 
 def _result(metrics: Json) -> str:

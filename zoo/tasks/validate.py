@@ -8,6 +8,7 @@ from typing import Any
 
 from zoo.config import bounds, config_files, declared
 from zoo.config.overrides import Overrides
+from zoo.config.schemas.style_network import DATA
 from zoo.core import paths
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import gpus, machine
@@ -57,7 +58,7 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
         check_writable()
     task = discovery.task_of("train", overrides)
     known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
-    if not {"data", "preset"} <= known:
+    if "expect" not in known:
         raise ZooError(f"Models of task {task!r} have no metric on a data set to record", "Use `train`.")
     load = _load()
     run = registry.dispatch("train", Overrides.parse([OWN_POINT], "validate") | overrides)
@@ -101,12 +102,13 @@ def row_of(record: Json) -> evidence.Row:
     # Without a promise, the accuracy or the first metric.
     names = [*promised, "test_accuracy", *record["metrics"]]
     metric = next(name for name in names if name in record["metrics"])
-    expected = record.get("expected", {}).get(metric, {}) if settings["preset"] == "full" else {}
+    preset = settings.get("preset", "full")
+    expected = record.get("expected", {}).get(metric, {}) if preset == "full" else {}
     direction = next((way for way in bounds.DIRECTIONS if way in expected), "")
     recorded = record["machine"]
     here = machine.Machine(**{**recorded, "gpus": [gpus.Gpu(**gpu) for gpu in recorded["gpus"]]})
     model, data = str(record["model"]), record["data"]["name"]
-    known = model in config_files.options("model") and data in config_files.options("data")
+    known = model in config_files.options("model") and data in (*config_files.options("data"), DATA)
     row = {
         "grade": "stand-in" if stack.get("stand_in_for") else "measured",
         "stack": stack["name"],
@@ -125,8 +127,8 @@ def row_of(record: Json) -> evidence.Row:
         "commit": _identity(record["git_commit"], record["zoo_version"]),
         "command": _command(record),
         "source": None,
-        "preset": settings["preset"],
-        "changed": _changed(settings),
+        "preset": preset,
+        "changed": _changed(settings, data),
         "lock_sha256": stack.get("lock_sha256"),
         "recipe_sha256": recipe_status.recipe_sha256(model, str(record["backend"]), data) if known else None,
     }
@@ -174,10 +176,11 @@ def _without_place(text: str) -> str:
     return f"{text.partition('=')[0]}=PATH" if evidence.names_a_place(text) else text
 
 
-def _changed(settings: dict[str, Any]) -> list[str]:
+def _changed(settings: dict[str, Any], data: str) -> list[str]:
     """Return the settings that affect the metrics and differ from the recipe's, as ``key=value``."""
     command = discovery.command("train", config_files.task_of(settings["model"]["name"]))
-    rows = promises.differences(command, settings, "model", "backend", "data", "preset")
+    preset = {"preset": settings["preset"]} if "preset" in settings else {}
+    rows = promises.differences(command, settings, data, **preset)
     return sorted(_without_place(f"{name}={'null' if value is None else value}") for name, value, _ in rows)
 
 

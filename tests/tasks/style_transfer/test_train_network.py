@@ -65,9 +65,10 @@ def test_without_photos_and_painting_the_bundled_ones_are_used_and_it_is_said(
     zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert zoo(*SMALL) == 0
-    shown = capsys.readouterr().err
-    assert "using two photos of scikit-learn" in shown
-    assert "a painting that comes with the zoo" in shown
+    shown = capsys.readouterr()
+    assert "using two photos of scikit-learn" in shown.err
+    assert "a painting that comes with the zoo" in shown.err
+    assert "does not apply to this run: features=auto (recipe: distilled), style_size=48 (recipe: 256)" in shown.out
     assert record(tmp_path)["data"]["train_items"] == 2
 
 

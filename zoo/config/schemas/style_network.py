@@ -1,14 +1,17 @@
 """Settings for training and applying feed-forward style networks."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from zoo.config.schemas import common
 from zoo.config.schemas.launching import Shareable
 from zoo.config.schemas.style_transfer import STYLE_CHECKPOINT_MINUTES, Features, LossWeights, Painting
 from zoo.config.schemas.text import TextTrainer
-from zoo.config.setting import like, setting
+from zoo.config.setting import SPEED, like, setting
 
 ANY = "style_transfer/any"
+# The name of the data in records and promises: photos and the painting.
+DATA = "photos"
 TILES = (64, 4096)
 # Crops of photos take far more memory than the images of classifiers.
 MAX_CROPS = 256
@@ -53,6 +56,7 @@ class StyleNetworkConfig(Features, common.Seeded, Shareable, common.Settings):
     photos: str | None = setting(None, "folder of photos; null means two that scikit-learn includes", literal=True)
     strength: LossWeights = field(default_factory=lambda: LossWeights(style=10.0, content=1.0, total_variation=0.1))
     trainer: StyleTrainer = field(default_factory=StyleTrainer)
+    expect: dict[str, Any] = setting({}, "expected result of the recipe, by data set", affects=SPEED)
     output: common.TrainingOutput = field(default_factory=common.TrainingOutput)
 
     def problems(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings
-from zoo.config.schemas.style_network import StyleNetworkConfig
+from zoo.config.schemas.style_network import DATA, StyleNetworkConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
 from zoo.core.arrays import np
@@ -21,10 +21,11 @@ from zoo.execution.array_queue import ArrayQueue
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.events import ArtifactEvent, Event
 from zoo.protocol.request import FeatureNetworkPart, LayersPart, LossWeightsPart, StyleTrainPart
-from zoo.runs import tables
+from zoo.runs import promises, tables
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
+from zoo.tasks import summaries
 from zoo.tasks.style_transfer import apply_network, export, images, inputs, patches
 from zoo.tasks.style_transfer.apply_network import MODEL
 from zoo.weights import feature_networks, io, zoo_networks
@@ -52,7 +53,8 @@ def train(overrides: Overrides) -> Run:
     chosen = feature_networks.choose(settings.features, settings.feature_weights, settings.download)
     layers = _layers(chosen)
     with recorded_run(context, [MODEL, context.choice.backend.name]):
-        data: dict[str, Any] = {"name": settings.photos or "scikit-learn's photos", "train_items": len(files)}
+        photos = [settings.photos or "scikit-learn's photos"]
+        data: dict[str, Any] = {"name": DATA, "read": photos, "train_items": len(files)}
         data |= {"style": str(painting.path), "sha256": inputs.checksum([painting.path, *files])}
         set_data(context, data | {"starts_from": settings.weights})
         features = inputs.feature_network(chosen, settings, settings.seed, context.folder)
@@ -149,9 +151,11 @@ def _work(
     context.record.model = MODEL
     if outcome.epochs:
         tables.write_history(context.folder / "history.csv", outcome.epochs, TRAIN.figures)
-    context.record.summary = _words(context)
     queue.check()
     raise_if_failed(context, outcome)
+    judged = promises.judge(TRAIN, settings, context.record)
+    context.record.update(judged)
+    context.record.summary = [*_words(context), *summaries.expected(judged)]
 
 
 def _words(context: RunContext[Settings]) -> list[str]:
