@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from zoo.config import bounds, config_files
-from zoo.config.overrides import Overrides, leaves
+from zoo.config.overrides import leaves
 from zoo.core import console, paths
 from zoo.core import schema as files
 from zoo.core.errors import ZooError
@@ -149,10 +149,11 @@ def measure(model: str, data: str, proven: ranges.Range, given: argparse.Namespa
         left = f", about {sum(took) / len(took) * (len(todo) - number) / 60:.0f} min left" if took else ""
         console.say(f"[{number + 1}/{len(todo)}{left}] {model} on {data}: batch {size}, {precision}, seed {seed}")
         start = time.monotonic()
-        settings = {"model": model, "backend": BACKEND, "data": data, "seed": seed, "stack": given.stack}
-        settings |= recipe_status.promised_settings(promise, data, Path(given.data))
-        settings |= proven.settings(size, precision)
-        row = row_of(dict(registry.dispatch("train", Overrides.of(settings)).record))
+        point = ranges.point(_command(model), model, BACKEND, data)
+        folder = Path(given.data) if point.is_given("data") else None
+        settings = {"seed": seed, "stack": given.stack} | recipe_status.promised_settings(promise, data, folder)
+        point = point.with_("user", settings | proven.settings(size, precision))
+        row = row_of(dict(registry.dispatch("train", point).record))
         if row is None:
             raise ZooError("The training is not one of the recipe", "Commit your changes, and start again.")
         add(model, row)
