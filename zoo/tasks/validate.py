@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from zoo.config import bounds, config_files, declared
+from zoo.config import bounds, config_files, declared, setting
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.style_network import DATA
 from zoo.core import paths
@@ -57,11 +57,12 @@ def validate(overrides: Overrides, write: bool = False) -> Verdict:
     if write:
         check_writable()
     task = discovery.task_of("train", overrides)
-    known = {part.name for part in dataclasses.fields(discovery.command("train", task).schema)}
+    known = {key for key, *_ in setting.walk(discovery.command("train", task).schema())}
     if "expect" not in known:
         raise ZooError(f"Models of task {task!r} have no metric on a data set to record", "Use `train`.")
     load = _load()
-    run = registry.dispatch("train", Overrides.parse([OWN_POINT], "validate") | overrides)
+    point = [OWN_POINT] if "trainer.calibrate" in known else []
+    run = registry.dispatch("train", Overrides.parse(point, "validate") | overrides)
     if run.exit != "completed":
         raise ZooError(f"The training was {run.exit}: no evidence was recorded", "", INTERRUPTED)
     row = row_of(run.record)
