@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import SUPPORT
 from zoo.cli.commands.validate import row_of
 from zoo.cli.main import main
 from zoo.config.overrides import Overrides
@@ -317,6 +318,23 @@ def test_all_recipes_are_validated_and_the_second_start_skips_them(
 def test_a_name_that_nothing_has_validates_nothing(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--all", word]) == 1
     assert f"There is no {word.partition('=')[0]} called '{'zzz' * (word[-1] == 'z')}'" in capsys.readouterr().err
+
+
+def test_the_loss_of_a_style_network_is_recorded(
+    check: Check, pretending: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "WORKER", SUPPORT / "fake_style_worker.py")
+    verdict = validate.validate(Overrides.parse(
+        ["model=style_transfer/fast", "backend=cpu", "features=distilled", "trainer.steps=3", "trainer.size=32"]
+    ))  # fmt: skip
+    evidence_row = row(verdict)
+    assert verdict.passed
+    assert verdict.written == evidence.own_file("style_transfer/fast", "cpu")
+    assert (evidence_row["metric"], evidence_row["preset"]) == ("loss", "full")
+    assert evidence_row["data"]["name"] == "photos"
+    assert evidence_row["data"]["train_items"] == 2
+    assert evidence_row["changed"] == ["trainer.size=32", "trainer.steps=3"]
+    assert "data=" not in evidence_row["command"]
 
 
 def test_a_model_without_a_figure_is_refused_before_it_is_trained(check: Check) -> None:

@@ -118,7 +118,7 @@ def row_of(record: Json) -> evidence.Row:
         "hardware": machine.hardware(here),
         "os_build": here.os_build or None,
         "device": _device(record, here),
-        "data": {name: record["data"][name] for name in _DATA},
+        "data": {name: record["data"].get(name) for name in _DATA},
         "metric": metric,
         "value": record["metrics"][metric],
         "expected": expected.get(direction),
@@ -169,7 +169,7 @@ def _command(record: Json) -> str:
     words = [_without_place(text) for text in given if text]
     named = {text.partition("=")[0] for text in words}
     words = [f"model={record['model']}"] * ("model" not in named) + words
-    words += [f"data={record['data']['name']}"] * ("data" not in named)
+    words += [f"data={record['data']['name']}"] * ("data" not in named and "data" in record["config"])
     return shlex.join(["python", "-m", "zoo", "validate", *words, f"stack={record['stack']['name']}"])
 
 
