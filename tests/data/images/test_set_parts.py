@@ -1,5 +1,6 @@
 """Recognize the parts of a data set; refuse ambiguous folders and name both readings."""
 
+import itertools
 import shutil
 import subprocess
 from pathlib import Path
@@ -342,6 +343,18 @@ def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -
     assert folder_scan.scan(f"{tmp_path}-all").class_names == ["abbey", "airfield", "b"]
     assert folder_scan.scan(str(tmp_path), "classes").class_names == ["a", "b"]
     assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
+
+
+def test_folders_of_persons_in_parts_have_a_table_with_groups(tmp_path: Path) -> None:
+    """MURA: parts, bones, patients and studies."""
+    places = itertools.product(("train", "valid"), ("elbow", "hand"), range(3), "12")
+    studies = [f"{part}/{bone}/p{n}/study{n}_{('good', 'bad')[n % 2]}/{file}.png" for part, bone, n, file in places]
+    lay(tmp_path / "mura", *studies)
+    with pytest.raises(ZooError, match="either may be the classes") as caught:
+        folder_scan.scan(str(tmp_path / "mura"))
+    assert "data.layout=classes" not in caught.value.remedy
+    assert "data.label_column=folder2 data.group=folder3." in caught.value.remedy
+    assert caught.value.remedy.startswith("The outer folders: python scripts/table_of.py names ")
 
 
 def test_a_set_with_parts_is_named_before_another_with_the_same_classes(tmp_path: Path) -> None:

@@ -596,6 +596,14 @@ def test_a_rare_sign_before_labels_outranks_a_comma_in_each_line(tmp_path: Path)
             "you mean data.text_column=body data.label_column=rating",
             id="texts before dates and addresses",
         ),
+        pytest.param(
+            "id,intent,utt,annot_utt",
+            lambda number: (
+                f"{number},{('alarm', 'news')[number % 2]},wake me at {number},wake me at [time : {number}]"
+            ),
+            "you mean data.text_column=utt data.label_column=intent",
+            id="no texts with annotations",
+        ),
     ],
 )
 def test_columns_are_proposed_by_titles_and_content(

@@ -241,9 +241,12 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             single = [f"{each[1]}{each[2]}" for each in inner if len(inner[each]) < 2]
             whole = [*roots, *(shlex.quote(str(path / name)) for name in single)]
             folder, names = places[several[0][0]], several[0][1]
+            outer = "add data.layout=classes"
+            if several[0][0][0]:  # the outermost folders are parts
+                outer = set_parts.as_table(path, "folder2", "folder3")
             raise ZooError(
                 f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
-                "The outer folders: add data.layout=classes. The inner ones: give one folder of them, such as "
+                f"The outer folders: {outer}. The inner ones: give one folder of them, such as "
                 f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. "
                 + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*")
                 + set_parts.TOGETHER,
