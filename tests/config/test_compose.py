@@ -297,8 +297,8 @@ def test_one_word_is_a_list_of_one() -> None:
 
 @pytest.mark.parametrize("key", ["output.name", "data.root", "mlflow"])
 def test_an_empty_value_is_refused_where_null_has_another_meaning(key: str) -> None:
-    assert f"{key} has an empty value; give one, or leave the setting out" in refusal("data=folder", f"{key}=")
-    assert "has an empty value" not in refusal("data=folder", f"{key}=null", "trainer.epochs=-1")
+    assert f"{key}= has no value; give one, or remove {key}=" in refusal("data=folder", f"{key}=")
+    assert "has no value" not in refusal("data=folder", f"{key}=null", "trainer.epochs=-1")
 
 
 @pytest.mark.parametrize("text", ["${oc.env:HOME}", "\\${oc.env:HOME}", "a\\\\${oc.env:HOME}b", "${seed}"])

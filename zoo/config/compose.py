@@ -296,7 +296,7 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in known), "")
         return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
     if value == "" and valid[key] is None:
-        return f"{key} has an empty value; give one, or leave the setting out"
+        return f"{key}= has no value; give one, or remove {key}="
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem
