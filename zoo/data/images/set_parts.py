@@ -12,7 +12,7 @@ from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, is_of_system
 from zoo.core.paths import key_of
 from zoo.data import datasets
-from zoo.data.images import decode
+from zoo.data.images import decode, unknown_kinds
 
 # Words that name a part of a data set.
 WORDS = {
@@ -375,19 +375,11 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     name = first.relative_to(path).as_posix()
     write = "write them as CSV, and give data=image_table"
-    if first.suffix == ".json" and all(re.search(keys, _ends_of(first)) for keys in _COCO):
+    if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
         root, images = shlex.quote(f"{first}.csv"), shlex.quote(str(path))
         write = f"python scripts/table_of.py coco {shlex.quote(str(first))} {root}\nThen give data=image_table "
         write += f"data.root={root} data.images={images}"
     return f"{begin} are not read from {name}: {write}{end}"
-
-
-def _ends_of(file: Path) -> bytes:
-    """Return the beginning and the end of a file that may be large."""
-    with file.open("rb") as stream:
-        head = stream.read(_HEAD)
-        stream.seek(max(len(head), file.stat().st_size - _HEAD))
-        return head + stream.read()
 
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
