@@ -295,8 +295,8 @@ def test_one_word_is_a_list_of_one() -> None:
     assert "a list" not in refusal("trainer.epochs=1,2")
 
 
-@pytest.mark.parametrize("key", ["output.name", "data.root", "mlflow"])
-def test_an_empty_value_is_refused_where_null_has_another_meaning(key: str) -> None:
+@pytest.mark.parametrize("key", ["output.name", "output.root", "data.root", "weights", "mlflow"])
+def test_an_empty_value_is_refused(key: str) -> None:
     assert f"{key}= has no value; give one, or remove {key}=" in refusal("data=folder", f"{key}=")
     assert "has no value" not in refusal("data=folder", f"{key}=null", "trainer.epochs=-1")
 
