@@ -136,8 +136,7 @@ def of_table(file: Path) -> Arrays:
                 if place is None:
                     console.warn(f"Not used: {file}, which has no column of labels, such as label")
                     return {}
-            known = set_parts.part_of(row[usage]) if usage is not None else None
-            part = known[0] if known else ""
+            part = set_parts.role_of(row[usage]) if usage is not None else ""
             cells = [cell for at, cell in enumerate(row) if at not in (place, usage)]
             values = np.array(cells[0].split() if len(cells) == 1 else cells, np.float64)
             whole = bool((values == np.round(values)).all() and values.min() >= 0 and values.max() <= 255)

@@ -29,7 +29,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -52,33 +52,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the table and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind in (*MADE, "plain", "chapters"):
-        own = kinds.add_parser(kind)
-        own.add_argument("sources", nargs=2 if kind == "join" else 1, type=Path)
+    for name, kind in KINDS.items():
+        own = kinds.add_parser(name)
+        own.add_argument("sources", nargs=2 if name == "join" else 1, type=Path)
         own.add_argument("target", type=Path)
-        if kind in COLUMNS:
-            option, count = COLUMNS[kind]
-            own.add_argument(option, dest="columns", required=True, nargs=count, metavar="COLUMN")
+        if kind.option:
+            own.add_argument(kind.option, dest="columns", required=True, nargs=kind.values, metavar="COLUMN")
     given = parser.parse_args(arguments)
+    kind, words = KINDS[given.kind], [*given.sources, *getattr(given, "columns", [])]
     try:
         if given.target.exists():
             raise ZooError(f"{given.target} already exists", "Name a new file.")
-        if given.kind == "texts" and given.sources[0].is_dir():
-            return of_parts(given.sources[0], given.target)
-        if given.kind == "both" and given.sources[0].is_dir():
-            given.target.mkdir(parents=True)
-            for file in sorted(given.sources[0].iterdir()):
-                if file.suffix in TABLES:
-                    write(given.target / f"{file.stem}.csv", list(of_both(file, *given.columns)))
-            return 0
-        if given.kind in ("plain", "chapters"):
-            plainly = given.kind == "plain"
-            texts = [*(plain(given.sources[0]) if plainly else chapters(given.sources[0], *given.columns))]
-            joined = ("\n" if plainly else "\n\n").join(filter(None, texts))
-            given.target.write_text(joined, encoding="utf-8")
-            console.say(f"{given.target}: {len(texts):,} texts")
-            return 0
-        write(given.target, list(MADE[given.kind](*given.sources, *getattr(given, "columns", []))))
+        if kind.of_folder and given.sources[0].is_dir():
+            write_all(given.target, kind.of_folder(*words))
+        else:
+            kind.write(given.target, list(kind.make(*words)))
     except ZooError as error:
         console.fail(error.message, error.remedy)
         return error.exit_code
@@ -103,6 +91,23 @@ def write(target: Path, rows: list[Row]) -> None:
     console.say(f"{target}: {len(rows):,} rows with the columns {listed(titles)}")
 
 
+def write_all(folder: Path, tables_of: dict[str, list[Row]]) -> None:
+    """Write each table into a new folder, by its name without .csv."""
+    folder.mkdir(parents=True)
+    for name, rows in tables_of.items():
+        write(folder / f"{name}.csv", rows)
+
+
+def write_lines(target: Path, texts: list[str]) -> None:
+    write_text(target, texts, "\n")
+
+
+def write_text(target: Path, texts: list[str], between: str = "\n\n") -> None:
+    """Write texts as one, without the empty ones."""
+    target.write_text(between.join(filter(None, texts)), encoding="utf-8")
+    console.say(f"{target}: {len(texts):,} texts")
+
+
 def of_names(folder: Path) -> Iterable[Row]:
     """Yield a row for each image below a folder."""
     for name in decode.iter_images(folder):
@@ -123,8 +128,9 @@ def of_coco(file: Path) -> Iterable[Row]:
     lacking = [key for key in ("images", "annotations", "categories") if not isinstance(content.get(key), list)]
     if lacking:
         raise ZooError(f"{file} lacks {listed(lacking)}", "COCO's JSON has these lists.")
-    images = {image["id"]: image for image in content["images"]}
-    names = {category["id"]: category.get("name", category["id"]) for category in content["categories"]}
+    images = {_id_of(image, "image"): image for image in content["images"]}
+    categories = {_id_of(category, "category"): category for category in content["categories"]}
+    names = {number: category.get("name", number) for number, category in categories.items()}
     several: dict[Any, set[str]] = defaultdict(set)
     for each in content["annotations"]:
         several[each["image_id"]].add(str(names[each["category_id"]]))
@@ -137,6 +143,11 @@ def of_coco(file: Path) -> Iterable[Row]:
             yield {"image": image["file_name"], "label": "|".join(sorted(labels))} | kept
 
 
+def _id_of(row: Row, kind: str) -> Any:
+    """Return the id of an image or a category, which COCO calls id, and Herbarium image_id or category_id."""
+    return row["id" if "id" in row or f"{kind}_id" not in row else f"{kind}_id"]
+
+
 def of_two(labels: Path, images: Path, key: str) -> Iterable[Row]:
     """Yield the rows of the second table, each with those of the first that have the same ``key``."""
     by_key = defaultdict(list)
@@ -145,6 +156,14 @@ def of_two(labels: Path, images: Path, key: str) -> Iterable[Row]:
     for row in rows_of(images):
         for label in by_key.get(row.get(key), ()):
             yield {**label, **row}
+
+
+def of_both_in(folder: Path, first: str, second: str) -> dict[str, list[Row]]:
+    """Return the rows of :func:`of_both` of each table in a folder."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in TABLES)
+    if not files:
+        raise ZooError(f"{folder} has no tables ({listed(TABLES)})", "Name the folder that directly contains them.")
+    return {file.stem: list(of_both(file, first, second)) for file in files}
 
 
 def of_both(file: Path, first: str, second: str) -> Iterable[Row]:
@@ -235,14 +254,11 @@ def of_json(file: Path) -> list[Row]:
     """Return the objects of a list, which may be inside of other objects, or of lines."""
     text = file.read_text(encoding="utf-8-sig")
     try:
-        value = json.loads(text)
+        value = foreign_formats.innermost(json.loads(text))
     except ValueError:
         value = [json.loads(line) for line in text.splitlines() if line.strip()]
-    while isinstance(value, dict):
-        inner = [each for each in value.values() if isinstance(each, dict | list)]
-        if len(inner) != 1:
-            raise ZooError(f"{file} has {len(inner)} lists or objects side by side", "Write one of them into a file.")
-        value = inner[0]
+    if not isinstance(value, list):
+        raise ZooError(f"{file} has no list, or several side by side in one object", "Write one list into a file.")
     return [row for row in value if isinstance(row, dict)]
 
 
@@ -282,30 +298,51 @@ def of_parquet(file: Path) -> list[Row]:
     return rows
 
 
-def of_parts(folder: Path, target: Path) -> int:
-    """Write a table for each part of the Parquet files in a folder: train-00000-of-00002.parquet and so on."""
+def of_parts(folder: Path) -> dict[str, list[Row]]:
+    """Return the rows of each part of the Parquet files in a folder: train-00000-of-00002.parquet and so on."""
     parts: dict[str, list[Row]] = defaultdict(list)
     for file in sorted(folder.glob("*.parquet")):
-        known = set_parts.part_of(file.stem)
-        parts[known[0] if known else "train"] += of_texts(file)
+        parts[set_parts.role_of(file.stem) or "train"] += of_texts(file)
     if not parts:
         raise ZooError(f"{folder} has no Parquet files", "Name the folder that directly contains them.")
-    target.mkdir(parents=True)
-    for part, rows in parts.items():
-        write(target / f"{part}.csv", rows)
-    return 0
+    return parts
 
 
 def _are_sentences(values: list[Any]) -> bool:
     return all(isinstance(each, str) for each in values) and sum(" " in each for each in values) * 2 > len(values) > 1
 
 
-MADE: dict[str, Callable[..., Iterable[Row]]] = {
-    "names": of_names, "coco": of_coco, "join": of_two, "texts": of_texts, "both": of_both, "files": of_files,
-    "labels": of_labels, "cvat": of_cvat, "named": of_named, "fasttext": of_fasttext,
-}  # fmt: skip
-COLUMNS = {"join": ("--on", 1), "both": ("--columns", 2), "labels": ("--column", 1), "named": ("--columns", 2),
-           "chapters": ("--suffix", 1)}  # fmt: skip
+class Kind(NamedTuple):
+    """How a table or a text is made.
+
+    Attributes:
+        make: yields the rows or texts of the sources.
+        option, values: name and number of further words that ``make`` needs.
+        of_folder: returns the rows of several tables by name, if the source can be a folder of files.
+        write: writes what ``make`` yields.
+    """
+
+    make: Callable[..., Iterable[Any]]
+    option: str = ""
+    values: int = 1
+    of_folder: Callable[..., dict[str, list[Row]]] | None = None
+    write: Callable[[Path, list[Any]], None] = write
+
+
+KINDS = {
+    "names": Kind(of_names),
+    "coco": Kind(of_coco),
+    "join": Kind(of_two, "--on"),
+    "texts": Kind(of_texts, of_folder=of_parts),
+    "both": Kind(of_both, "--columns", 2, of_both_in),
+    "files": Kind(of_files),
+    "labels": Kind(of_labels, "--column"),
+    "cvat": Kind(of_cvat),
+    "named": Kind(of_named, "--columns", 2),
+    "fasttext": Kind(of_fasttext),
+    "chapters": Kind(chapters, "--suffix", write=write_text),
+    "plain": Kind(plain, write=write_lines),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

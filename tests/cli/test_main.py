@@ -293,6 +293,12 @@ def test_without_a_verb_the_help_is_printed(capsys: pytest.CaptureFixture[str]) 
     assert not shown.err
 
 
+def test_a_word_after_the_version_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version", "extra"]) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, "unrecognized arguments: extra" in shown.err) == ("", True)
+
+
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])

@@ -295,6 +295,12 @@ def test_one_word_is_a_list_of_one() -> None:
     assert "a list" not in refusal("trainer.epochs=1,2")
 
 
+@pytest.mark.parametrize("key", ["output.name", "output.root", "data.root", "weights", "mlflow"])
+def test_an_empty_value_is_refused(key: str) -> None:
+    assert f"{key}= has no value; give one, or remove {key}=" in refusal("data=folder", f"{key}=")
+    assert "has no value" not in refusal("data=folder", f"{key}=null", "trainer.epochs=-1")
+
+
 @pytest.mark.parametrize("text", ["${oc.env:HOME}", "\\${oc.env:HOME}", "a\\\\${oc.env:HOME}b", "${seed}"])
 def test_no_value_is_replaced_by_variables_or_other_settings(text: str) -> None:
     assert train("model=mnist", f"output.name={text}").output.name == text

@@ -159,7 +159,7 @@ def test_comments_leave_the_yaml_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("data.root=null", None), ("data.root=", None), ("data.root='null'", None), ("data.root='a'", "a"),
+        ("data.root=null", None), ("data.root=", ""), ("data.root='null'", None), ("data.root='a'", "a"),
         ('data.root="a b"', "a b"), ("data.root='a\"", "'a\""), ("launcher.hosts=[a, 'b c',]", ["a", "b c"]),
         ("launcher.options=account=x,-p", ["account=x", "-p"]), ("launcher.hosts=[]", []),
     ],

@@ -71,7 +71,7 @@ def test_values_are_shown_as_on_the_command_line() -> None:
     assert search_space.words({"seed": 1, "model.name": "a b"}) == "seed=1 model.name='a b'"
 
 
-@pytest.mark.parametrize(("text", "said"), [("{", "is not valid JSON"), ("{}", "does not contain a list of winners"),
+@pytest.mark.parametrize(("text", "said"), [("{", "cannot be read"), ("{}", "does not contain a list of winners"),
                                             ("[1]", "does not contain a list of winners")])  # fmt: skip
 def test_a_file_of_winners_is_a_list(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "winners.json"

@@ -88,6 +88,16 @@ def test_hostile_files_are_refused(tmp_path: Path, text: str, words: str) -> Non
         schema.read_yaml(path)
 
 
+@pytest.mark.parametrize(("number", "value"), [("012", 10), ("-0_7", -7), ("1:30", 90)])
+def test_numbers_that_yaml_reads_in_another_way_are_refused(tmp_path: Path, number: str, value: int) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"a: 0x10\nb: [0, {number}]\n")
+    with pytest.raises(ZooError, match=f"line 2: YAML reads {number} as {value}; write the number that you mean"):
+        schema.read_yaml(path)
+    path.write_text(f"a: '{number}'\nb: 0x10\nc: 0\n")
+    assert schema.read_yaml(path) == {"a": number, "b": 16, "c": 0}
+
+
 def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     """YAML keeps the last one without a word; the same key in two places is fine."""
     path = tmp_path / "a.yaml"

@@ -52,6 +52,15 @@ def test_every_row_has_the_label_of_its_folder(fruit: Path) -> None:
     assert record["split"] == "test: 0.2 of every class; validation: 0.25 of the rest of every class"
 
 
+def test_groups_are_proposed_unless_they_are_given(fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in fruit.rglob("*.png"):
+        path.rename(path.with_name(f"P{int(path.stem) // 2:03}_{path.stem}.png"))
+    prepare(fruit)
+    assert capsys.readouterr().err.count("To keep its images in one part: data.group=part1") == 1
+    prepare(fruit, group="part1")
+    assert "data.group=part1" not in capsys.readouterr().err
+
+
 def test_parts_that_one_group_leaves_empty_are_named(fruit: Path) -> None:
     names = sorted(path.relative_to(fruit) for path in fruit.rglob("*.png"))
     for count, words in (

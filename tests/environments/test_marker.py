@@ -38,3 +38,14 @@ def test_what_is_no_python_is_refused(tmp_path: Path) -> None:
     program.chmod(0o755)
     with pytest.raises(ZooError, match="does not work as a Python: no such option"):
         marker.inventory(program)
+
+
+def test_a_missing_file_without_a_size_is_changed(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    (site / "a-1.dist-info").mkdir(parents=True)
+    (site / "a-1.dist-info" / "RECORD").write_text(
+        "gone.py,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,\n"
+        "empty.py,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n"
+    )
+    (site / "empty.py").touch()
+    assert marker.changed(tmp_path, every=True) == ["gone.py"]

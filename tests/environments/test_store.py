@@ -430,7 +430,7 @@ def test_a_worker_that_fails_its_probe_is_quoted(
 def test_environments_are_listed_and_removed(stack: stacks.Stack) -> None:
     assert store.list_environments() == []
     assert store.remove(None) == []
-    with pytest.raises(ZooError, match="no environment has been built"):
+    with pytest.raises(ZooError, match="No environment is stored there"):
         store.remove(["small"])
     folder = store.ensure(stack, PLATFORM, well).folder
     (row,) = store.list_environments()

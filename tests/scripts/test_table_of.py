@@ -46,6 +46,48 @@ def test_coco_with_several_categories_and_places(tmp_path: Path, capsys: pytest.
     assert "lacks annotations, categories" in capsys.readouterr().err
 
 
+def test_coco_whose_ids_have_the_names_of_their_kinds(tmp_path: Path) -> None:
+    """Herbarium 2022."""
+    content = {
+        "images": [{"image_id": "00_1", "file_name": "1.jpg"}, {"image_id": "00_2", "file_name": "2.jpg"}],
+        "annotations": [{"image_id": "00_2", "category_id": 7}],
+        "categories": [{"category_id": 7, "scientificName": "Abies alba"}],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    assert table("coco", tmp_path / "a.json", tmp_path / "out.csv") == [{"image": "2.jpg", "label": "7"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "has"), [("both", ["--columns", "a", "b"], "no tables"), ("texts", [], "no Parquet files")]
+)
+def test_a_folder_without_files_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, options: list[str], has: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert table_of.main([kind, str(tmp_path / "empty"), str(tmp_path / "out"), *options]) == 1
+    assert f"{tmp_path / 'empty'} has {has}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_lists_in_json_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.json").write_text('{"data": {"one": [{"a": 1}], "two": [{"a": 2}]}}')
+    assert table_of.main(["texts", str(tmp_path / "a.json"), str(tmp_path / "out.csv")]) == 1
+    assert "a.json has no list, or several side by side" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "between"), [("plain", [], "\n"), ("chapters", ["--suffix", ".txt"], "\n\n")]
+)
+def test_texts_become_one_file(tmp_path: Path, kind: str, options: list[str], between: str) -> None:
+    (tmp_path / "set").mkdir()
+    for name, text in (("10.txt", "last"), ("2.txt", "first")):
+        (tmp_path / "set" / name).write_text(text)
+    (tmp_path / "a.json").write_text('{"all": [{"id": 1, "text": "first"}, {"id": 2, "text": "last"}]}')
+    source = tmp_path / ("set" if kind == "chapters" else "a.json")
+    assert table_of.main([kind, str(source), str(tmp_path / "out.txt"), *options]) == 0
+    assert (tmp_path / "out.txt").read_text() == f"first{between}last"
+
+
 def test_two_tables_with_several_rows_of_a_key(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("key;kind\n1;a\n1;b\n2;c\n")
     (tmp_path / "images.csv").write_text("image,key\nx.png,1\ny.png,2\nz.png,3\n")
@@ -97,7 +139,12 @@ def test_two_columns_and_several_files(tmp_path: Path, capsys: pytest.CaptureFix
     ("kind", "content", "options", "says"),
     [
         ("labels", "ID,Label\na_x,1\n", ["--column", "Id"], "has no key or column 'Id'"),
-        ("coco", '{"images": [{"file_name": "a.png"}], "annotations": [], "categories": []}', [], "column 'id'"),
+        (
+            "coco",
+            '{"images": [{"file_name": "a.png"}], "annotations": [], "categories": []}',
+            [],
+            "column 'id'",
+        ),
         ("cvat", "<image", [], "cannot be read"),
     ],
 )

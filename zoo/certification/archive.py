@@ -15,7 +15,6 @@ member                      content
 import contextlib
 import dataclasses
 import hashlib
-import itertools
 import json
 import zipfile
 from pathlib import Path
@@ -46,12 +45,6 @@ TIME = (1980, 1, 1, 0, 0, 0)
 
 def name_of(state: Certification) -> str:
     return f"evidence-{state.hardware or 'machine'}-{state.finished or state.date}.zip"
-
-
-def free_path(folder: Path, state: Certification) -> Path:
-    path = folder / name_of(state)
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
-    return next(each for each in itertools.chain([path], numbered) if not each.exists())
 
 
 def members(folder: Path, state: Certification, cleaner: Cleaner) -> dict[str, bytes]:

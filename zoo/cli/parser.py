@@ -64,12 +64,14 @@ class _Version(argparse.Action):
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Parse the command line; unlike plain argparse, accept settings before and after options."""
     parser = build()
-    parsed, rest = parser.parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["--version"] and len(given) > 1:
+        parser.error(f"unrecognized arguments: {' '.join(given[1:])}")
+    parsed, rest = parser.parse_known_args(given)
     if hasattr(parsed, "overrides"):
         _refuse_dashes(
             rest, parsed.overrides, [f"--{name}".replace("_", "-") for name in vars(parsed) if name != "run"]
         )
-        given = sys.argv[1:] if arguments is None else arguments
         options = [argument.partition("=")[0] for argument in given if argument.startswith("--")]
         if twice := [option for option in options if options.count(option) > 1]:
             raise ZooError(f"The option {twice[0]} is given twice", "Give it once.")

@@ -295,8 +295,8 @@ def _lay_on(tree: Any, key: str, value: Any) -> str | None:
         known = {*valid, *(name.removesuffix(".name") for name in valid)}
         meant = next((f"; did you mean {name!r}?" for name in KEYS_ELSEWHERE.get(key, ()) if name in known), "")
         return f"there is no key {key!r}{meant or nearest(key, list(valid))}"
-    if value is None and valid[key] == "":
-        value = ""  # KEY= is parsed as null
+    if value == "" and valid[key] != "":
+        return f"{key}= has no value; give one, or remove {key}="
     problem = _wrong_type(key, valid[key], value) if key.startswith("model.") else None
     if problem:
         return problem

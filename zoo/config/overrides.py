@@ -203,9 +203,9 @@ def _parse_one(text: str, layer: str, literal: Collection[str]) -> Override | st
 
 
 def _path(value: str) -> str | None:
-    """Return a path without quotes, or None for ``null`` and an empty value."""
+    """Return a path without quotes, or None for ``null``."""
     inside = value[1:-1] if re.fullmatch(r"'.*'|\".*\"", value) else value
-    return None if inside in ("", "null") else inside
+    return None if inside == "null" else inside
 
 
 def _is_model_file(key: str, value: str) -> bool:

@@ -1,6 +1,5 @@
 """The search space and target of a recipe: ``configs/tune/MODEL/BACKEND.yaml``, or a file."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from zoo.config import declared
 from zoo.config.overrides import Overrides
 from zoo.core import paths, schema
 from zoo.core.errors import ZooError
+from zoo.core.files import read_json
 from zoo.core.paths import user_path
 from zoo.protocol.events import EpochEvent
 
@@ -81,10 +81,7 @@ def existing(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a winners file, or nothing if the file is missing."""
     if not path.is_file():
         return []
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ZooError(f"{path} is not valid JSON: {error}", "Name another file: keep=FILE") from error
+    rows = read_json(path, "Name another file: keep=FILE")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ZooError(f"{path} does not contain a list of winners", "Name another file: keep=FILE")
     return rows

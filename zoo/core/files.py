@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -66,6 +67,12 @@ def read_json(path: Path, remedy: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", remedy) from error
+
+
+def free_path(path: Path, sign: str = "_") -> Path:
+    """Return a path that does not exist: the given one, or one with ``sign`` and a number in its name."""
+    numbered = (path.with_stem(f"{path.stem}{sign}{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([path], numbered) if not os.path.lexists(each))
 
 
 @contextlib.contextmanager

@@ -33,6 +33,14 @@ def read_yaml(path: Path) -> Any:
                 raise yaml.YAMLError(f"the key {twice[0]} is given twice, line {node.start_mark.line + 1} and later")
             return super().construct_mapping(node, deep)
 
+        def construct_number(self, node: Any) -> int:
+            value: int = self.construct_yaml_int(node)
+            if re.match(r"[-+]?0[\d_]|.*:", node.value):
+                begin = f"line {node.start_mark.line + 1}: YAML reads {node.value} as {value}"
+                raise yaml.YAMLError(f"{begin}; write the number that you mean without leading zeros or colons")
+            return value
+
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_number)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ZooError(f"{path} has more than {MOST_BYTES:,} bytes", "Check the path: settings files are small.")

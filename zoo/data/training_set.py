@@ -100,7 +100,9 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
     if not edge:
         console.say(f"Images are resized to {SIZE} x {SIZE} pixels. For another size: data.size=PIXELS")
     size = int(edge or SIZE)
-    if data.group and not listing.groups:
+    if not data.group:
+        listing.notes.extend(set_parts.groups_notes(listing.names, len(listing.class_names), listing.parts))
+    elif not listing.groups:
         listing = dataclasses.replace(listing, groups=set_parts.groups_of(listing.names, data.group))
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)

@@ -177,7 +177,7 @@ def changed(folder: Path, every: bool) -> list[str]:
             continue
         status = _status(site / name)
         is_suspect = status is None or status.st_mtime >= built or str(status.st_size) != size
-        if checksum and is_suspect and _sha256(site / name) != checksum:
+        if checksum and is_suspect and (status is None or _sha256(site / name) != checksum):
             result.append(name)
     files = (os.path.join(place, name) for place, _, names in os.walk(site) for name in names)
     names = (os.path.relpath(file, site) for file in files if file.endswith(MODULES))
@@ -194,10 +194,7 @@ def _recorded(site: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _sha256(path: Path) -> str:
-    try:
-        return base64.urlsafe_b64encode(bytes.fromhex(file_sha256(path))).decode().rstrip("=")
-    except OSError:
-        return ""
+    return base64.urlsafe_b64encode(bytes.fromhex(file_sha256(path))).decode().rstrip("=")
 
 
 def inventory(python: Path) -> Inventory:

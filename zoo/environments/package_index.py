@@ -90,7 +90,5 @@ def _from_pip(path: Path) -> str | None:
     parser = configparser.RawConfigParser()
     with contextlib.suppress(configparser.Error, UnicodeDecodeError):  # pip reports bad files itself
         parser.read(path, encoding="utf-8")
-    for section in ("install", "global"):
-        if parser.has_option(section, "index-url"):
-            return parser.get(section, "index-url").strip()
-    return None
+    urls = (parser.get(section, "index-url", fallback=None) for section in ("install", "global"))
+    return next((url.strip() for url in urls if url is not None), None)

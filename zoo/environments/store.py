@@ -245,10 +245,7 @@ def remove(wanted: list[str] | None) -> list[Path]:
     """Delete environments by the names of stacks or folders, or all (None); return the removed folders."""
     existing = list_environments(thorough=False)
     valid = sorted({item.stack for item in existing} | {item.folder.name for item in existing})
-    for name in wanted or []:
-        if not valid:
-            raise ZooError(f"Cannot remove {name!r}: no environment has been built")
-        require_known("environment", [name], valid)
+    require_known("environment", wanted or [], valid)
     gone = [item.folder for item in existing if wanted is None or {item.stack, item.folder.name} & set(wanted)]
     with ExitStack() as kept:
         for final in {_final(folder) for folder in gone}:

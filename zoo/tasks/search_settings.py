@@ -29,7 +29,7 @@ REFUSED = ("output.root", "output.name", "resume")
 def read(overrides: Overrides) -> tuple[Search, Path | None]:
     """Return the search that the overrides describe, and the file to add its winner to, or None."""
     own = {entry.key: str(entry.value) for entry in overrides.only(*OWN)}
-    if empty := [entry.key for entry in overrides.only(*OWN) if entry.value is None]:
+    if empty := [entry.key for entry in overrides.only(*OWN) if entry.value in (None, "")]:
         raise ZooError(f"{empty[0]}= has no value", f"Give one, or remove {empty[0]}=.")
     launcher, rest = record.separate(overrides.without(*OWN))
     _refuse(rest)

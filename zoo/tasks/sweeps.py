@@ -74,7 +74,7 @@ def _elements(rest: Overrides) -> list[Element]:
 
 def named(overrides: Overrides) -> Path | None:
     given = overrides.get(resume.KEY)
-    if given is None or given in ("last", resume.AUTO):
+    if not given or given in ("last", resume.AUTO):
         return None
     folder = user_path(given)
     return folder if record.is_sweep(folder) else None

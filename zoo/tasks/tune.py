@@ -19,7 +19,7 @@ from zoo.config.schemas.launching import LauncherSettings
 from zoo.config.search_space import Space
 from zoo.core import console
 from zoo.core.errors import ZooError
-from zoo.core.files import write_json
+from zoo.core.files import free_path, write_json
 from zoo.environments import machine
 from zoo.execution import launchers, trainings
 from zoo.execution.launchers import Executor, Job
@@ -161,9 +161,7 @@ def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -
     tried = Overrides.parse(["trainer.calibrate=false", *settings.words], "tune")
     command = discovery.command_of("train", tried)
     settings = tried.without(*compose.composed(command, tried).needless("tune"))
-    runs = search.folder / "runs"
-    names = (name if number == 1 else f"{name}_{number}" for number in range(1, 10_000))
-    folder = next(runs / each for each in names if not (runs / each).exists())
+    folder = free_path(search.folder / "runs" / name)
     log = search.folder / "logs" / f"{folder.name}.log"
     target = float("inf") if search.target is None else search.target
     return trainings.begin(executor, settings.words, folder.absolute(), log, search.space.metric, target)

@@ -3,6 +3,7 @@
 import itertools
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -408,6 +409,27 @@ def test_unsorted_images_next_to_parts_are_not_used(tmp_path: Path, name: str) -
         folder_scan.scan(str(tmp_path))
 
 
+@pytest.mark.parametrize("first", ["images", "annotations"])
+def test_large_files_of_coco_are_recognized_by_their_ends(tmp_path: Path, first: str) -> None:
+    lay(tmp_path, "train_a/1.png", "train_b/1.png")
+    entry = {"images": '{"file_name": "1.png", "id": 1}', "annotations": '{"image_id": 1, "category_id": 1}'}
+    second = "annotations" if first == "images" else "images"
+    content = f'{{"{first}": [{entry[first]}], "pad": "{" " * (8 << 20)}", "{second}": [{entry[second]}]}}'
+    (tmp_path / "labels.json").write_text(content)
+    tracemalloc.start()
+    note = set_parts.labels_note(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert f"table_of.py coco {tmp_path}/labels.json {tmp_path}/labels.json.csv" in note
+    assert peak < 4 << 20
+    (tmp_path / "labels.json").write_text('{"images": ["1.png"], "classes": ["a"]}')
+    assert "coco" not in set_parts.labels_note(tmp_path)
+
+
+def test_a_name_without_the_part_has_no_group() -> None:
+    assert set_parts.groups_of(["a/S1_2.png", "b/S2.png"], "part2") == ["2", ""]
+
+
 def test_a_table_next_to_the_classes_is_named(tmp_path: Path) -> None:
     lay(tmp_path, "p1/1.png", "p2/1.png")
     (tmp_path / "clinical.csv").write_text("patient,diagnosis\np1,well\n")
@@ -752,8 +774,11 @@ def test_numbers_of_persons_in_the_names_are_proposed_as_groups(tmp_path: Path, 
     for kind, first in (("anger", 0), ("fear", 4)):
         names = (name.format(p=p, s=2, n=10 * p + n + first) for p in range(1, 7) for n in range(4))
         lay(root, *(f"{kind}/{each}.png" for each in names))
-    notes = [note for note in folder_scan.scan(str(root)).notes if "may number a person" in note]
-    assert [note.partition("data.group=")[2] for note in notes] == [part] * bool(part)
+    listing = folder_scan.scan(str(root))
+    notes = set_parts.groups_notes(listing.names, 2, listing.parts)
+    assert [note.partition("may number a person")[2].partition("data.group=")[2] for note in notes] == [part] * bool(
+        part
+    )
 
 
 def test_persons_in_both_given_parts_are_counted(tmp_path: Path) -> None:
@@ -764,7 +789,8 @@ def test_persons_in_both_given_parts_are_counted(tmp_path: Path) -> None:
             tmp_path,
             *(f"{part}/{kind}/{kind}-{p}-{n}.png" for kind in ("CNV", "DME") for p in patients for n in (1, 2)),
         )
-    (note,) = [note for note in folder_scan.scan(str(tmp_path)).notes if "may number" in note]
+    listing = folder_scan.scan(str(tmp_path))
+    (note,) = set_parts.groups_notes(listing.names, 2, listing.parts)
     assert ", of which 2 are in the training part and in the test part" in note
     assert note.endswith("data.group=part2")
 

@@ -101,8 +101,9 @@ def _leave(folder: Path, state: "Certification") -> None:
     """Write the page and the archive to the working folder, and print a summary and the next step."""
     from zoo.certification import archive
     from zoo.certification.privacy import Cleaner
+    from zoo.core.files import free_path
 
-    file = archive.free_path(Path.cwd(), state)
+    file = free_path(Path.cwd() / archive.name_of(state), "-")
     content = archive.members(folder, state, Cleaner())
     archive.write(file, content)
     shown = file.with_suffix(".html")

@@ -24,7 +24,6 @@ _SAMPLES = 20
 _BOXES = re.compile(
     rb'<bndbox>|"bbox"\s*:\s*\[|\A(\d+( [01]?\.\d++){4}\s*)+\Z|\A[^\n]*\b(x_?min|bbox|roi\.x1)\b', re.IGNORECASE
 )
-_READ = 1 << 16
 _LISTED = 20_000
 # With more folders than these, only names are compared: reading images of each would take too long.
 _FEW = 6
@@ -109,7 +108,7 @@ def _way(path: Path, labels: Path, images: str) -> str:
         return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
     plain = re.fullmatch(r"[\w-]+/[\w-]+", f"{labels.name}/{images}")  # safe in the command
-    if not plain or not any(_BOXES.search(file.open("rb").read(_READ)) for file in texts):
+    if not plain or not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
         return ""
     read = f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1)'
     make = f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"'
@@ -162,11 +161,7 @@ def _file_of_boxes(folder: Path) -> Path | None:
     names = sorted(name for name in os.listdir(folder) if name.lower().endswith(_LABEL_FILES))
     files = [*(folder / name for name in names), *sorted(folder.glob("annotations/*.json"))]
     for file in itertools.islice(filter(Path.is_file, files), _SAMPLES):
-        with file.open("rb") as stream:  # the boxes follow the images, at the end of a large file
-            content = stream.read(_READ)
-            stream.seek(max(len(content), file.stat().st_size - _READ))
-            content += stream.read()
-        if _BOXES.search(content):
+        if _BOXES.search(unknown_kinds.ends_of(file)):  # the boxes follow the images
             return file
     return None
 

@@ -166,9 +166,7 @@ def _listing(
     listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
-    listing.notes.extend(
-        set_parts.codes_notes(path, images) or set_parts.groups_notes(listing.names, len(classes), listing.parts)
-    )
+    listing.notes.extend(set_parts.codes_notes(path, images))
     return listing
 
 

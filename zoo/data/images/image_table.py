@@ -263,8 +263,6 @@ class _Reader:
         classes, group = sorted(names.values()), {self.names[number]: row.group for number, row in self.rows.items()}
         listing = folder_scan.assembled(self.root, files_by_class, classes, self.skipped, self.notes)
         groups = [group[name] for name in listing.names] if any(group.values()) else []
-        if not self.data.group:
-            listing.notes.extend(set_parts.groups_notes(listing.names, len(classes), listing.parts))
         if known:
             place = {self.names[number]: row for row, number in enumerate(self.rows)}
             known = dataclasses.replace(known, values=known.values[[place[name] for name in listing.names]])
@@ -308,7 +306,7 @@ def _tables(root: Path, images: str | None) -> tuple[list[tuple[str, Path]], lis
         return [("", root)], set_parts.parts_beside(root, images)
     present = _in(root)
     if all(set_parts.PROSE.match(path.name) for path in present):  # perhaps each part has a table
-        parts = {name: part[0] for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))}
+        parts = {name: part for name in set_parts.subfolders(root) if (part := set_parts.role_of(name))}
         inner = [
             (part, path)
             for name, part in set_parts.settled(parts).items()

@@ -12,7 +12,7 @@ from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, is_of_system
 from zoo.core.paths import key_of
 from zoo.data import datasets
-from zoo.data.images import decode
+from zoo.data.images import decode, unknown_kinds
 
 # Words that name a part of a data set.
 WORDS = {
@@ -25,7 +25,8 @@ _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
 # Suffixes of files that may hold the labels of images, most likely first, and names of those that do not.
 _TABLES = (".csv", ".tsv", ".jsonl", ".txt", ".parquet", ".mat", ".xlsx", ".xls", ".json", ".xml")
-_COCO = ("images", "annotations", "categories")
+# Keys of COCO's JSON, of which both kinds are at its beginning or end.
+_COCO = (rb'"(images|categories)"', rb'"(annotations|image_id|category_id)"')
 PROSE = re.compile(r"read.?me|licen[sc]e|requirements|copying|changelog|.*submission", re.IGNORECASE)
 # Names of files that list classes and not images.
 _NAMES = re.compile(
@@ -85,6 +86,11 @@ def part_of(name: str) -> tuple[str, str] | None:
     return None
 
 
+def role_of(name: str) -> str:
+    """Return the part that the name of a folder or file stands for, or an empty text."""
+    return (part_of(name) or ("", ""))[0]
+
+
 def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[str, str]:
     """Return the parts of a data set in a folder: part -> name of its folder; empty if the folders are classes.
 
@@ -111,8 +117,8 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
 
 def are_parts(names: list[str]) -> bool:
     """Return whether all folders are named as parts, of which there are several."""
-    parts = [part_of(name) for name in names]
-    return None not in parts and len({part[0] for part in parts if part}) > 1
+    parts = [role_of(name) for name in names]
+    return all(parts) and len({*parts}) > 1
 
 
 def settled(named: dict[str, str]) -> dict[str, str]:
@@ -369,7 +375,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     name = first.relative_to(path).as_posix()
     write = "write them as CSV, and give data=image_table"
-    if first.suffix == ".json" and all(f'"{key}"' in first.read_text("utf-8", "replace") for key in _COCO):
+    if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
         root, images = shlex.quote(f"{first}.csv"), shlex.quote(str(path))
         write = f"python scripts/table_of.py coco {shlex.quote(str(first))} {root}\nThen give data=image_table "
         write += f"data.root={root} data.images={images}"
@@ -464,7 +470,8 @@ def groups_of(names: list[str], group: str) -> list[str]:
         raise ZooError(
             f"data.group={group} is a column of a table", "For the second part of the file names: data.group=part2"
         )
-    return [(cut(Path(name).stem) + [""] * 100)[int(match[1]) - 1] for name in names]
+    place = int(match[1]) - 1
+    return ["".join(cut(Path(name).stem)[place : place + 1]) for name in names]
 
 
 def as_table(path: Path, label: str, group: str = "") -> str:

@@ -14,6 +14,8 @@ from zoo.data import datasets
 
 _HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 _AVIF = (b"avif", b"avis")
+# Number of bytes at each end of a file that may be large.
+END_BYTES = 1 << 16
 # Suffixes of backups, annotations, programs and logs. Their files are not opened: there may be one for each image.
 _OTHER = re.compile(r"\.(bak|old|orig|te?mp|swp|xml|ini|log|py|pth?|mhd|xmp)|.*~")
 # What users write for a camera, or for a stream of images.
@@ -79,6 +81,14 @@ def head_of(path: str | Path) -> bytes:
             return stream.read(formats.HEAD_BYTES)
     except OSError:
         return b""
+
+
+def ends_of(path: Path) -> bytes:
+    """Return the beginning and the end of a file, which may be large; raise OSError if it cannot be read."""
+    with path.open("rb") as stream:
+        head = stream.read(END_BYTES)
+        stream.seek(max(len(head), path.stat().st_size - END_BYTES))
+        return head + stream.read()
 
 
 def begins_like(path: str | Path, group: str) -> bool:

@@ -50,7 +50,7 @@ def refuse_markup(path: Path, text: str) -> None:
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
             "Write the texts and labels of each part into a CSV file.",
         )
-    rows = _objects(text)
+    rows = innermost(_value(text)) or []
     if title := _of_texts(rows):
         label = next((key for key, value in rows[0].items() if isinstance(value, str)), title)
         remedy = f"Write each as a row: {as_rows(path)} data.label_column={label}"
@@ -97,7 +97,7 @@ def as_rows(path: Path) -> str:
 
 def table_of_json(text: str) -> str | None:
     """Return JSON lines, or a JSON list of objects, as a CSV table with a header; None for any other text."""
-    start, rows = text.lstrip()[:1], _objects(text)
+    start, rows = text.lstrip()[:1], innermost(_value(text)) or []
     if start == "{" and not rows:
         rows = [_value(line) or line for line in text.splitlines() if line.strip()]
         rows = rows if len(rows) > 1 else []
@@ -112,13 +112,12 @@ def table_of_json(text: str) -> str | None:
     return table.getvalue() if len(titles) > 1 else None
 
 
-def _objects(text: str) -> list[Any]:
-    """Return the only list in a JSON text, which may be inside of objects; an empty list without one."""
-    value = _value(text)
+def innermost(value: Any) -> Any:
+    """Return the only list in parsed JSON, which may be inside of objects; None without one."""
     while isinstance(value, dict):
         inner = [each for each in value.values() if isinstance(each, dict | list)]
         value = inner[0] if len(inner) == 1 else None
-    return value if isinstance(value, list) else []
+    return value if isinstance(value, list) else None
 
 
 def _of_texts(rows: list[Any]) -> str:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 
+from zoo.execution import diagnosis
 from zoo.reports import images
 from zoo.reports.bars import shares
 from zoo.reports.charts import Axis, Mark, Series, lines
@@ -107,12 +108,9 @@ def _failure(record: Untrusted) -> Html | None:
 
 
 def log_end(record: Untrusted, folder: Path) -> Html | None:
-    path = untrusted.own_file(folder, "worker.log", 1 << 40)
-    if path is None or record.text("exit") in ("completed", ""):
+    if record.text("exit") in ("completed", "") or not untrusted.own_file(folder, "worker.log", 1 << 40):
         return None
-    with path.open("rb") as source:
-        source.seek(max(0, path.stat().st_size - 16_384))
-        text = "\n".join(source.read().decode("utf-8", "replace").splitlines()[-20:])
+    text = diagnosis.log_tail(folder)
     return folded("Last lines of worker.log", tag("pre", text, tabindex=0)) if text else None
 
 
@@ -168,12 +166,14 @@ def _panel(rows: list[Row], name: str, axis: Axis) -> Html:
 
 
 def _numbers(rows: list[Row]) -> Html:
-    headings = list(rows[0])[:12]
-    shown = rows if len(rows) <= untrusted.MOST_ROWS else rows[-untrusted.MOST_ROWS :]
-    cells = [[_cell(row, name) for name in headings] for row in shown]
+    shown = rows[-untrusted.MOST_ROWS :]
     words = "Table of all epochs" if len(shown) == len(rows) else f"Table of the last {len(shown)} epochs"
-    drawn = table(words, [heading(name) for name in headings], cells, range(1, len(headings)))
-    return folded(words, drawn)
+    return folded(words, _table(words, shown, list(rows[0])[:12]))
+
+
+def _table(words: str, rows: list[Row], names: list[str]) -> Html:
+    cells = [[_cell(row, name) for name in names] for row in rows]
+    return table(words, [heading(name) for name in names], cells, range(1, len(names)))
 
 
 def _cell(row: Row, name: str) -> Child:
@@ -230,13 +230,8 @@ def errors_title(folder: Path) -> str:
 
 
 def _labels(folder: Path) -> Html | None:
-    """Show the figures of each label of a network for several labels."""
     rows = untrusted.table(folder, "labels.csv", untrusted.MOST_ROWS)
-    if not rows:
-        return None
-    names = list(rows[0])[:8]
-    cells: list[list[Child]] = [[_cell(row, name) for name in names] for row in rows]
-    return table("Figures of each label", [heading(name) for name in names], cells, range(1, len(names)))
+    return _table("Figures of each label", rows, list(rows[0])[:8]) if rows else None
 
 
 def _figures(line: list[float], taken: list[float], classes: list[str], true: str) -> list[Html]:

@@ -10,9 +10,9 @@ from zoo.config.schemas.style_network import RestyleConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.arrays import Bytes
-from zoo.core.errors import ZooError, nearest
+from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, storage_errors
-from zoo.core.paths import siblings, user_path
+from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode, files, video
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import RestylePart
@@ -35,8 +35,7 @@ def infer(overrides: Overrides) -> Run:
     context = create_context(INFER, overrides)
     settings = context.settings
     weights, size = _network(settings, source)
-    given = user_path(str(settings.input))
-    items = _planned(given, _names(given), settings)
+    items = _planned(existing_input(str(settings.input), KINDS), settings)
     styles = _styles(settings, items)
     with recorded_run(context, ["restyle", context.choice.backend.name]):
         context.record.model = str(settings.model["name"])
@@ -102,20 +101,9 @@ def stored(folder: Path, weights: Weights) -> Path:
     return path
 
 
-def _names(given: Path) -> list[str]:
-    try:
-        if not given.exists():
-            raise ZooError(f"There is no file or folder {given}{nearest(given.name, siblings(given))}", KINDS)
-        if not given.is_dir():
-            return [given.name]
-    except (OSError, ValueError) as error:
-        raise ZooError(f"{given} cannot be opened: {error}", KINDS) from error
-    return images.listed(given, KINDS)
-
-
-def _planned(given: Path, names: list[str], settings: RestyleConfig) -> list[pipeline.Item]:
+def _planned(given: Path, settings: RestyleConfig) -> list[pipeline.Item]:
     """Return the sources and targets, after checking that no file is overwritten by mistake."""
-    items = _items(given, names, user_path(settings.save) if settings.save else None)
+    items = _items(given, user_path(settings.save) if settings.save else None)
     for item in items:
         (video.check_target if video.describes(item.source) else files.output_format)(item.target)
     if settings.save:
@@ -141,9 +129,9 @@ def _refuse_collisions(items: list[pipeline.Item]) -> None:
         targets.add(where)
 
 
-def _items(given: Path, names: list[str], save: Path | None) -> list[pipeline.Item]:
+def _items(given: Path, save: Path | None) -> list[pipeline.Item]:
     if given.is_dir():
-        folder = save or Path("pictures")
+        names, folder = images.listed(given, KINDS), save or Path("pictures")
         if save and save.exists() and not save.is_dir():
             raise ZooError(f"{save} is a file, and {given} a folder", "Give a folder: save=FOLDER")
         if save and not save.exists() and decode.is_named(save):

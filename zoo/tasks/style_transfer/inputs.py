@@ -8,7 +8,7 @@ from zoo.config.schemas.style_transfer import Features, StyleConfig
 from zoo.core import console, paths
 from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError
-from zoo.core.files import check_writable, file_sha256, storage_errors
+from zoo.core.files import check_writable, file_sha256, free_path, storage_errors
 from zoo.core.paths import user_path
 from zoo.data.images import decode, files
 from zoo.data.sources import bundled_photos
@@ -86,8 +86,7 @@ def target(settings: StyleConfig, used: list[Path]) -> Path | None:
     if settings.overwrite:
         console.warn(f"{path} will be replaced when the image is done")
         return path
-    numbered = (path.with_name(f"{path.stem}_{number}{path.suffix}") for number in range(2, 10_000))
-    free = next(each for each in numbered if not each.exists())
+    free = free_path(path)
     console.warn(f"{path} exists; the image will be saved as {free.name} (overwrite=true replaces it)")
     return free
 
