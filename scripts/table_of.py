@@ -4,7 +4,7 @@
     python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
-    python scripts/table_of.py texts FOLDER FOLDER               Parquet files of several parts
+    python scripts/table_of.py texts FOLDER|FILE FOLDER          Parquet files of several parts, JSON with parts
     python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
     python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
     python scripts/table_of.py labels FILE TABLE.csv --column A     one row for each image, from one for each label
@@ -16,7 +16,8 @@
 
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), rest (the name
 without that of its last folder), letters (the first ones), last (what follows the last _), kind (the last folder
-without its numbers), and part1, part2, ... (the name, cut at signs).
+without its numbers), part1, part2, ... (the name, cut at signs), and letters1, letters2, ... (parts such as AN3
+without their numbers).
 """
 
 import argparse
@@ -44,6 +45,7 @@ from zoo.data.text import foreign_formats, tables
 
 Row = dict[str, Any]
 TABLES = (".csv", ".tsv", ".jsonl", ".json")
+NUMBERED = re.compile(r"[A-Za-z]+(?=\d+$)")
 # Facts of an image that a table keeps, beside its name: they can be groups.
 KEPT = ("location", "seq_id", "rights_holder", "date_captured", "split", "set")
 
@@ -63,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if given.target.exists():
             raise ZooError(f"{given.target} already exists", "Name a new file.")
-        if kind.of_folder and given.sources[0].is_dir():
+        if kind.of_folder and (given.sources[0].is_dir() or not given.target.suffix):
             write_all(given.target, kind.of_folder(*words))
         else:
             kind.write(given.target, list(kind.make(*words)))
@@ -119,7 +121,11 @@ def of_names(folder: Path) -> Iterable[Row]:
         letters = re.match(r"[A-Za-z]+([_ -][A-Za-z]+)*", stem)
         row |= {"letters": letters[0] if letters else "", "last": stem.rpartition("_")[2]}
         row["kind"] = set_parts.OF_CLIP.sub("", folders[-1]) if folders else ""
-        yield row | {f"part{number}": each for number, each in enumerate(set_parts.cut(stem), 1)}
+        for number, part in enumerate(set_parts.cut(stem), 1):
+            row[f"part{number}"] = part
+            if each := NUMBERED.match(part):
+                row[f"letters{number}"] = each[0]
+        yield row
 
 
 def of_coco(file: Path) -> Iterable[Row]:
@@ -299,13 +305,35 @@ def of_parquet(file: Path) -> list[Row]:
 
 
 def of_parts(folder: Path) -> dict[str, list[Row]]:
-    """Return the rows of each part of the Parquet files in a folder: train-00000-of-00002.parquet and so on."""
+    """Return the rows of each part of the Parquet files in a folder: train-00000-of-00002.parquet and so on.
+
+    Or of a JSON file, one object with a list for each part: objects, or pairs of a text and its label.
+    """
     parts: dict[str, list[Row]] = defaultdict(list)
+    if folder.is_file():
+        content = json.loads(folder.read_text(encoding="utf-8-sig"))
+        for name, values in content.items() if isinstance(content, dict) else ():
+            if part := set_parts.role_of(name):
+                parts[part] += _of_lists(values)
+        if not parts:
+            raise ZooError(f"{folder} is no JSON object with parts such as train", "Name a table to write: TABLE.csv")
+        return parts
     for file in sorted(folder.glob("*.parquet")):
         parts[set_parts.role_of(file.stem) or "train"] += of_texts(file)
     if not parts:
         raise ZooError(f"{folder} has no Parquet files", "Name the folder that directly contains them.")
     return parts
+
+
+def _of_lists(values: list[Any]) -> list[Row]:
+    """Return rows of objects, or of lists such as [text, label]: the column with the most words is the text."""
+    lists = [list(map(str, each)) for each in values if isinstance(each, list)]
+    words = [sum(len(cell.split()) for cell in column) for column in zip(*lists, strict=False)]
+    titles = ["text" if each == max(words) else "label" if len(words) == 2 else f"column{place}"
+              for place, each in enumerate(words)]  # fmt: skip
+    return [each for each in values if isinstance(each, dict)] + [
+        dict(zip(titles, each, strict=False)) for each in lists
+    ]
 
 
 def _are_sentences(values: list[Any]) -> bool:

@@ -388,6 +388,24 @@ def test_one_folder_next_to_the_images_of_a_class_is_reported(tmp_path: Path) ->
     assert "such as a/CROPPED, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]
 
 
+def test_images_next_to_a_folder_of_their_copies_are_of_the_outer_class(tmp_path: Path) -> None:
+    """SIPaKMeD: slides of a class in a folder of its name, and the cells that were cropped from them."""
+    lay(tmp_path, *(f"im_{name}/im_{name}/{file}.bmp" for name in "ab" for file in ("1", "2", "CROPPED/1_1")))
+    listing = folder_scan.scan(str(tmp_path))
+    assert listing.class_names == ["im_a", "im_b"]
+    assert any("such as im_a/im_a/CROPPED, are of the class im_a." in note for note in listing.notes)
+
+
+def test_a_part_of_names_with_a_number_is_a_class_without_it(tmp_path: Path) -> None:
+    """JAFFE: KA.AN1.1.tiff is person KA, angry for the first time."""
+    for person, code, number in itertools.product(("KA", "KL", "KM"), ("AN", "HA"), "12"):
+        lay(tmp_path / "jaffe", f"{person}.{code}{number}.{len(person)}.png")
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path / "jaffe"))
+    assert scripts.table_written(caught.value.remedy)["label_column"].startswith("letters2")
+    assert "KA.AN1.2.png,KA,KA.AN1.2,,KA,AN1,AN,2" in (tmp_path / "jaffe.csv").read_text()
+
+
 def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
     lay(tmp_path, "a/images/abbey/1.png", "a/images/airfield/1.png", "b/1.png", "c/1.png")
     assert "such as a/images/abbey, are of the class a." in folder_scan.scan(str(tmp_path)).notes[-1]

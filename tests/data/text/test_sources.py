@@ -673,6 +673,42 @@ def test_tables_of_one_class_each_are_joined_by_the_printed_command(
     assert (texts.class_names, Counter(texts.labels)) == (["Fake", "True"], {0: 8, 1: 8})
 
 
+def test_tables_with_a_column_of_labels_are_joined_without_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """YouTube Spam Collection: a table of comments for each video."""
+    rows = "".join(f'z{number},"a text, number {number}",{number % 2}\n' for number in range(8))
+    more = rows.replace("text", "comment")
+    folder(
+        tmp_path,
+        {"videos/Youtube01.csv": f"ID,CONTENT,CLASS\n{rows}", "videos/You02.csv": f"ID,CONTENT,CLASS\n{more}"},
+    )
+    with pytest.raises(ZooError) as caught:
+        sources.source_of(row("text_table", tmp_path / "videos"))
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(caught.value.remedy)["root"] == "joined.csv"
+    texts = sources.source_of(row("text_table", tmp_path / "joined.csv", text_column="CONTENT", label_column="CLASS"))
+    assert Counter(texts.read().labels) == {0: 8, 1: 8}
+
+
+def test_json_with_parts_becomes_a_folder_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLINC150: pairs of texts and intents; those out of scope have parts of their own."""
+    texts = [[f"please do it {number}", ("alarm", "news")[number % 2]] for number in range(8)]
+    parts = {
+        "train": texts,
+        "oos_train": [[f"who won {n}", "oos"] for n in range(4)],
+        "val": texts[:4],
+        "test": [*texts[4:], ["who lost", "oos"]],
+    }
+    (tmp_path / "data.json").write_text(json.dumps(parts))
+    with pytest.raises(ZooError, match="one object with the parts") as caught:
+        sources.source_of(row("text_table", tmp_path / "data.json")).read()
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(caught.value.remedy) == {"root": "parts"}
+    read = sources.source_of(row("text_table", tmp_path / "parts")).read()
+    assert read.class_names == ["alarm", "news", "oos"]
+
+
 def test_the_test_table_next_to_a_training_table_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"text {number},{number % 2}\n" for number in range(8))
     folder(tmp_path, dict.fromkeys(("train.csv", "test.csv", "other.csv"), f"text,label\n{rows}"))

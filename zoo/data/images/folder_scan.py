@@ -228,7 +228,9 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
     if several:
-        if layout != "classes" and not any("" in inner[each] and places[each] == each[1] + each[2] for each in inner):
+        if layout != "classes" and not any(
+            "" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items()
+        ):
             several.sort(
                 key=lambda each: (
                     "augment" in places[each[0]].lower(),

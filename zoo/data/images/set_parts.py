@@ -413,11 +413,14 @@ def names_note(path: Path) -> str:
         if likely and not all(map(part_of, words)):
             shown = listed(sorted(words), most=3)
             return f"The names may {where} with their classes, such as {shown}: {as_table(path, column)}. "
-    fields = [stem.split("_") for stem in stems]
-    few = [len({*column}) for column in zip(*fields, strict=False)]
-    if min(map(len, fields), default=0) > 2 and any(1 < count <= len(stems) / 4 for count in few):
-        part = next(place for place, count in enumerate(few, 1) if 1 < count <= len(stems) / 4)
-        return f"If a part of the names is the class: {as_table(path, f'part{part}')}, for that part. "
+    fields = [stem.split("_") if "_" in stem else stem.split(".") for stem in stems]
+    columns = {f"part{place}": column for place, column in enumerate(zip(*fields, strict=False), 1)}
+    for title, column in [*columns.items()]:
+        if all(re.fullmatch(r"[A-Za-z]+\d+", cell) for cell in column):  # KA.AN1.1: the number counts
+            columns = {title.replace("part", "letters"): [cell.rstrip("0123456789") for cell in column]} | columns
+    likely = [title for title, column in columns.items() if 1 < len({*column}) <= len(stems) / 4]
+    if likely and min(map(len, fields)) > 2:
+        return f"If a part of the names is the class: {as_table(path, likely[0])}, for that part. "
     return ""
 
 

@@ -48,7 +48,8 @@ def refuse_markup(path: Path, text: str) -> None:
     if parts := [key for key, value in row.items() if isinstance(value, list | dict) and set_parts.part_of(key)]:
         raise ZooError(
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
-            "Write the texts and labels of each part into a CSV file.",
+            f"Write each part as a table: python scripts/table_of.py texts {shlex.quote(str(path))} parts\n"
+            "Then give data.root=parts.",
         )
     rows = innermost(_value(text)) or []
     if title := _of_texts(rows):

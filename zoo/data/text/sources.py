@@ -204,6 +204,8 @@ def _joined(root: Path, files: list[Path]) -> str:
     if len(present) < 2 or len(heads) != 1:
         return ""
     write = f"python scripts/table_of.py files {shlex.quote(str(root))} joined.csv"
+    if any(map(tables.is_of_labels, heads.pop().decode("utf-8", "replace").replace('"', "").split(","))):
+        return f"Join them: {write}\nThen give data.root=joined.csv. Or give one file."
     more = "Then give data.root=joined.csv data.label_column=class. If not, give one file."
     return f"If each file is a class, join them: {write}\n{more}"
 

@@ -268,8 +268,8 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     numbers = [
         place for place, kinds in enumerate(values) if 2 * len(kinds) > len(body) and all(map(is_number, kinds))
     ]
-    measured = [place for place in numbers if _is_of_labels(some[0][place])]
-    if measured and not own and not any(_is_of_labels(some[0][place]) for place in few):
+    measured = [place for place in numbers if is_of_labels(some[0][place])]
+    if measured and not own and not any(is_of_labels(some[0][place]) for place in few):
         given = _as_settings(columns, [some[0][place] for place in (text, measured[0])])
         return f"\nBy its content you mean {given} data.target=number"
     if not few:
@@ -278,11 +278,11 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     header = not any(some[0][place] in values[place] for place in few)
     # Without titles, the label is usually next to the text.
     apart = [not header and abs(place - text) > 1 for place in range(len(values))]
-    few.sort(key=lambda place: (not _is_of_labels(some[0][place]), counts[place], apart[place], len(values[place])))
+    few.sort(key=lambda place: (not is_of_labels(some[0][place]), counts[place], apart[place], len(values[place])))
     names = [some[0][place] if header else str(place) for place in (text, *few)]
     given = _as_settings(columns, names)
     given += " data.target=classes" * ("," in names[1])  # else the title is read as several columns
-    unsure = bool(names[2:]) and not _is_of_labels(some[0][few[0]])
+    unsure = bool(names[2:]) and not is_of_labels(some[0][few[0]])
     if len(flags) > 1 and header and few[0] in flags and not own:
         columns_of_labels = ",".join(some[0][place].strip() for place in flags)
         label = shlex.quote(f"{columns[-1][0]}={columns_of_labels}")
@@ -293,7 +293,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     like = names[1:] if header else [f"{place} (such as {min(values[place])[:30]!r})" for place in few]
     example = like[0].removeprefix(names[1])
     other = second or f"{example}; the labels may also be in {listed(like[1:], ' or ', most=5)}" * unsure
-    if header and not own and numbers and not _is_of_labels(some[0][few[0]]):
+    if header and not own and numbers and not is_of_labels(some[0][few[0]]):
         every = [place for place in numbers if place != text]
         ids = [place for place in every if len(values[place]) == len(body) and "".join(values[place]).isdecimal()]
         titles = listed((repr(some[0][place]) for place in every if place not in ids), " or ", most=5)
@@ -337,11 +337,11 @@ def likely_first(titles: list[str], columns: Sequence[Sequence[str]]) -> list[in
     order = list(range(len(titles)))
     if columns and len(titles) > MOST_COLUMNS + 1:
         plain = [len(set(column)) < 2 or all(map(is_number, column)) for column in columns]
-        order.sort(key=lambda each: (not _is_of_labels(titles[each]), plain[each], -len("".join(columns[each]))))
+        order.sort(key=lambda each: (not is_of_labels(titles[each]), plain[each], -len("".join(columns[each]))))
     return order
 
 
-def _is_of_labels(title: str) -> bool:
+def is_of_labels(title: str) -> bool:
     parts = map(str.lower, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", title))
     return any(LABELS.fullmatch(part) or GRADES.fullmatch(part) or part == "score" for part in parts)
 
