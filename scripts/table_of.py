@@ -8,6 +8,7 @@
     python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
     python scripts/table_of.py files FOLDER TABLE.csv            tables of one class each, as one with a column class
     python scripts/table_of.py labels FILE TABLE.csv --column A     one row for each image, from one for each label
+    python scripts/table_of.py split FILE FOLDER --column PART      a table for each part that a column names
     python scripts/table_of.py cvat FILE.xml TABLE.csv           classes of images, as CVAT writes them
     python scripts/table_of.py named FILE TABLE.csv --columns 0 1   the texts in the files that a column names
     python scripts/table_of.py fasttext FILE TABLE.csv           labels such as __label__good, at either end of a line
@@ -197,6 +198,15 @@ def of_labels(file: Path, column: str) -> Iterable[Row]:
     yield from ({"image": name} | {kind: row.get(kind, "0") for kind in kinds} for name, row in images.items())
 
 
+def of_split(file: Path, column: str) -> dict[str, list[Row]]:
+    """Return the rows of each part, by the name of the part that a column has."""
+    parts: dict[str, list[Row]] = defaultdict(list)
+    for row in of_json(file) if file.suffix in (".json", ".jsonl", ".ndjson") else rows_of(file):
+        cell = str(row.pop(column)).strip()
+        parts[set_parts.role_of(cell) or cell] += [row]
+    return parts
+
+
 def of_cvat(file: Path) -> Iterable[Row]:
     for image in ElementTree.parse(file).iter("image"):  # noqa: S314  (a file of the user's own)
         for tag in image.findall("tag"):
@@ -364,6 +374,7 @@ KINDS = {
     "texts": Kind(of_texts, of_folder=of_parts),
     "both": Kind(of_both, "--columns", 2, of_both_in),
     "files": Kind(of_files),
+    "split": Kind(of_split, "--column", of_folder=of_split),
     "labels": Kind(of_labels, "--column"),
     "cvat": Kind(of_cvat),
     "named": Kind(of_named, "--columns", 2),

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 import subprocess
 import tarfile
 from collections import Counter
@@ -613,13 +614,16 @@ def test_files_of_longer_texts_are_not_read_by_line(tmp_path: Path, content: str
         sources.source_of(row("text_lines", folder(tmp_path, files))).read()
 
 
-def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path) -> None:
+def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"text {n},{'ab'[n % 2]},{('train', 'dev', 'test')[n % 3]}\n" for n in range(24))
     path = tmp_path / "all.csv"
     path.write_text(f"text,label,Fold name\n{rows}")
-    table = LabelledData(name="text_table", root=str(path))
-    assert any(
-        "column Fold name is not used: give a folder" in note for note in sources.source_of(table).read().notes
+    (note, *_) = sources.source_of(row("text_table", path)).read().notes
+    command = note.partition("column Fold name is not used. To keep its parts: ")[2].partition(", then")[0]
+    monkeypatch.chdir(tmp_path)
+    assert scripts.load("table_of").main(shlex.split(command)[2:]) == 0
+    assert Counter(sources.source_of(row("text_table", tmp_path / "parts")).read().parts) == dict.fromkeys(
+        ("train", "validation", "test"), 8
     )
 
 

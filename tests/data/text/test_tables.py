@@ -373,7 +373,7 @@ def test_the_command_for_trees_works(tmp_path: Path) -> None:
 def test_a_column_of_parts_is_not_ignored_without_a_word(tmp_path: Path) -> None:
     rows = "".join(f"text {row},{row % 2},{'test' if row > 5 else 'train'}\n" for row in range(8))
     note, _ = read(tmp_path / "a.csv", f"text,label,split\n{rows}").notes
-    assert "column split is not used: give a folder with train.csv and test.csv" in note
+    assert "column split is not used. To keep its parts: python scripts/table_of.py split " in note
 
 
 def test_the_part_may_be_within_the_name_of_a_table(tmp_path: Path) -> None:

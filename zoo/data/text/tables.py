@@ -122,7 +122,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     columns_of = itertools.zip_longest(*some, fillvalue="")
     unused = [column for place, column in enumerate(columns_of) if header and place not in places]
     if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
-        words += f"; column {parts[0]} is not used: give a folder with train.csv and test.csv to keep its parts"
+        write = f"table_of.py split {shlex.quote(str(path))} parts --column {shlex.quote(parts[0])}"
+        words += f"; column {parts[0]} is not used. To keep its parts: python scripts/{write}, then data.root=parts"
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
