@@ -19,7 +19,7 @@ from zoo.explain.log_text import LogText, printable
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
 SECOND = "Other known lines of this log. They are often consequences, or not related to the failure:"
-SEVERAL = re.compile(r"causes\b|\b[Ee]ither\b|\bOr\b|\bOne of these\b|\b[Uu]sually\b|General meaning")
+SEVERAL = re.compile(r"General meaning|causes\b|\b[Ee]ither\b|\bOr\b|\bOne of these\b|\b[Uu]sually\b")
 # A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
 WARNING = re.compile(r"(?i)warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)")
@@ -157,12 +157,12 @@ def render(findings: list[Finding], text: str = "") -> str:
     return "\n\n".join(parts)
 
 
-def _lines(finding: Finding) -> list[str]:
-    causes = "possible causes" if SEVERAL.search(finding.cause) else "probable cause"
-    effect = finding.effect if finding.harmless else f"{finding.effect}, {causes}"
+def _lines(row: Finding) -> list[str]:
+    known = {"General meaning": ", cause not known", "": ", probable cause"}
+    kind = "" if row.harmless else known.get((SEVERAL.search(row.cause) or [""])[0], ", possible causes")
     return [
-        f"line {finding.number}: {finding.line}", f"  {effect}: {finding.cause}", f"  what to do: {finding.remedy}",
-        *([f"    {finding.command}"] if finding.command else []), f"  source: {finding.source} ({finding.id})",
+        f"line {row.number}: {row.line}", f"  {row.effect}{kind}: {row.cause}", f"  what to do: {row.remedy}",
+        *([f"    {row.command}"] if row.command else []), f"  source: {row.source} ({row.id})",
     ]  # fmt: skip
 
 
