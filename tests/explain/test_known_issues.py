@@ -275,6 +275,15 @@ def test_an_answer_says_whether_its_line_has_several_causes() -> None:
         assert label in known_issues.render(known_issues.explain(EXCERPTS[name][1])), name
 
 
+def test_a_frame_of_the_program_after_those_of_a_library_is_the_place_of_the_error() -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/opt/env/lib/python3.9/site-packages/torch/a.py", line 4\n'
+        '    f()\n  File "/home/me/dataset.py", line 46, in __getitem__\n    g()\nBufferError: nothing to flush\n'
+    )
+    assert known_issues.explain(log) == []
+    assert "/home/me/dataset.py, line 46" in known_issues.render([], log)
+
+
 # Messages that many causes print: the answer names more than one of them, and how to tell them apart.
 SHARED_LINES = [
     "ImportError: DLL load failed while importing _zeta: The specified module could not be found.",
@@ -288,6 +297,10 @@ SHARED_LINES = [
     " *** caught illegal operation ***",
     "ImportError: dlopen(/opt/zeta/_core.so, 0x0002): Symbol not found: _cblas_cgemm$NEWLAPACK",
     "ValueError: Error when checking target: expected omega to have 2 dimensions, but got array with shape (7, 2, 2)",
+    "IndexError: index 23667 is out of bounds for axis 0 with size 16560",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+    "  what():  NCCL Error 1: unhandled cuda error",
+    "IndexError: index 0 is out of bounds for dimension 0 with size 0",
     "Segmentation fault (core dumped)",
     "[1]    63240 segmentation fault  python train.py",
     "Loading:   0%|          | 0/8 [00:00<?, ?it/s][1]    11244 segmentation fault  python demo.py",
