@@ -257,6 +257,88 @@ def test_a_last_exception_that_no_issue_explains_is_named() -> None:
     assert "ends with another error" not in known_issues.render(known_issues.explain(explained), explained)
 
 
+def test_further_findings_are_set_apart_from_the_first() -> None:
+    log = "\n".join(EXCERPTS[name][1] for name in ("numpy2-abi", "mps-oom"))
+    text = known_issues.render(known_issues.explain(log), log)
+    assert text.index("(mps-oom)") < text.index(known_issues.SECOND) < text.index("(numpy2-abi)")
+    assert known_issues.SECOND not in known_issues.render(known_issues.explain(EXCERPTS["mps-oom"][1]))
+
+
+def test_an_answer_says_whether_its_line_has_several_causes() -> None:
+    kinds = {
+        "keras-mps-float64": "fatal, probable cause: ",
+        "native-segmentation-fault": "fatal, possible causes: ",
+        "message-missing": "fatal, cause not known: General meaning of the message: ",
+        "urllib3-libressl-warning": "  harmless: ",
+    }
+    for name, label in kinds.items():
+        assert label in known_issues.render(known_issues.explain(EXCERPTS[name][1])), name
+
+
+def test_a_frame_of_the_program_after_those_of_a_library_is_the_place_of_the_error() -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/opt/env/lib/python3.9/site-packages/torch/a.py", line 4\n'
+        '    f()\n  File "/home/me/dataset.py", line 46, in __getitem__\n    g()\nBufferError: nothing to flush\n'
+    )
+    assert known_issues.explain(log) == []
+    assert "/home/me/dataset.py, line 46" in known_issues.render([], log)
+
+
+# Messages that many causes print: the answer names more than one of them, and how to tell them apart.
+SHARED_LINES = [
+    "ImportError: DLL load failed while importing _zeta: The specified module could not be found.",
+    "ImportError: dlopen(/opt/zeta/_core.so, 0x0002): Library not loaded: @rpath/libzeta.dylib",
+    "ImportError: dlopen(/opt/zeta/_core.so, 0x0002): Library not loaded: @rpath/libc++.1.dylib",
+    "zsh: killed     python train.py",
+    "Killed: 9",
+    "/run.sh: line 51:   276 Killed                  python3 train.py",
+    "/run.sh: line 51:   276 Illegal instruction     python3 train.py",
+    " *** caught segfault ***",
+    " *** caught illegal operation ***",
+    "ImportError: dlopen(/opt/zeta/_core.so, 0x0002): Symbol not found: _cblas_cgemm$NEWLAPACK",
+    "ValueError: Error when checking target: expected omega to have 2 dimensions, but got array with shape (7, 2, 2)",
+    "IndexError: index 23667 is out of bounds for axis 0 with size 16560",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+    "  what():  NCCL Error 1: unhandled cuda error",
+    "IndexError: index 0 is out of bounds for dimension 0 with size 0",
+    "Segmentation fault (core dumped)",
+    "[1]    63240 segmentation fault  python train.py",
+    "Loading:   0%|          | 0/8 [00:00<?, ?it/s][1]    11244 segmentation fault  python demo.py",
+    "0%|          | 0/8 [00:00<?, ?it/s]zsh: bus error  python train.py",
+    "zsh: abort      python train.py",
+    "zsh: illegal hardware instruction  python train.py",
+    "Illegal instruction (core dumped)",
+    "Epoch 3/10 loss: nan - accuracy: 0.0980",
+    "ModuleNotFoundError: No module named 'zeta'",
+    "ERROR: Could not find a version that satisfies the requirement zeta (from versions: none)",
+    "ERROR: No matching distribution found for tensorflow",
+    "ERROR: No matching distribution found for plaidml",
+    "ERROR: Failed building wheel for zeta",
+    "RuntimeError: The size of tensor a (77) must match the size of tensor b (768) at non-singleton dimension 2",
+    "AttributeError: module 'torch._C' has no attribute 'ZetaBase'",
+    "AttributeError: module 'zeta' has no attribute 'omega'",
+    "ImportError: cannot import name 'zeta' from 'tensorflow.python.platform' (/home/me/tensorflow/__init__.py)",
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='example.org', port=443): Max retries exceeded",
+]
+
+
+@pytest.mark.parametrize("log", SHARED_LINES)
+def test_a_line_that_many_causes_print_has_no_single_cause(log: str) -> None:
+    finding, *further = known_issues.explain(log)
+    assert not further
+    assert known_issues.SEVERAL.search(finding.cause)
+    assert not finding.harmless
+
+
+def test_a_harmless_line_after_a_crash_does_not_hide_it() -> None:
+    note = EXCERPTS["leaked-semaphores-harmless"][1]
+    log = f"libzeta: fatal error: the sky fell\n{note}\n"
+    text = known_issues.render(known_issues.explain(log), log)
+    assert "The last line that looks like an error, 1: libzeta: fatal error" in text
+    assert "looks like an error" not in known_issues.render(known_issues.explain(note), note)
+
+
 @pytest.mark.parametrize(
     ("log", "name"),
     [

@@ -18,11 +18,11 @@ from zoo.explain.log_text import LogText, printable
 # In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
+SECOND = "Other known lines of this log. They are often consequences, or not related to the failure:"
+SEVERAL = re.compile(r"General meaning|causes\b|\b[Ee]ither\b|\bOr\b|\bOne of these\b|\b[Uu]sually\b")
 # A line is related to a later exception if both name a device, or share a word that is not in most messages.
 OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
-WARNING = re.compile(
-    r"warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)", re.IGNORECASE
-)
+WARNING = re.compile(r"(?i)warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)")
 WORD = re.compile(
     r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
     r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
@@ -149,18 +149,20 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text; without any, return clues from the log itself."""
     parts = ["\n".join(_lines(finding)) for finding in findings]
+    parts[1:1] = [SECOND] * (sum(not row.harmless for row in findings) > 1)
     clues = log_clues.find(text)
-    before = (row.number < (clues.number if row.harmless else clues.start) for row in findings)
+    before = (clues.number not in (0, row.number) if row.harmless else row.number < clues.start for row in findings)
     if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
         parts.append(clues.render(not all(finding.harmless for finding in findings)))
     return "\n\n".join(parts)
 
 
-def _lines(finding: Finding) -> list[str]:
-    effect = finding.effect if finding.harmless else f"{finding.effect}, probable cause"
+def _lines(row: Finding) -> list[str]:
+    known = {"General meaning": ", cause not known", "": ", probable cause"}
+    kind = "" if row.harmless else known.get((SEVERAL.search(row.cause) or [""])[0], ", possible causes")
     return [
-        f"line {finding.number}: {finding.line}", f"  {effect}: {finding.cause}", f"  what to do: {finding.remedy}",
-        *([f"    {finding.command}"] if finding.command else []), f"  source: {finding.source} ({finding.id})",
+        f"line {row.number}: {row.line}", f"  {row.effect}{kind}: {row.cause}", f"  what to do: {row.remedy}",
+        *([f"    {row.command}"] if row.command else []), f"  source: {row.source} ({row.id})",
     ]  # fmt: skip
 
 
@@ -193,9 +195,8 @@ def _concerning(backend: str | None, log: LogText) -> list[Issue]:
 
 def _taken(issue: Issue, before: list[Issue]) -> bool:
     """Return True if an earlier issue for the same backend has explained the line."""
-    return any(
-        not (issue.backends and other.backends) or set(issue.backends) & set(other.backends) for other in before
-    )
+    own = set(issue.backends)
+    return any(not own or not other.backends or own & set(other.backends) for other in before)
 
 
 def _matches(issue: Issue, log: LogText) -> Iterator[tuple[int, int, dict[str, str]]]:

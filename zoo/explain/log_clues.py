@@ -9,9 +9,9 @@ from zoo.explain.log_text import ENDING, PLACE, LogText
 WIDTH = 600
 SILENT = "No line was recognized as an error. If the program ended early, run it with python -X faulthandler."
 MATTERS = re.compile(
-    rb"^[^\w\n]{0,4}(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
+    rb"^[^\w\n]{0,4}(?:rank\d+\]:\s+)?(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
     rb"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
-    rb"|uncaught exception|\bError #\d"
+    rb"|uncaught exception|\bError #\d|stop reason = |EXC_BAD_|Non-OK-status|MTLReportFailure"
     rb"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic"
     rb"|_ASSERT\b|: F \w{1,40}/|handling error|\bcannot process\b|specified [^\n]{1,60} must be|Killed\s*$",
     re.IGNORECASE | re.MULTILINE,

@@ -85,10 +85,9 @@ class LogText:
     def is_source(self, place: int) -> bool:
         """Return True if the line is source code that a traceback quotes, below its file and line number."""
         start = self.line_start(place)
-        if NUMBERED.match(self.data, start):
-            return True
         above = self.line_start(max(0, start - 1))
-        return self.data.startswith(b"    ", start) and FRAME.match(self.data, above, start) is not None
+        quoted = self.data.startswith(b"    ", start) and FRAME.match(self.data, above, start)
+        return bool(quoted or NUMBERED.match(self.data, start))
 
     def last_exception(self) -> tuple[int, str]:
         """Return the line number and text of the last exception near the end, or 0 and no text."""
