@@ -3,8 +3,8 @@
 Keras computes the loss from probabilities, and metrics and Adam in a dozen operations each. Here the loss is computed
 from the logits, as on TensorFlow, and one fused operation clips gradients, applies weight decay and updates weights.
 Weights and moments remain variables of Keras, so that checkpoints, freezing and averages work as usual. Networks of
-only zoo layers, such as the language model, also skip Keras's overhead for each layer. On two CPU threads, each
-computes half of the batch.
+only simple layers also skip Keras's overhead for each layer. On two CPU threads, each computes half of the batch,
+unless the network has batch normalization.
 """
 
 import functools
@@ -23,14 +23,18 @@ OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
 UNFUSED = (
     "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
 )  # fmt: skip
+# Layers of Keras without other layers inside.
+PLAIN = (
+    "Activation", "Add", "BatchNormalization", "Conv2D", "Dense", "DepthwiseConv2D", "Dropout", "Flatten",
+    "GlobalAveragePooling2D", "MaxPooling2D", "ReLU", "Reshape", "ZeroPadding2D",
+)  # fmt: skip
 
 
 class Step:
     """Takes optimizer steps of a model that :func:`can_take` accepts, compiled by ``compile_classifier``."""
 
     def __init__(self, model):
-        self._logits = _before_softmax(model)
-        self._calls = _direct_calls(self._logits)
+        self._logits, self._calls = _before_softmax(model)
         self._divides = self._calls is not None and _learns_each_item_alone(model)
         self._variables = list(model.trainable_variables)
         self._values = [variable.value for variable in self._variables]
@@ -138,27 +142,32 @@ def _threads():
 def _direct_calls(model):
     """Return functions that call a model's layers in training, or None if a layer needs Keras's ``__call__``.
 
-    The transformer's layers do not need it, because they contain no other layers, masks or losses.
+    The transformer's layers and plain ones do not need it, because they contain no other layers, masks or losses.
     """
-    if model is None or len(model.inputs) != 1:
+    if len(model.inputs) != 1:
         return None
     layers = [layer for layer in model.operations if not isinstance(layer, keras.layers.InputLayer)]
-    if not all(type(layer).__module__.startswith("zoo.models.transformer") for layer in layers):
-        return None
-    return {layer: _direct_call(layer) for layer in layers}
+    simple = all(type(layer).__module__.startswith("zoo.models.transformer") or _is_plain(layer) for layer in layers)
+    return {layer: _direct_call(layer, layer.call) for layer in layers} if simple else None
 
 
-def _direct_call(layer):
+def _is_plain(layer):
+    known = type(layer) is getattr(keras.layers, type(layer).__name__, None) and type(layer).__name__ in PLAIN
+    changed = known and (getattr(layer, "lora_enabled", False) or layer.dtype_policy.quantization_mode)
+    return known and not changed and layer.activity_regularizer is None
+
+
+def _direct_call(layer, function):
     scope = keras.src.backend.common.variables.AutocastScope
-    learns = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+    learns = {"training": True} if "training" in inspect.signature(function).parameters else {}
     kind, mixed = getattr(torch, layer.compute_dtype), layer.compute_dtype != layer.variable_dtype
 
-    def call(x):
+    def call(x, **_):  # the graph contains `training`, which is True here, and masks, which `can_take` excludes
         x = [_as(kind, each) for each in x] if isinstance(x, (list, tuple)) else _as(kind, x)
         if not mixed:
-            return layer.call(x, **learns)
+            return function(x, **learns)
         with scope(layer.compute_dtype):
-            return layer.call(x, **learns)
+            return function(x, **learns)
 
     return call
 
@@ -247,11 +256,28 @@ def _fuses(optimizer, variables):
 
 
 def _before_softmax(model):
-    """Return the model that ends before the last layer, if that is only a softmax; else None."""
+    """Return the model that ends before the softmax of the last layer, and the :func:`_direct_calls` of its layers.
+
+    Return (None, None) for other endings, and for a dense layer with a softmax in a model without direct calls.
+    """
     last, node, _ = model.outputs[0]._keras_history
-    if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
-        return None
-    inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
-    # Not `last.input`: a layer shared by several models has one for each of them.
-    (logits,) = last._inbound_nodes[node].input_tensors
-    return keras.Model(inputs, logits, name="logits_of_" + model.name)
+    if type(last) not in (keras.layers.Activation, keras.layers.Dense):
+        return None, None
+    if last.activation is not keras.activations.softmax:
+        return None, None
+    inputs, logits = model.inputs[0] if len(model.inputs) == 1 else model.inputs, model.outputs[0]
+    if type(last) is keras.layers.Activation:
+        # Not `last.input`: a layer shared by several models has one for each of them.
+        (logits,) = last._inbound_nodes[node].input_tensors
+    part = keras.Model(inputs, logits, name="logits_of_" + model.name)
+    calls = _direct_calls(part)
+    if type(last) is keras.layers.Dense:
+        if calls is None or len(last._inbound_nodes) > 1:  # elsewhere, its softmax is needed
+            return None, None
+
+        def linear(x):
+            product = keras.ops.matmul(x, last.kernel)
+            return product if last.bias is None else keras.ops.add(product, last.bias)
+
+        calls[last] = _direct_call(last, linear)
+    return part, calls
