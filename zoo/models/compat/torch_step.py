@@ -23,7 +23,7 @@ OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
 UNFUSED = (
     "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
 )  # fmt: skip
-# Layers of Keras without other layers inside.
+# Layers of Keras that contain no other layers, masks or losses.
 PLAIN = (
     "Activation", "Add", "BatchNormalization", "Conv2D", "Dense", "DepthwiseConv2D", "Dropout", "Flatten",
     "GlobalAveragePooling2D", "MaxPooling2D", "ReLU", "Reshape", "ZeroPadding2D",
@@ -34,7 +34,7 @@ class Step:
     """Takes optimizer steps of a model that :func:`can_take` accepts, compiled by ``compile_classifier``."""
 
     def __init__(self, model):
-        self._logits, self._calls = _before_softmax(model)
+        self._logits, self._calls = _direct_calls(model)
         self._divides = self._calls is not None and _learns_each_item_alone(model)
         self._variables = list(model.trainable_variables)
         self._values = [variable.value for variable in self._variables]
@@ -92,7 +92,8 @@ class Step:
 
     def _loss(self, model, x, y, weights):
         if self._logits is not None:
-            predicted = _at_least_float32(self._run(x))
+            x = keras.ops.convert_to_tensor(x, self._logits.inputs[0].dtype)
+            predicted = _at_least_float32(self._logits._run_through_graph([x], self._calls.__getitem__))
             log = torch.log_softmax(predicted, -1)
         else:  # as in Keras
             predicted = _at_least_float32(model(x, training=True))
@@ -103,12 +104,6 @@ class Step:
             weights = keras.ops.convert_to_tensor(weights, dtype=losses.dtype)
             losses = losses * weights.reshape(-1, *[1] * (losses.dim() - 1))
         return sum(model.losses, losses.mean()), predicted  # model.losses: regularization
-
-    def _run(self, x):
-        if self._calls is None:
-            return self._logits(x, training=True)
-        kind = self._logits.inputs[0].dtype
-        return self._logits._run_through_graph([keras.ops.convert_to_tensor(x, kind)], self._calls.__getitem__)
 
 
 def _laid_out(values, gradients):
@@ -140,21 +135,36 @@ def _threads():
 
 
 def _direct_calls(model):
-    """Return functions that call a model's layers in training, or None if a layer needs Keras's ``__call__``.
+    """Return the model up to its logits, and functions that call its layers in training without Keras's overhead.
 
-    The transformer's layers and plain ones do not need it, because they contain no other layers, masks or losses.
+    Return (None, None) if a layer is neither plain nor one of the transformer, or if the last layer has no softmax.
     """
-    if len(model.inputs) != 1:
-        return None
-    layers = [layer for layer in model.operations if not isinstance(layer, keras.layers.InputLayer)]
-    simple = all(type(layer).__module__.startswith("zoo.models.transformer") or _is_plain(layer) for layer in layers)
-    return {layer: _direct_call(layer, layer.call) for layer in layers} if simple else None
+    last, node, _ = model.outputs[0]._keras_history
+    dense = type(last) is keras.layers.Dense
+    ends = dense or type(last) is keras.layers.Activation
+    if len(model.inputs) != 1 or not ends or last.activation is not keras.activations.softmax:
+        return None, None
+    # Not `last.input`: a layer shared by several models has one for each of them.
+    logits = model.outputs if dense else last._inbound_nodes[node].input_tensors
+    part = keras.Model(model.inputs[0], logits[0], name="logits_of_" + model.name)
+    layers = [layer for layer in part.operations if not isinstance(layer, keras.layers.InputLayer)]
+    shared = dense and len(last._inbound_nodes) > 1  # elsewhere, its softmax is needed
+    if shared or not all(_is_simple(layer) for layer in layers):
+        return None, None
+    return part, {layer: _direct_call(layer, _linear if layer is last else type(layer).call) for layer in layers}
 
 
-def _is_plain(layer):
-    known = type(layer) is getattr(keras.layers, type(layer).__name__, None) and type(layer).__name__ in PLAIN
-    changed = known and (getattr(layer, "lora_enabled", False) or layer.dtype_policy.quantization_mode)
-    return known and not changed and layer.activity_regularizer is None
+def _is_simple(layer):
+    if type(layer).__module__.startswith("zoo.models.transformer"):
+        return True
+    changed = getattr(layer, "lora_enabled", False) or getattr(layer.dtype_policy, "quantization_mode", None)
+    plain = type(layer) in [getattr(keras.layers, name) for name in PLAIN]
+    return plain and not changed and layer.activity_regularizer is None
+
+
+def _linear(layer, x):
+    product = keras.ops.matmul(x, layer.kernel)
+    return product if layer.bias is None else keras.ops.add(product, layer.bias)
 
 
 def _direct_call(layer, function):
@@ -162,12 +172,12 @@ def _direct_call(layer, function):
     learns = {"training": True} if "training" in inspect.signature(function).parameters else {}
     kind, mixed = getattr(torch, layer.compute_dtype), layer.compute_dtype != layer.variable_dtype
 
-    def call(x, **_):  # the graph contains `training`, which is True here, and masks, which `can_take` excludes
+    def call(x, training=None, mask=None):  # True here, and None because of `can_take`
         x = [_as(kind, each) for each in x] if isinstance(x, (list, tuple)) else _as(kind, x)
         if not mixed:
-            return function(x, **learns)
+            return function(layer, x, **learns)
         with scope(layer.compute_dtype):
-            return function(x, **learns)
+            return function(layer, x, **learns)
 
     return call
 
@@ -253,31 +263,3 @@ def _fuses(optimizer, variables):
     values = [variable.value for variable in variables if variable.constraint is None]
     plain = all(value.device.type == "cpu" and value.dtype == torch.float32 for value in values)
     return plain and len(values) == len(variables)
-
-
-def _before_softmax(model):
-    """Return the model that ends before the softmax of the last layer, and the :func:`_direct_calls` of its layers.
-
-    Return (None, None) for other endings, and for a dense layer with a softmax in a model without direct calls.
-    """
-    last, node, _ = model.outputs[0]._keras_history
-    if type(last) not in (keras.layers.Activation, keras.layers.Dense):
-        return None, None
-    if last.activation is not keras.activations.softmax:
-        return None, None
-    inputs, logits = model.inputs[0] if len(model.inputs) == 1 else model.inputs, model.outputs[0]
-    if type(last) is keras.layers.Activation:
-        # Not `last.input`: a layer shared by several models has one for each of them.
-        (logits,) = last._inbound_nodes[node].input_tensors
-    part = keras.Model(inputs, logits, name="logits_of_" + model.name)
-    calls = _direct_calls(part)
-    if type(last) is keras.layers.Dense:
-        if calls is None or len(last._inbound_nodes) > 1:  # elsewhere, its softmax is needed
-            return None, None
-
-        def linear(x):
-            product = keras.ops.matmul(x, last.kernel)
-            return product if last.bias is None else keras.ops.add(product, last.bias)
-
-        calls[last] = _direct_call(last, linear)
-    return part, calls
