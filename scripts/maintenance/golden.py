@@ -35,6 +35,7 @@ JOBS: list[dict[str, Any]] = [
     {"key": "mobilenet_v2_1.0", "model": "mobilenet_v2", "gain": 2, "args": {"alpha": 1.0, "input_size": 224}},
     {"key": "mnist", "model": "mnist", "gain": 1, "args": DIGITS},
     {"key": "mnist_conv5", "model": "mnist_conv5", "gain": 1, "args": DIGITS},
+    {"key": "mnist_fast", "model": "mnist_fast", "gain": 1, "args": DIGITS},
     {"key": "mnist_dense", "model": "mnist_dense", "gain": 1, "args": DIGITS | {"units": 128}},
 ]
 

@@ -199,6 +199,20 @@ def test_a_text_that_is_no_machine_is_told(tmp_path: Path, content: bytes) -> No
         dry_run.lines("train", Overrides.parse([]), tmp_path / "m.txt")
 
 
+@pytest.mark.parametrize(
+    ("words", "stack"),
+    [
+        (["model=mnist"], "tf-2.21"), (["model=mnist_fast"], "torch"),
+        (["model=mnist_fast", "stack=tf-2.19"], "tf-2.19"),
+        (["model=mobilenet", "model.input_size=32"], "torch"), (["model=mobilenet", "model.alpha=0.25"], "tf-2.21"),
+    ],
+)  # fmt: skip
+def test_training_is_planned_for_the_fastest_stack(words: list[str], stack: str) -> None:
+    overrides = Overrides.parse([*words, "data=digits", "backend=cpu"])
+    plan = "\n".join(dry_run.lines("train", overrides, machines.FOLDER / "linux_cpu.txt"))
+    assert f"recipes/stacks/{stack}/linux-x86_64.lock" in plan
+
+
 def test_photos_are_planned_for_the_fastest_stack(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     Image.new("RGB", (40, 40)).save(tmp_path / "photos" / "a.png")

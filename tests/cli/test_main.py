@@ -104,7 +104,7 @@ def test_every_group_has_help(topic: str, capsys: pytest.CaptureFixture[str]) ->
 def test_list_as_json_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)
-    assert {"mnist", "mnist_dense", "mnist_conv5"} <= {row["model"] for row in tables["models"]}
+    assert {"mnist", "mnist_dense", "mnist_conv5", "mnist_fast"} <= {row["model"] for row in tables["models"]}
     assert {"tf-2.21", "plaidml-0.7", "tf-1.8"} <= {row["stack"] for row in tables["stacks"]}
 
 

@@ -77,6 +77,7 @@ MODELS: dict[str, Jobs] = {
     "mnist": _digits("mnist"),
     "mnist_conv5": _digits("mnist_conv5"),
     "mnist_dense": _digits("mnist_dense"),
+    "mnist_fast": _digits("mnist_fast"),
     "mobilenet": _images("mobilenet", "model.alpha=0.25"),
     "mobilenet_v2": _images("mobilenet_v2", "model.alpha=0.35"),
     "style_transfer": _painting,

@@ -43,6 +43,7 @@ RECIPES = [
     ("mnist", "cpu"),
     ("mnist", "plaidml"),
     ("mnist_conv5", "cpu"),
+    ("mnist_fast", "cpu"),
     ("mobilenet", "cpu"),
     ("mobilenet_v2", "mps"),
 ]

@@ -122,6 +122,7 @@ def _whole_training() -> list[Step]:
         Step("train mnist", "trains mnist on MNIST by its recipe", 20, steps.mnist),
         trained("mnist_dense", "scikit-learn's digits", 9, "data=digits"),
         trained("mnist_conv5", "scikit-learn's digits", 60, "data=digits"),
+        trained("mnist_fast", "scikit-learn's digits", 12, "data=digits"),
         trained("mobilenet", "drawn shapes", 60, *shapes, "model.alpha=0.25"),
         trained("mobilenet_v2", "drawn shapes", 90, *shapes, "model.alpha=0.35"),
         trained("transformer/classifier", "written texts", 20, "data=text_lines", "data.root={samples}/texts"),

@@ -5,7 +5,7 @@ from typing import Any
 from zoo.certification.results import Findings
 from zoo.certification.work import Work, bench, environment_of
 
-GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mobilenet")
+GOLDEN = ("mnist", "mnist_dense", "mnist_conv5", "mnist_fast", "mobilenet")
 
 
 def golden(work: Work) -> Findings:

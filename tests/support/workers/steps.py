@@ -4,7 +4,10 @@ STEPS = 6
 
 
 def answer(request):
-    """For each case the largest differences of loss, accuracy and second moments, and whether Keras took the step."""
+    """For each case the largest differences of loss, accuracy and second moments, and what else the steps did.
+
+    ``learnt`` is how far Keras's steps reduced the loss, ``calls`` how often the zoo's called a layer of Keras.
+    """
     if request["framework"] == "torch":
         import torch
 
@@ -13,7 +16,7 @@ def answer(request):
 
 
 def _cases():
-    from zoo.models import mnist, mnist_dense
+    from zoo.models import mnist, mnist_dense, mnist_fast
     from zoo.models.transformer import lm
 
     def language(compat):
@@ -47,6 +50,16 @@ def _cases():
             layers.Activation("softmax", name="predictions"),
         ])  # fmt: skip
 
+    def twice(compat):
+        """One dense layer with a softmax, used in the middle of the network too."""
+        layers = compat.keras.layers
+        pixels, dense = compat.keras.Input((10, 10, 1)), layers.Dense(10, activation="softmax", name="dense")
+        mean = layers.GlobalAveragePooling2D(name="mean")(layers.Conv2D(10, 3, name="conv")(pixels))
+        return compat.keras.Model(pixels, dense(dense(mean)))
+
+    def normalized(compat):
+        return mnist_fast.build(compat, input_shape=(16, 16, 1), bn_momentum=0.5)
+
     def dense(compat):
         return mnist_dense.build(compat, input_shape=(16, 16, 1), dropout=0.3)
 
@@ -58,6 +71,8 @@ def _cases():
         "convolutions": (convolutions, "adam", {}, False),
         "convolutions, weighted items": (convolutions, "adam", {"clip": 1.0}, True),
         "a convolution of single points of one point": (points, "adam", {}, False),
+        "batch normalization": (normalized, "adam", {}, False),
+        "a dense layer with a softmax, used twice": (twice, "adam", {}, False),
         "dense, softmax in the last layer": (dense, "adam", {}, True),
         "another rule": (dense, "momentum", {"clip": 1.0}, False),
         "regularized": (_regularized, "adam", {"clip": 1.0}, True),
@@ -84,7 +99,7 @@ def _differences(build, optimizer, settings, weighted):
         np.abs(a - b).max() / (1e-6 + np.abs(b).max()) for a, b in zip(own["moments"], keras["moments"], strict=True)
     ]
     compat.keras.backend.clear_session()
-    return dict(rows, moments=float(max(apart)), learnt=keras["learnt"])
+    return dict(rows, moments=float(max(apart)), learnt=keras["learnt"], calls=own["calls"])
 
 
 def _train(build, optimizer, settings, weighted, by_keras):
@@ -106,12 +121,17 @@ def _train(build, optimizer, settings, weighted, by_keras):
         y = np.eye(10, dtype=np.float32)[draw.randint(0, 10, 16)]
     batch = (x, y, draw.rand(16).astype(np.float32)) if weighted else (x, y)
     before = model.test_on_batch(*batch)[0]  # nothing is dropped there
+    kind, calls = compat.keras.layers.Layer, []
+    usual = kind.__call__
+    kind.__call__ = lambda layer, *given, **named: (calls.append(layer), usual(layer, *given, **named))[1]
     for _ in range(STEPS):
         if by_keras:
             figures.append(model.train_on_batch(*batch)[:2])
         else:
             figures.append(compat.train_classifier(model, *batch)[:2])
+    kind.__call__ = usual
     moments = [np.array(each) for each in model.optimizer.variables if "velocity" in each.path]
     columns = np.array(figures, float).T
     learnt = float(before - model.test_on_batch(*batch)[0])
-    return {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)], "learnt": learnt}
+    rows = {"loss": columns[0], "accuracy": columns[1], "moments": moments or [np.zeros(1)]}
+    return dict(rows, learnt=learnt, calls=len(calls))

@@ -3,8 +3,8 @@
 Keras computes the loss from probabilities, and metrics and Adam in a dozen operations each. Here the loss is computed
 from the logits, as on TensorFlow, and one fused operation clips gradients, applies weight decay and updates weights.
 Weights and moments remain variables of Keras, so that checkpoints, freezing and averages work as usual. Networks of
-only zoo layers, such as the language model, also skip Keras's overhead for each layer. On two CPU threads, each
-computes half of the batch.
+only simple layers also skip Keras's overhead for each layer. On two CPU threads, each computes half of the batch,
+unless the network has batch normalization.
 """
 
 import functools
@@ -23,14 +23,18 @@ OVERRIDABLE = ("train_step", "compute_loss", "compute_metrics")
 UNFUSED = (
     "amsgrad", "clipnorm", "clipvalue", "gradient_accumulation_steps", "loss_scale_factor", "use_ema",
 )  # fmt: skip
+# Layers of Keras that contain no other layers, masks or losses.
+PLAIN = (
+    "Activation", "Add", "BatchNormalization", "Conv2D", "Dense", "DepthwiseConv2D", "Dropout", "Flatten",
+    "GlobalAveragePooling2D", "MaxPooling2D", "ReLU", "Reshape", "ZeroPadding2D",
+)  # fmt: skip
 
 
 class Step:
     """Takes optimizer steps of a model that :func:`can_take` accepts, compiled by ``compile_classifier``."""
 
     def __init__(self, model):
-        self._logits = _before_softmax(model)
-        self._calls = _direct_calls(self._logits)
+        self._logits, self._calls = _direct_calls(model)
         self._divides = self._calls is not None and _learns_each_item_alone(model)
         self._variables = list(model.trainable_variables)
         self._values = [variable.value for variable in self._variables]
@@ -88,7 +92,8 @@ class Step:
 
     def _loss(self, model, x, y, weights):
         if self._logits is not None:
-            predicted = _at_least_float32(self._run(x))
+            x = keras.ops.convert_to_tensor(x, self._logits.inputs[0].dtype)
+            predicted = _at_least_float32(self._logits._run_through_graph([x], self._calls.__getitem__))
             log = torch.log_softmax(predicted, -1)
         else:  # as in Keras
             predicted = _at_least_float32(model(x, training=True))
@@ -99,12 +104,6 @@ class Step:
             weights = keras.ops.convert_to_tensor(weights, dtype=losses.dtype)
             losses = losses * weights.reshape(-1, *[1] * (losses.dim() - 1))
         return sum(model.losses, losses.mean()), predicted  # model.losses: regularization
-
-    def _run(self, x):
-        if self._calls is None:
-            return self._logits(x, training=True)
-        kind = self._logits.inputs[0].dtype
-        return self._logits._run_through_graph([keras.ops.convert_to_tensor(x, kind)], self._calls.__getitem__)
 
 
 def _laid_out(values, gradients):
@@ -136,29 +135,49 @@ def _threads():
 
 
 def _direct_calls(model):
-    """Return functions that call a model's layers in training, or None if a layer needs Keras's ``__call__``.
+    """Return the model up to its logits, and functions that call its layers in training without Keras's overhead.
 
-    The transformer's layers do not need it, because they contain no other layers, masks or losses.
+    Return (None, None) if a layer is neither plain nor one of the transformer, or if the last layer has no softmax.
     """
-    if model is None or len(model.inputs) != 1:
-        return None
-    layers = [layer for layer in model.operations if not isinstance(layer, keras.layers.InputLayer)]
-    if not all(type(layer).__module__.startswith("zoo.models.transformer") for layer in layers):
-        return None
-    return {layer: _direct_call(layer) for layer in layers}
+    last, node, _ = model.outputs[0]._keras_history
+    dense = type(last) is keras.layers.Dense
+    ends = dense or type(last) is keras.layers.Activation
+    if len(model.inputs) != 1 or not ends or last.activation is not keras.activations.softmax:
+        return None, None
+    # Not `last.input`: a layer shared by several models has one for each of them.
+    logits = model.outputs if dense else last._inbound_nodes[node].input_tensors
+    part = keras.Model(model.inputs[0], logits[0], name="logits_of_" + model.name)
+    layers = [layer for layer in part.operations if not isinstance(layer, keras.layers.InputLayer)]
+    shared = dense and len(last._inbound_nodes) > 1  # elsewhere, its softmax is needed
+    if shared or not all(_is_simple(layer) for layer in layers):
+        return None, None
+    return part, {layer: _direct_call(layer, _linear if layer is last else type(layer).call) for layer in layers}
 
 
-def _direct_call(layer):
+def _is_simple(layer):
+    if type(layer).__module__.startswith("zoo.models.transformer"):
+        return True
+    changed = getattr(layer, "lora_enabled", False) or getattr(layer.dtype_policy, "quantization_mode", None)
+    plain = type(layer) in [getattr(keras.layers, name) for name in PLAIN]
+    return plain and not changed and layer.activity_regularizer is None
+
+
+def _linear(layer, x):
+    product = keras.ops.matmul(x, layer.kernel)
+    return product if layer.bias is None else keras.ops.add(product, layer.bias)
+
+
+def _direct_call(layer, function):
     scope = keras.src.backend.common.variables.AutocastScope
-    learns = {"training": True} if "training" in inspect.signature(layer.call).parameters else {}
+    learns = {"training": True} if "training" in inspect.signature(function).parameters else {}
     kind, mixed = getattr(torch, layer.compute_dtype), layer.compute_dtype != layer.variable_dtype
 
-    def call(x):
+    def call(x, training=None, mask=None):  # True here, and None because of `can_take`
         x = [_as(kind, each) for each in x] if isinstance(x, (list, tuple)) else _as(kind, x)
         if not mixed:
-            return layer.call(x, **learns)
+            return function(layer, x, **learns)
         with scope(layer.compute_dtype):
-            return layer.call(x, **learns)
+            return function(layer, x, **learns)
 
     return call
 
@@ -244,14 +263,3 @@ def _fuses(optimizer, variables):
     values = [variable.value for variable in variables if variable.constraint is None]
     plain = all(value.device.type == "cpu" and value.dtype == torch.float32 for value in values)
     return plain and len(values) == len(variables)
-
-
-def _before_softmax(model):
-    """Return the model that ends before the last layer, if that is only a softmax; else None."""
-    last, node, _ = model.outputs[0]._keras_history
-    if type(last) is not keras.layers.Activation or last.activation is not keras.activations.softmax:
-        return None
-    inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
-    # Not `last.input`: a layer shared by several models has one for each of them.
-    (logits,) = last._inbound_nodes[node].input_tensors
-    return keras.Model(inputs, logits, name="logits_of_" + model.name)
