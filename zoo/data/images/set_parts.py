@@ -414,13 +414,13 @@ def names_note(path: Path) -> str:
             shown = listed(sorted(words), most=3)
             return f"The names may {where} with their classes, such as {shown}: {as_table(path, column)}. "
     fields = [stem.split("_") if "_" in stem else stem.split(".") for stem in stems]
-    columns = {f"part{place}": column for place, column in enumerate(zip(*fields, strict=False), 1)}
-    for title, column in [*columns.items()]:
-        if all(re.fullmatch(r"[A-Za-z]+\d+", cell) for cell in column):  # KA.AN1.1: the number counts
-            columns = {title.replace("part", "letters"): [cell.rstrip("0123456789") for cell in column]} | columns
-    likely = [title for title, column in columns.items() if 1 < len({*column}) <= len(stems) / 4]
-    if likely and min(map(len, fields)) > 2:
-        return f"If a part of the names is the class: {as_table(path, likely[0])}, for that part. "
+    columns = {f"part{place}": {*cells} for place, cells in enumerate(zip(*fields, strict=False), 1)}
+    for title, cells in [*columns.items()]:
+        if all(re.fullmatch(r"[A-Za-z]+\d+", cell) for cell in cells):  # KA.AN1.1: the number counts
+            columns = {title.replace("part", "letters"): {cell.rstrip("0123456789") for cell in cells}} | columns
+    few = [title for title, cells in columns.items() if 1 < len(cells) <= len(stems) / 4]
+    if few and min(map(len, fields)) > 2:
+        return f"If a part of the names is the class: {as_table(path, few[0])}, for that part. "
     return ""
 
 
