@@ -446,7 +446,7 @@ def _of_photos(shop: Workshop) -> dict[str, Row]:
         return shop.peer("peer_probe.py", shop.images(name, number), shop.mobilenet / "model.onnx")
 
     def fine_tuned(name: str, number: int, folder: Path) -> Figures:
-        words = ["model=mobilenet", "model.alpha=0.25", f"weights={shop.data / WEIGHTS}", "model.input_size=96"]
+        words = ["model=mobilenet", "model.alpha=0.25", f"weights={shop.data / WEIGHTS}"]
         words += ["data=folder", f"data.root={shop.images(name, number)}", "stack=tf-2.21", "backend=cpu"]
         return trained(["train", *words, f"seed={number}"], number, folder)
 

@@ -226,6 +226,11 @@ def test_the_linear_baseline_of_a_text_run_is_told(folder: Path) -> None:
     assert 0.82334 in page.values
 
 
+def test_the_linear_probe_of_an_image_run_is_told(folder: Path) -> None:
+    save(folder, record() | {"linear_probe": {"kept": True, "verdict": "Kept: linear probe & <more>"}})
+    assert "Kept: linear probe & <more>" in read(folder).text("p")
+
+
 def test_figures_of_the_training_data_are_told_from_others(folder: Path) -> None:
     save(folder, record() | {"metrics": {"accuracy": 1.0, "loss": 0.08, "val_loss": 0.5}})
     assert {"Training accuracy", "Training loss", "Validation loss"} <= set(read(folder).text("dt"))

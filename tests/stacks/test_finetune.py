@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.support import CHECKOUT, real_stacks
 from tests.support.conformance import Answers
@@ -56,7 +57,8 @@ TUNED = ["model=mobilenet", "model.alpha=0.25", "model.input_size=32", "backend=
 def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not PUBLISHED.is_file():
         pytest.skip(f"no {PUBLISHED}")
-    run = train(root, "tuned", *TUNED, f"weights={PUBLISHED}", "fine_tune.unfreeze_from=conv_pw_12")
+    words = [*TUNED, f"weights={PUBLISHED}", "fine_tune.unfreeze_from=conv_pw_12", "fine_tune.probe=0"]
+    run = train(root, "tuned", *words)
     shown = capsys.readouterr()
     assert "The last layer, conv_preds, starts untrained: the weights are for other classes" in shown.err
     assert "Skipped 1 of 73 images" in shown.err
@@ -78,6 +80,38 @@ def test_published_weights_are_fine_tuned_in_stages(root: Path, capsys: pytest.C
     with np.load(root / "tuned" / "weights.npz") as learnt:
         names = {name.split("/")[0] for name in learnt.files}
     assert "conv_preds" in names
+
+
+def test_few_images_are_also_classified_by_a_linear_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not PUBLISHED.is_file():
+        pytest.skip(f"no {PUBLISHED}")
+    random = np.random.default_rng(0)
+    for channel, name in enumerate(("red", "green", "blue")):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        for number in range(12):
+            pixels = random.integers(0, 200, (40, 40, 3)).astype(np.uint8)
+            pixels[..., channel] |= 0x80
+            Image.fromarray(pixels).save(tmp_path / "pictures" / name / f"{number}.png")
+    words = [*TUNED, f"weights={PUBLISHED}", "trainer.learning_rate=1e-9", "data.validation=0.2", "data.test=0.2"]
+    words.append("fine_tune.head_learning_rate=1e-9")
+    run = train(tmp_path, "probed", *words)
+    probe = run["linear_probe"]
+    assert probe["kept"]
+    assert run["metrics"]["best_epoch"] == 0
+    assert run["metrics"]["val_loss"] == probe["val_loss"]
+    assert probe["verdict"] in capsys.readouterr().out
+    accuracy = run["metrics"]["test_accuracy"]
+    assert accuracy > 0.5
+    assert main(["infer", f"run={tmp_path / 'probed'}", "input=test", f"output.root={tmp_path / 'answers'}"]) == 0
+    (answer,) = (tmp_path / "answers").iterdir()
+    assert json.loads((answer / "run.json").read_text())["metrics"]["test_accuracy"] == accuracy
+    # Without test images, the figures of the validation images must be of weights that never saw them.
+    run = train(tmp_path, "untested", *words, "data.test=0", "fine_tune.head_epochs=1")
+    assert run["linear_probe"]["kept"]
+    assert run["metrics"]["val_loss"] == pytest.approx(run["linear_probe"]["val_loss"], rel=1e-4)
+    run = train(tmp_path, "unprobed", *words, "fine_tune.probe=0", "fine_tune.head_epochs=1")
+    assert "linear_probe" not in run
+    assert run["metrics"]["best_epoch"] > 0
 
 
 @pytest.mark.parametrize("stack", ["torch", "jax", "mlx"])

@@ -167,6 +167,19 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
         record.phases |= {key: round(spent.get(key, 0.0) + value, 4) for key, value in done.phases.items()}
         if done.stopped:
             record.stopped = done.stopped
+        if done.linear_probe and done.linear_probe["trained"]:  # else stopped before the first epoch
+            kept = done.metrics["best_epoch"] == 0
+            record.linear_probe = done.linear_probe | {"kept": kept, "verdict": _verdict(done.linear_probe, kept)}
+            del record.linear_probe["costs"]
+
+
+def _verdict(probe: Json, kept: bool) -> str:
+    """Say whether a linear probe or an epoch was kept, and why."""
+    named = {"linear probe": probe, f"epoch {probe['trained']['epoch']}": probe["trained"]}.items()
+    rows = [
+        f"{name}, validation loss {row['val_loss']:.4f}, accuracy {row['val_accuracy']:.4f}" for name, row in named
+    ]
+    return "Kept: {}. Not clearly better: {}".format(*rows) if kept else "Kept: {1}. Worse: {0}".format(*rows)
 
 
 def request_of(

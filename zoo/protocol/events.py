@@ -190,6 +190,7 @@ class DoneEvent(Event):
         rows: one per format of an export.
         text: text that a language model generated.
         features: ``layer`` and ``shape`` of written features.
+        linear_probe: validation figures of a linear probe and of the best ``trained`` network.
     """
 
     metrics: Json
@@ -200,6 +201,7 @@ class DoneEvent(Event):
     rows: Optional[List[Json]] = None
     text: str = ""
     features: Optional[Json] = None
+    linear_probe: Optional[Json] = None
 
 
 class NetworkEvent(Event):

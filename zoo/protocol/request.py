@@ -237,6 +237,7 @@ class FineTunePart(Part):
 
     head_epochs: int
     head_learning_rate: float
+    probe: int
     unfreeze_from: Optional[str]
     unfreeze_share: Optional[float]
     freeze_normalization: bool

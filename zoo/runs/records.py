@@ -107,6 +107,7 @@ class RunRecord:
     trained_run: str | None = field(init=False)
     judgement: Json | None = field(init=False)
     linear_baseline: Json | None = field(init=False)
+    linear_probe: Json = field(init=False)
     reference: Json = field(init=False)
     expected: Json = field(init=False)
     expected_not_applicable: Json = field(init=False)

@@ -75,9 +75,9 @@ def recipe_sha256(model: str, backend: str, data: str) -> str:
     settings = compose.compose(command, ranges.point(command, model, backend, data))
     values = dict(leaves(dataclasses.asdict(settings)))
     known = {key: setting.of(command.schema, key) for key in values}
-    # Recipes promise nothing for tables of images, labels and numbers, so their settings do not count.
+    # Recipes promise nothing for tables of images, labels, numbers and few images, so their settings do not count.
     kept = {key: value for key, value in values.items() if known[key].affects is setting.NUMBERS
-            and key not in ("model.about", "data.target", "data.group", "trainer.loss")
+            and key not in ("model.about", "data.target", "data.group", "fine_tune.probe", "trainer.loss")
             and known[key].needs != "data.name=image_table"}  # fmt: skip
     promise = getattr(settings, "expect", {}).get(data)
     return hashlib.sha256(json.dumps([kept, promise], sort_keys=True).encode()).hexdigest()

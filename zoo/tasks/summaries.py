@@ -43,7 +43,7 @@ def training(run: Run) -> list[str]:
         f"{where(record)}: {_result(run.metrics)}",
         _data(data),
         *_mistakes(run),
-        *_linear_baseline(record),
+        *_linear(record),
         *([f"  not MNIST: {data['reason']}"] if fallback else []),
         *expected(record),
         *record.get("reference", {}).get("compared", []),
@@ -133,10 +133,11 @@ def no_better(analysis: Json, what: str, balanced: bool) -> list[str]:
     return [f"Always predicting {name!r} would be right at least as often: {share:.4f} of the {what}{remedy}"]
 
 
-def _linear_baseline(record: Json) -> list[str]:
-    baseline = record.get("linear_baseline")
+def _linear(record: Json) -> list[str]:
+    """Compare the network with a linear classifier of the texts, or a linear probe."""
+    baseline, probe = record.get("linear_baseline"), record.get("linear_probe")
     if not baseline:
-        return []
+        return [probe["verdict"]] if probe else []
     accuracy, seconds = baseline["test_accuracy"], baseline["seconds"]
     return [f"Linear baseline ({baseline['name']}): test accuracy {accuracy:.4f} after {seconds:.1f} s"]
 

@@ -155,7 +155,12 @@ def test_the_epochs_of_a_staged_training_name_their_stage(
     monkeypatch.setattr(job, "feature_extraction", features)
     monkeypatch.setattr(compat, "batch_norm_names", lambda _model: [])
     plan = FineTunePart(
-        head_epochs=3, head_learning_rate=0.5, unfreeze_from=None, unfreeze_share=None, freeze_normalization=True
+        head_epochs=3,
+        head_learning_rate=0.5,
+        probe=0,
+        unfreeze_from=None,
+        unfreeze_share=None,
+        freeze_normalization=True,
     )
     _, events = run(job, monkeypatch, tmp_path, data=pictures(tmp_path), fine_tune=plan,
                     freeze=FREEZE, model=ModelPart(name="mnist", args={}))  # fmt: skip

@@ -400,3 +400,62 @@ def test_a_stage_may_train_a_model_of_its_own_that_shares_the_layers(
     monkeypatch.setattr(module.checkpointing.training_state, "restore", lambda *models: restored.extend(models[:2]))
     resumed.checkpointer.enter(resumed.state)
     assert [each is model for each, model in zip(restored, (resumed.model, trained), strict=True)] == [True, True]
+
+
+def judged(true: list[float], right: list[bool]) -> dict[str, np.ndarray]:
+    """Validation images of class 0, by the probability of their class and whether it is the likeliest."""
+    best = np.array([[0 if each else 1] for each in right])
+    return {"true": np.array(true, np.float32), "best": best, "label": np.zeros(len(right), np.int64)}
+
+
+def figures(true: list[float], right: list[bool]) -> dict[str, Any]:
+    loss, accuracy = float(-np.log(true).mean()), float(np.mean(right))
+    return {"val_loss": loss, "val_accuracy": accuracy, "judged": judged(true, right)}
+
+
+PROBE = ([0.5, 0.6, 0.7, 0.2], [True, True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("best_by", "true", "right", "better"),
+    [
+        ("loss", [0.51, 0.61, 0.71, 0.21], PROBE[1], True),  # a small gain for every image
+        ("loss", [0.4, 0.5, 0.6, 0.5], PROBE[1], False),  # the mean gain follows from one image
+        ("loss", [0.4, 0.5, 0.6, 0.1], PROBE[1], False),
+        ("loss", PROBE[0], [True] * 4, False),
+        ("accuracy", PROBE[0], [True] * 4, False),  # one more image of four
+        ("accuracy", [0.4] * 4, [False] * 4, False),
+    ],
+)
+def test_an_epoch_replaces_a_linear_probe_only_if_it_is_clearly_better(
+    module: Any, tmp_path: Path, best_by: str, true: list[float], right: list[bool], better: bool
+) -> None:
+    first = Trainer(module, tmp_path, best_by=best_by)
+    first.model.become(5.0)
+    first.checkpointer.consider({"epoch": 0, **figures(*PROBE)})
+    first.checkpointer.enter(first.state)
+    first.checkpointer.save(first.state)
+    for trainer in (first, Trainer(module, tmp_path, resume=True, best_by=best_by)):
+        assert trainer.checkpointer.best["best_epoch"] == 0
+        assert trainer.epoch(1.0, **figures(true, right)) is better
+        trainer.checkpointer.restore_best()
+        assert trainer.model.weights[0].tolist() == [1.0 if better else 5.0] * 2
+        probe = trainer.checkpointer.probe
+        assert probe["val_loss"] == pytest.approx(-np.log(PROBE[0]).mean())
+        assert (probe["trained"]["epoch"], probe["trained"]["val_accuracy"]) == (1, np.mean(right))
+
+
+def test_many_better_images_replace_a_linear_probe_by_accuracy(module: Any, tmp_path: Path) -> None:
+    trainer = Trainer(module, tmp_path, best_by="accuracy")
+    trainer.checkpointer.consider({"epoch": 0, **figures([0.5] * 200, [True] * 150 + [False] * 50)})
+    assert trainer.epoch(1.0, **figures([0.4] * 200, [True] * 170 + [False] * 30))
+    assert not trainer.epoch(2.0, **figures([0.9] * 200, [True] * 169 + [False] * 31))
+
+
+def test_a_checkpoint_with_other_figures_of_a_linear_probe_is_refused(module: Any, tmp_path: Path) -> None:
+    first = Trainer(module, tmp_path)
+    first.checkpointer.consider({"epoch": 0, **figures(*PROBE)})
+    first.checkpointer.probe["costs"] = ["0.1"]
+    first.checkpointer.save(first.state)
+    with pytest.raises(Exception, match="the run cannot be resumed: its checkpoint has unexpected content"):
+        Trainer(module, tmp_path, resume=True)

@@ -149,7 +149,7 @@ def test_a_checkpoint_keeps_the_names_of_older_runs(
     monkeypatch.setattr(training.checkpointing, "PATIENCE", 0)
     fitted(training, tmp_path)
     written = json.loads(max((tmp_path / "checkpoints").glob("*.json")).read_text())["state"]
-    assert written.keys() == {"best", "finished", "steps_before", "stack", "course", "precision"}
+    assert written.keys() == {"best", "finished", "steps_before", "probe", "stack", "course", "precision"}
     assert written["course"].keys() == KEYS
     assert [row["epoch"] for row in written["course"]["reported"]] == [1, 2, 3]
 

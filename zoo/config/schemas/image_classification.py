@@ -23,6 +23,9 @@ class FineTune:
     head_learning_rate: float = setting(
         0.003, "highest learning rate of head_epochs", at_least=1e-9, at_most=10,
         needs="weights and fine_tune.head_epochs")  # fmt: skip
+    probe: int = setting(
+        1_000, "up to this number of training images, a logistic regression on features competes with fine-tuning; 0 "
+        "turns it off", at_least=0, at_most=20_000, needs="weights and fine_tune.head_epochs")  # fmt: skip
     unfreeze_from: str | None = setting(
         None, "first layer that learns in trainer.epochs; null means all layers", needs="weights"
     )

@@ -37,7 +37,7 @@ def headline(record: Untrusted) -> Html:
     words = [tag("li", text) for text in record.words("summary")]
     return join([
         _right(record), tag("dl", cards, class_="cards") if cards else None, tag("ul", words) if words else None,
-        _linear_baseline(record), *_promises(record), _failure(record),
+        _linear(record), *_promises(record), _failure(record),
     ])  # fmt: skip
 
 
@@ -54,11 +54,12 @@ def _right(record: Untrusted) -> Html | None:
     return tag("p", tag("strong", f"{words}the true accuracy is between {low} and {high} (95 % confidence)."))
 
 
-def _linear_baseline(record: Untrusted) -> Html | None:
-    baseline = record.part("linear_baseline")
+def _linear(record: Untrusted) -> Html | None:
+    """Compare the network with a linear classifier of the texts, or a linear probe."""
+    baseline, verdict = record.part("linear_baseline"), record.text("linear_probe", "verdict")
     accuracy, spent = baseline.number("test_accuracy"), baseline.number("seconds")
     if accuracy is None:
-        return None
+        return tag("p", verdict) if verdict else None
     after = [" after ", data(spent, seconds(spent))] if spent is not None else None
     figure = data(accuracy, f"{accuracy:.4f}")
     return tag("p", f"Linear baseline ({baseline.text('name')}): test accuracy ", figure, after)

@@ -4,12 +4,14 @@ import os
 import shutil
 import tempfile
 
+import numpy as np
+
 from zoo.models import compat
 from zoo.worker import endings, weights
 from zoo.worker.errors import UserError
 from zoo.worker.inference.features import unknown_layer
 from zoo.worker.model import build
-from zoo.worker.training import evaluation, feature_extraction, image_batches
+from zoo.worker.training import evaluation, feature_extraction, image_batches, linear_probe
 from zoo.worker.training.augment import make_augmenter
 from zoo.worker.training.checkpointing import Checkpointer
 from zoo.worker.training.equal_batches import tell_if_raised
@@ -54,7 +56,7 @@ def run(request, events, stop, phases):
     results = evaluate_best(model, checkpointer, training, evaluate)
     results.update(epochs=epochs, precision=settings.precision)
     compat.freeze(model, set())
-    return save(model, training, results)
+    return dict(save(model, training, results), linear_probe=checkpointer.probe)
 
 
 def build_and_fill(training):
@@ -105,7 +107,7 @@ class _Stages:
         done = self._checkpointer.finished(1)
         if done is not None:  # before the interruption
             return done
-        trunk, head, _ = feature_extraction.split_at_head(self._model)
+        trunk, head, name = feature_extraction.split_at_head(self._model)
         rate = self._plan.head_learning_rate
         settings = self._training.settings.replace(epochs=self._plan.head_epochs, learning_rate=rate)
         group = self._training.group
@@ -113,11 +115,15 @@ class _Stages:
         scratch = group.agree(scratch)
         try:
             with self._training.timed("features_s"):
-                parts = {name: self._features(trunk, name, scratch) for name in ("train", "validation")}
+                parts = {part: self._features(trunk, part, scratch) for part in ("train", "validation")}
             if self._training.stop.asked:
                 return 0
             compile_model(head, settings, self._training.target)
             batches = self._batches(parts, lambda rows: rows)
+            few = 0 < len(parts["train"]) <= self._plan.probe and len(parts["validation"])
+            if few and not self._training.target and not self._checkpointer.goes_on():
+                with self._training.timed("linear_probe_s"):
+                    self._offer_probe(head, self._model.get_layer(name), batches, **parts)
             stage = Stage(settings, last=self._last, number=self._number(1))
             return self._fit(head, batches, stage, "only the last layer learns")
         finally:
@@ -128,6 +134,26 @@ class _Stages:
         path, size = os.path.join(folder, name + ".npy"), self._training.settings.batch_size
         part, stop = self._parts[name], self._training.stop
         return feature_extraction.features(trunk, self._preprocess, part, size, path, stop, self._training.group)
+
+    def _offer_probe(self, head, layer, batches, train, validation):
+        """Fit the last layer by :mod:`linear_probe`, and offer it as the result of epoch 0.
+
+        Its figures are of a fit without the validation images. With a test part, the kept fit also uses these.
+        """
+        labels, classes = np.concatenate([train.labels, validation.labels]), self._data.classes
+        features = np.concatenate([train.rows[:], validation.rows[:]]).reshape(len(labels), -1)
+        before = layer.get_weights()
+        if [array.size for array in before] != [features.shape[1] * classes, classes]:
+            return  # not a dense layer with a bias
+        weights = image_batches.class_weights(labels, classes) if self._data.balance else np.ones(classes)
+        probe = linear_probe.Probe(features, labels, classes, weights[labels])
+        strength, known = probe.choose(), np.arange(len(labels)) < len(train)
+        layer.set_weights(_shaped(probe.fit(strength, known), before))
+        record = dict(batches.evaluate(head), epoch=0)
+        if len(self._parts["test"]):
+            layer.set_weights(_shaped(probe.fit(strength, np.ones_like(known)), before))
+        self._checkpointer.consider(record)
+        layer.set_weights(before)
 
     def train_rest(self, frozen, leaving, before):
         """Train all but the frozen layers, after ``before`` epochs; return the number of epochs.
@@ -163,6 +189,10 @@ class _Stages:
         run, data = self._training, self._data
         more = augment, data.balance, mixup, run.group, run.target
         return image_batches.ImageBatches(parts, preprocess, run.settings, data.classes, *more).place(run)
+
+
+def _shaped(arrays, like):
+    return [array.reshape(other.shape) for array, other in zip(arrays, like)]
 
 
 def compile_model(model, settings, target=None):

@@ -8,7 +8,7 @@ import numpy as np
 
 from zoo.models import compat
 from zoo.models.compat import training_state
-from zoo.protocol.targets import CLASSES, FIGURES, KINDS
+from zoo.protocol.targets import CLASSES, FIGURES, KINDS, SMALLEST
 from zoo.worker import weights
 from zoo.worker.errors import UserError
 from zoo.worker.training import checkpoint_files
@@ -18,6 +18,8 @@ from zoo.worker.training.checkpoint_files import Checkpoints
 # time. The first epoch is always saved.
 PATIENCE = 60
 ROLLBACKS = 5
+# Gains of an epoch over a linear probe up to this are due to rounding.
+ROUNDING = 1e-3
 
 
 class Checkpointer:
@@ -30,14 +32,15 @@ class Checkpointer:
             ``disk_reserve_gb``, ``on_nan`` and ``resume``.
 
     Attributes:
-        best: the metrics of the best epoch so far, or None.
+        best: the metrics of the best epoch so far, or None; epoch 0 is a linear probe.
+        probe: validation figures of the linear probe, if any, and of the best ``trained`` network.
     """
 
     def __init__(self, model, run):
         self._model, self._run, self._settings = model, run, run.settings
         self._path = os.path.join(run.folder, "weights.npz")
         self._arrays, self._written = None, True
-        self.best = None
+        self.best = self.probe = None
         reserve = int(self._settings.disk_reserve_gb * 2**30)
         kept, run_id = self._settings.keep_checkpoints, run.request.run_id
         self._files = Checkpoints(run.folder, kept, reserve, run_id)
@@ -60,6 +63,7 @@ class Checkpointer:
         arrays, saved = self._loaded
         _check(saved)
         self.best, self._finished, self._steps = saved["best"], saved["finished"], saved["steps_before"]
+        self.probe = saved.get("probe")
         self._rolled_back = saved.get("course", {}).get("rollbacks", 0) > 0
         if self.best is not None:
             kind = "best/" if any(name.startswith("best/") for name in arrays) else "weights/"
@@ -132,7 +136,7 @@ class Checkpointer:
             arrays.update(("best/%05d" % number, value) for number, value in enumerate(self._arrays))
         if self._run.group.rank:
             return
-        saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps}
+        saved = {"best": self.best, "finished": self._finished, "steps_before": self._steps, "probe": self.probe}
         saved.update(stack=compat.stack(), course=state.capture(), precision=self._settings.precision)
         try:
             self._files.save(self._steps + state.done, arrays, saved)
@@ -149,16 +153,28 @@ class Checkpointer:
             self._complained = True
 
     def consider(self, record):
-        """Keep the current weights if they are the best, and mark the epoch's record with ``best``."""
+        """Keep the current weights if they are the best, and mark the epoch's record with ``best``.
+
+        The best of many epochs often beats a linear probe on few images by chance. An epoch therefore replaces it
+        only if the mean gain for an image is above its standard error (as in Breiman et al. 1984, section 3.4.3).
+        """
+        costs = self._costs(record.pop("judged", None))
         # A resumed run may evaluate its best epoch again. After a rollback, a repeated epoch must beat the best one.
         again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
-        record["best"] = self.best is None or again or self._is_better(record)
+        record["best"] = self.best is None or again or self._is_better(record, self.best)
+        if self.best is not None and self.best["best_epoch"] == 0:
+            gains = self.probe["costs"] - costs
+            record["best"] = bool(gains.mean() * (len(gains) - 1) ** 0.5 > gains.std() + ROUNDING)
         if record["best"]:
             self._arrays, self._written = [np.array(value) for value in self._model.get_weights()], False
             self.best = {name: record[name] for name in _KEPT if name in record}
             self.best["best_epoch"] = record["epoch"]
+        if record["epoch"] == 0:
+            self.probe = dict(self.best, trained=None, costs=costs.tolist())
+        elif self.probe and (not self.probe["trained"] or self._is_better(record, self.probe["trained"])):
+            self.probe["trained"] = {name: record[name] for name in ("epoch", "val_loss", "val_accuracy")}
 
-    def _is_better(self, record):
+    def _is_better(self, record, best):
         """Compare the main figure of the target, such as validation accuracy, then validation loss.
 
         Without a validation set, the latest epoch is best.
@@ -169,8 +185,16 @@ class Checkpointer:
         figure = "val_" + KINDS[target.kind if target else CLASSES].best
         by_loss = self._settings.best_by == "loss" or (target is not None and target.loss == "mae")
         if figure not in record or by_loss:
-            return record["val_loss"] < self.best["val_loss"]
-        return (record[figure], -record["val_loss"]) > (self.best[figure], -self.best["val_loss"])
+            return record["val_loss"] < best["val_loss"]
+        return (record[figure], -record["val_loss"]) > (best[figure], -best["val_loss"])
+
+    def _costs(self, judged):
+        """Return what counts for the best epoch, of each validation image: its loss, or whether it is wrong."""
+        if judged is None or "true" not in judged:
+            return None
+        if self._settings.best_by == "loss":
+            return -np.log(np.maximum(judged["true"].astype(np.float64), SMALLEST))
+        return (judged["best"][:, 0] != judged["label"]).astype(np.float64)
 
     def roll_back(self, state, error):
         """Return to the last checkpoint after a loss that is not finite, with half the learning rate.
@@ -221,7 +245,7 @@ def _check(saved):
     state, epochs = dict(saved["course"]), list(saved["course"]["reported"])
     numbers = [value for name, value in state.items() if name not in ("reported", "means", "frozen_at")]
     numbers.append(state["frozen_at"] or 0)
-    numbers += [saved["steps_before"], *saved["finished"].values()]
+    numbers += [saved["steps_before"], *saved["finished"].values(), *(saved.get("probe") or {"costs": []})["costs"]]
     if not all(isinstance(value, (int, float)) for value in numbers):
         raise TypeError("expected numbers, got %r" % numbers)
     if any(row["epoch"] < 0 or "event" in row or "self" in row for row in epochs):

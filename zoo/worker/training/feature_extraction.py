@@ -44,19 +44,13 @@ def features(trunk, preprocess, part, batch_size, path, stop, group=None):
     group = group or distributed.Group()
     shape = compat.static_shape(trunk.outputs[0])[1:]
     if group.rank == 0:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (len(part), *shape)}
-        with open(path, "wb") as out:
-            np.lib.format.write_array_header_1_0(out, header)
-            out.truncate(out.tell() + 4 * len(part) * int(np.prod(shape)))
+        np.lib.format.open_memmap(path, "w+", "<f4", (len(part), *shape)).flush()
     group.agree(None)  # the file exists
     begin, end = group.bounds(len(part))
     size = max(1, min(batch_size, end - begin))
-    with open(path, "r+b") as out:
-        np.lib.format.read_magic(out)
-        np.lib.format.read_array_header_1_0(out)
-        out.seek(4 * begin * int(np.prod(shape)), 1)
-        some = part.rows.between(begin, end) if group.size > 1 else part.rows
-        for maps in predict_batches(trunk, slices(some, size, preprocess), size, stop):
-            out.write(np.asarray(maps, "<f4").tobytes())
+    some = part.rows.between(begin, end) if group.size > 1 else part.rows
+    for maps in predict_batches(trunk, slices(some, size, preprocess), size, stop):
+        np.load(path, mmap_mode="r+")[begin : begin + len(maps)] = maps
+        begin += len(maps)
     group.agree(None)  # all parts are written
     return part.through(path)

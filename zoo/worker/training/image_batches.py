@@ -143,10 +143,11 @@ class ImageBatches:
         return distributed.ShareOfBatch(mixed, begin, len(chosen))
 
     def evaluate(self, model):
+        """Return the figures of the validation images and, as ``judged``, :func:`zoo.worker.metrics.judged`."""
         if not len(self._validation):
             return {}
         kept = evaluate(model, self._preprocess, self._validation, self._size, self._group, self._target)
-        return metrics.figures(self._target, kept, "val_")
+        return dict(metrics.figures(self._target, kept, "val_"), judged=kept)
 
 
 def class_weights(labels, classes):
