@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from starlette.requests import ClientDisconnect, Request
@@ -22,7 +22,6 @@ from zoo.serving.served import Served
 
 HERE = Path(__file__).parent
 _PREDICT = re.compile(r"/v1/models/(?P<name>[^/]+):predict")
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Application:
@@ -31,21 +30,11 @@ class Application:
     def __init__(self, models: dict[str, Served], decoders: Decoders, metrics: Metrics) -> None:
         self._models, self._decoders, self._metrics = models, decoders, metrics
         self.draining = False
-        self._others = self._routed()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond to a request; ``:predict`` bypasses the router for speed. The guard handles errors."""
-        name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if name is None:
-            await self._others({**scope, "app": self}, receive, send)
-            return
-        scope["path_params"] = name.groupdict()
-        await (await self._predict(Request(scope, receive)))(scope, receive, send)
-
-    def _routed(self) -> Router:
-        routes = [Route(path, _static(name, kind)) for path, (name, kind) in PAGE.items()]
+        # A response without arguments is itself an application.
+        files = {path: Response((HERE / name).read_bytes(), media_type=kind) for path, (name, kind) in PAGE.items()}
+        routes = [Route(path, content, methods=["GET"]) for path, content in files.items()]
         routes += [
-            Route("/healthz", self._alive),
+            Route("/healthz", JSONResponse({"status": "ok"}), methods=["GET"]),
             Route("/readyz", self._ready),
             Route("/metrics", self._figures),
             Route("/openapi.json", self._description),
@@ -55,10 +44,16 @@ class Application:
             Route("/v1/models/{name}:generate", self._generate, methods=["POST"]),
             Route("/v1/models/{name}", self._one),
         ]
-        return Router(routes)
+        self._others = Router(routes)
 
-    async def _alive(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to a request; ``:predict`` bypasses the router for speed. The guard handles errors."""
+        name = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if name is None:
+            await self._others({**scope, "app": self}, receive, send)
+            return
+        scope["path_params"] = name.groupdict()
+        await (await self._predict(Request(scope, receive)))(scope, receive, send)
 
     async def _ready(self, _: Request) -> Response:
         """Report whether every model is ready; a server that is shutting down is not."""
@@ -130,12 +125,3 @@ async def _events(first: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _event(content: Json) -> str:
     return f"data: {json.dumps(content)}\n\n"
-
-
-def _static(name: str, kind: str) -> Handler:
-    content = (HERE / name).read_bytes()
-
-    async def answer(_: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return answer
