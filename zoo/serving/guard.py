@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zoo.config.schemas.serving import LOOPBACK, ServeConfig
@@ -55,7 +56,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         body = _Body(receive, self._limits, self._reserve)
-        answer = _Answer(send)
+        answer = _Answer(scope, receive, send)
         # Use the first of several headers with the same name.
         headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
         try:
@@ -87,7 +88,7 @@ class Guard:
             raise RequestError(421, f"Unknown host name {asked!r}. Start the server with hosts=NAME to allow it")
         origin = headers.get(b"origin")
         foreign = headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and scope["path"] not in PAGE
-        if foreign or (origin is not None and urlsplit_netloc(origin) != hosts[0].lower()):
+        if foreign or (origin is not None and origin.partition("://")[2].lower() != hosts[0].lower()):
             raise RequestError(403, "Pages of other servers may not use this one")
         if self._token is not None and scope["path"] not in (*OPEN, *PAGE):
             kind, _, token = headers.get(b"authorization", "").partition(" ")
@@ -109,24 +110,13 @@ class Guard:
             return False
 
 
-def urlsplit_netloc(address: str) -> str | None:
-    try:
-        return urlsplit(address).netloc.lower()
-    except ValueError:
-        return None
-
-
 class _Body:
     """The body of a request; its bytes are counted as they arrive."""
 
     def __init__(self, receive: Receive, limits: ServeConfig, reserve: Callable[[int], None]) -> None:
         self._receive, self._reserve = receive, reserve
         self._most, self._read, self.size = int(limits.max_body_mb * 1e6), 0, 0
-        self._seconds = min(BODY_S, limits.timeout_s)
-
-    @property
-    def is_read(self) -> bool:
-        return self._read < 0
+        self._seconds, self.is_read = min(BODY_S, limits.timeout_s), False
 
     def announced(self, length: str | None) -> None:
         """Count the bytes that the header announces."""
@@ -134,7 +124,7 @@ class _Body:
             self._take(int(length))
 
     async def receive(self) -> Message:
-        if self._read < 0:
+        if self.is_read:
             return await self._receive()
         try:
             async with asyncio.timeout(self._seconds):
@@ -146,8 +136,7 @@ class _Body:
         self._read += len(message.get("body", b""))
         if self._read > self.size:
             self._take(self._read - self.size)
-        if not message.get("more_body"):
-            self._read = -1
+        self.is_read = not message.get("more_body")
         return message
 
     def _take(self, size: int) -> None:
@@ -158,8 +147,8 @@ class _Body:
 
 
 class _Answer:
-    def __init__(self, send: Send) -> None:
-        self._send, self._begun = send, False
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send, self._begun = scope, receive, send, False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -174,14 +163,11 @@ class _Answer:
         """
         if self._begun:
             return
-        body = json.dumps({"error": error.message}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        answer = Response(json.dumps({"error": error.message}), error.status, more, "application/json")
         if error.retry_after is not None:
-            headers.append((b"retry-after", str(error.retry_after).encode()))
+            answer.headers["retry-after"] = str(error.retry_after)
         if error.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        headers += [(name.lower().encode(), value.encode()) for name, value in (more or {}).items()]
+            answer.headers["www-authenticate"] = "Bearer"
         if error.status in (408, 413, 429) and not is_read:
-            headers.append((b"connection", b"close"))
-        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+            answer.headers["connection"] = "close"
+        await answer(self._scope, self._receive, self.send)
