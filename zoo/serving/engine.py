@@ -38,11 +38,8 @@ class Supervisor:
         self._process: WorkerProcess | None = None
         self._restarting: asyncio.Task[None] | None = None
         metrics.ready.labels(model.name).set(0)
-        metrics.memory.labels(model.name).set_function(lambda: resident_bytes(self.pid))
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        memory = metrics.memory.labels(model.name)
+        memory.set_function(lambda: resident_bytes(self._process.pid if self._process else None))
 
     async def start(self) -> None:
         process = WorkerProcess(self.model, self._environment, self._take, lambda: self._ended(process))

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from zoo.config.schemas.common import Settings
+from zoo.core.download import in_thread
 from zoo.core.files import write_json
 from zoo.environments import store
 from zoo.environments.store import Environment
@@ -112,13 +112,8 @@ class WorkerProcess(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait in a thread until the process ends, which may be long after it closed its output."""
-        threading.Thread(target=self._wait, daemon=True).start()
-
-    def _wait(self) -> None:
         assert self._process is not None  # noqa: S101  (its output was closed)
-        self.outcome.returncode = self._process.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended
-            self._loop.call_soon_threadsafe(self._gone)
+        asyncio.wrap_future(in_thread(self._process.wait)).add_done_callback(self._gone)
 
     def data_received(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -130,7 +125,8 @@ class WorkerProcess(asyncio.Protocol):
             elif isinstance(event, BatchEvent | TextEvent):
                 self._take(event)
 
-    def _gone(self) -> None:
+    def _gone(self, waiting: "asyncio.Future[int]") -> None:
+        self.outcome.returncode = waiting.result()
         if not self._ready.done():
             context = self._model.context
             failure = diagnosis.failure(self.outcome, context.folder, context.choice.backend.name)
