@@ -21,7 +21,6 @@ from zoo.config.schemas.serving import ServeConfig
 from zoo.core import console, paths, uses
 from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
-from zoo.environments.store import Environment
 from zoo.execution import execution
 from zoo.protocol.events import short_device
 from zoo.serving import guard, http, kinds, notices
@@ -42,14 +41,18 @@ def run(words: list[str]) -> int:
     with contextlib.ExitStack() as stack:
         stack.enter_context(uses.using(paths.cache_in_use()))
         listening = stack.enter_context(_listening(limits))
-        folder = Path(stack.enter_context(_folder()))
+        folder = Path(tempfile.mkdtemp(prefix="zoo-serve-"))  # for requests, logs and slots
+        # Removed at the end, except after a ZooError.
+        stack.push(lambda _, error, __: None if isinstance(error, ZooError) else shutil.rmtree(folder, True))
         loaded: list[Served] = []
         for overrides in groups:
             loaded.append(kinds.opened(overrides, folder, limits, {each.model.name for each in loaded}))
-        ready = {each.model.name: execution.ensure_environment(each.model.context) for each in loaded}
-        for environment in ready.values():
+        metrics = Metrics()
+        for each in loaded:
+            environment = execution.ensure_environment(each.model.context)
             stack.enter_context(store.in_use(environment))
-        return _run(_Server(limits, loaded, ready, listening, folder))
+            each.connect(environment, metrics)
+        return _run(_Server(limits, loaded, metrics, listening, folder))
 
 
 def _allow_connections() -> None:
@@ -73,20 +76,6 @@ def _run(server: "_Server") -> int:
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[str]:
-    """Create a folder for requests, logs and slots. It is removed at the end, except after a ZooError."""
-    folder, keep = tempfile.mkdtemp(prefix="zoo-serve-"), False
-    try:
-        yield folder
-    except ZooError:
-        keep = True
-        raise
-    finally:
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
 def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
     """Bind the address before models are started, which takes longer."""
     family = socket.AF_INET6 if ":" in limits.host else socket.AF_INET
@@ -107,14 +96,11 @@ def _listening(limits: ServeConfig) -> Iterator[socket.socket]:
 
 class _Server:
     def __init__(
-        self, limits: ServeConfig, loaded: list[Served], ready: dict[str, Environment], listening: socket.socket,
-        folder: Path,
-    ) -> None:  # fmt: skip
-        self._limits, self._listening, self._metrics = limits, listening, Metrics()
+        self, limits: ServeConfig, loaded: list[Served], metrics: Metrics, listening: socket.socket, folder: Path
+    ) -> None:
+        self._limits, self._listening, self._metrics = limits, listening, metrics
         self._token = _token(limits)
         self._decoders = Decoders(limits.decoders, int(limits.max_megapixels * 1e6), folder)
-        for each in loaded:
-            each.connect(ready[each.model.name], self._metrics)
         self._loaded = loaded
         self._app = Application({each.model.name: each for each in loaded}, self._decoders, self._metrics)
         self._http: http.Server | None = None
