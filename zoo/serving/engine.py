@@ -1,16 +1,17 @@
 """A queue in front of a worker: waiting items are batched, and a worker that crashes or hangs is restarted."""
 
 import asyncio
+import contextlib
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 from zoo.config.schemas.serving import ServeConfig
+from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments.store import Environment
 from zoo.protocol.events import BatchEvent, TextEvent
 from zoo.protocol.part import Json
-from zoo.serving import notices
 from zoo.serving.errors import RequestError, busy, unavailable
 from zoo.serving.metrics import Metrics, resident_bytes
 from zoo.serving.process import Model, WorkerProcess
@@ -73,7 +74,8 @@ class Supervisor:
         self.metrics.ready.labels(self.model.name).set(0)
         self._fail_running(unavailable(f"The worker of {self.model.name} was lost ({self.reason}); try again"))
         if was_ready and not self._closing:
-            notices.warn(f"{self.model.name}: the worker was lost ({self.reason}) and is restarted")
+            with contextlib.suppress(OSError):  # the terminal or the log is gone or full
+                console.warn(f"{self.model.name}: the worker was lost ({self.reason}) and is restarted")
             self._restarting = asyncio.get_running_loop().create_task(self._restart())
 
     async def _restart(self) -> None:
@@ -86,7 +88,8 @@ class Supervisor:
             except (ZooError, OSError) as error:
                 self._failures += 1
                 self.reason = str(error).partition("\n")[0]
-                notices.warn(f"{self.model.name}: the worker cannot be started: {self.reason}")
+                with contextlib.suppress(OSError):
+                    console.warn(f"{self.model.name}: the worker cannot be started: {self.reason}")
                 self._fail_waiting(unavailable(f"The worker of {self.model.name} cannot be started: {self.reason}"))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**self._failures))
 

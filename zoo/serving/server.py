@@ -23,7 +23,7 @@ from zoo.core.errors import INTERRUPTED, ZooError
 from zoo.environments import store
 from zoo.execution import execution
 from zoo.protocol.events import short_device
-from zoo.serving import guard, http, kinds, notices
+from zoo.serving import guard, http, kinds
 from zoo.serving.app import Application
 from zoo.serving.decoders import Decoders
 from zoo.serving.metrics import Metrics
@@ -146,7 +146,8 @@ class _Server:
         self._asked += 1
         self._app.draining = True
         if self._asked == 1:
-            notices.say("\nStopping after the current requests. Press Ctrl-C again to stop immediately.")
+            with contextlib.suppress(OSError):  # the terminal or the log is gone or full
+                console.say("\nStopping after the current requests. Press Ctrl-C again to stop immediately.")
         if self._http is None:
             if task is not None:
                 task.cancel()
