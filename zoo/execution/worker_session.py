@@ -3,10 +3,11 @@
 import contextlib
 import json
 import queue
-import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import IO, TypeVar
 
+from zoo.core.download import in_thread
 from zoo.core.errors import ZooError
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.protocol.events import BatchEvent, Event, ReadyEvent
@@ -23,12 +24,13 @@ class WorkerSession:
 
     def __init__(self, work: Callable[[Feed], Outcome]) -> None:
         self._work = work
-        self._messages: queue.SimpleQueue[Event | Outcome | BaseException] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Event | Future[Outcome]] = queue.SimpleQueue()
         self._stdin: IO[bytes] | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._working: Future[Outcome] | None = None
 
     def start(self) -> ReadyEvent:
-        self._thread.start()
+        self._working = in_thread(lambda: self._work(self))
+        self._working.add_done_callback(self._messages.put)
         return self._wait(ReadyEvent)
 
     def ask(self, command: Json) -> BatchEvent:
@@ -40,21 +42,14 @@ class WorkerSession:
 
     def finish(self) -> None:
         self.stop()
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            self._messages.put(self._work(self))
-        except BaseException as error:  # raised again in the thread that waits for the worker
-            self._messages.put(error)
+        if self._working is not None:
+            wait([self._working])
 
     def _wait(self, kind: type[E]) -> E:
         while True:
             message = self._messages.get()
-            if isinstance(message, BaseException):
-                raise message
-            if isinstance(message, Outcome):
+            if isinstance(message, Future):
+                message.result()  # raises the error of the thread
                 raise ZooError("The worker ended too early", "See its worker.log.")
             if isinstance(message, kind):
                 return message
