@@ -34,13 +34,11 @@ def folder() -> Path:
     data = os.environ.get("JUPYTER_DATA_DIR")
     if data:
         return Path(data) / "kernels"
-    if os.environ.get("JUPYTER_PLATFORM_DIRS", "").lower() in ("1", "true", "yes"):
-        import platformdirs
-
-        return Path(platformdirs.user_data_dir("jupyter", appauthor=False)) / "kernels"
-    if sys.platform == "darwin":
+    if sys.platform == "darwin" and os.environ.get("JUPYTER_PLATFORM_DIRS", "").lower() not in ("1", "true", "yes"):
         return Path.home() / "Library" / "Jupyter" / "kernels"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "jupyter" / "kernels"
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("jupyter", appauthor=False)) / "kernels"
 
 
 def install(stack: ProvenStack, name: str | None = None) -> Path:
