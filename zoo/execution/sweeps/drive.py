@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from zoo.core import console, processes
 from zoo.core.errors import ZooError
@@ -162,12 +161,8 @@ def prepare(executor: Executor, wanted: list[list[str]], logs: Path) -> None:
 @contextlib.contextmanager
 def stopped_in_order(running: dict[str, Job]) -> Iterator[None]:
     """If the block ends with an error, Ctrl-C or SIGTERM, interrupt all jobs, then kill the remaining jobs."""
-
-    def stop(_number: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
     # SIGTERM and a closed terminal are treated like Ctrl-C.
-    with processes.handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), stop)):
+    with processes.handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), signal.default_int_handler)):
         try:
             yield
         except BaseException as error:
