@@ -7,7 +7,6 @@ a process that holds the folder's lock was left by a killed process; it continue
 import contextlib
 import importlib
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,16 +81,6 @@ class Open:
         return bool(self._trial.should_prune())
 
 
-@contextlib.contextmanager
-def _readable(journal: Path) -> Iterator[None]:
-    """Report a journal that is damaged, or was written by another program."""
-    try:
-        yield
-    except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-        why = f"{journal} is damaged: {type(error).__name__}: {error}"
-        raise ZooError(why, "Restore it, or name another folder: study=FOLDER") from error
-
-
 class Study:
     """A journal in a folder.
 
@@ -108,22 +97,25 @@ class Study:
         self._optuna = optuna = paths.optional("optuna", "tune", "Tuning needs Optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         backend = importlib.import_module("optuna.storages.journal").JournalFileBackend
-        with warnings.catch_warnings(action="ignore"), _readable(folder / JOURNAL):  # experimental features
-            storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
-            self._study = optuna.create_study(
-                study_name=NAME, storage=storage, load_if_exists=True, direction=direction,
-                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_RUNG, reduction_factor=REDUCTION),
-            )  # fmt: skip
-            before = self._study.user_attrs.get("question")
-            if before is not None and before != question:
-                raise ZooError(
-                    f"{folder} contains a search with other settings: {before}", "Name another folder: study=FOLDER"
+        try:
+            with warnings.catch_warnings(action="ignore"):  # experimental features
+                storage = optuna.storages.JournalStorage(backend(str(folder / JOURNAL)))
+                pruner = optuna.pruners.SuccessiveHalvingPruner(FIRST_RUNG, REDUCTION)
+                self._study = optuna.create_study(
+                    study_name=NAME, storage=storage, load_if_exists=True, direction=direction, pruner=pruner
                 )
-            self._study.set_user_attr("question", question)
-            # The seed depends on the number of trials, so that a resumed search does not repeat its draws.
-            self._study.sampler = optuna.samplers.TPESampler(
-                seed=seed + len(self._study.trials), n_startup_trials=RANDOM_TRIALS, constant_liar=jobs > 1
-            )
+                before = self._study.user_attrs.get("question")
+                if before is not None and before != question:
+                    why = f"{folder} contains a search with other settings: {before}"
+                    raise ZooError(why, "Name another folder: study=FOLDER")
+                self._study.set_user_attr("question", question)
+                # The seed depends on the number of trials, so that a resumed search does not repeat its draws.
+                self._study.sampler = optuna.samplers.TPESampler(
+                    seed=seed + len(self._study.trials), n_startup_trials=RANDOM_TRIALS, constant_liar=jobs > 1
+                )
+        except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            why = f"{folder / JOURNAL} is damaged: {type(error).__name__}: {error}"  # or another program wrote it
+            raise ZooError(why, "Restore it, or name another folder: study=FOLDER") from error
 
     @property
     def trials(self) -> list[Trial]:
