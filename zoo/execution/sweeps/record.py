@@ -160,5 +160,4 @@ def load(folder: Path) -> Sweep:
             f"{path} is damaged or has another version: {', '.join(problems) or content['format']}", "Sweep again."
         )
     elements = [Element(**each) for each in content["elements"]]
-    rest = {key: value for key, value in content.items() if key != "elements"}
-    return Sweep(folder=folder.resolve(), elements=elements, **rest)
+    return Sweep(**content | {"folder": folder.resolve(), "elements": elements})
