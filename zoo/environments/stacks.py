@@ -13,7 +13,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from zoo.core import paths, schema
-from zoo.core.errors import NoLockError, ZooError, nearest, unknown
+from zoo.core.errors import NoLockError, ZooError, nearest, require_known
 from zoo.core.files import file_sha256
 from zoo.environments.platforms import version_numbers
 from zoo.protocol.request import StackPart
@@ -114,9 +114,7 @@ def by_name() -> dict[str, Stack]:
 
 
 def load(name: str, root: Path | None = None) -> Stack:
-    valid = names(root)
-    if name not in valid:
-        raise unknown("stack", name, valid)
+    require_known("stack", [name], names(root))
     folder = (root or paths.STACKS) / name
     path = folder / "stack.yaml"
     row = schema.read_yaml(path)
