@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+import uvloop
 
 from zoo.config.schemas import serving
 from zoo.config.schemas.serving import ServeConfig
@@ -52,7 +53,7 @@ def run(words: list[str]) -> int:
             environment = execution.ensure_environment(each.model.context)
             stack.enter_context(store.in_use(environment))
             each.connect(environment, metrics)
-        return _run(_Server(limits, loaded, metrics, listening, folder))
+        return uvloop.run(_Server(limits, loaded, metrics, listening, folder).run())
 
 
 def _allow_connections() -> None:
@@ -64,15 +65,6 @@ def _allow_connections() -> None:
         if 0 <= soft < 4 * MOST_CONNECTIONS:
             wanted = 4 * MOST_CONNECTIONS if hard < 0 else min(hard, 4 * MOST_CONNECTIONS)
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _run(server: "_Server") -> int:
-    try:
-        from uvloop import new_event_loop
-    except ImportError:  # Windows
-        return asyncio.run(server.run())
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(server.run())
 
 
 @contextlib.contextmanager
