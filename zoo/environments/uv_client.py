@@ -168,8 +168,7 @@ def reason(outcome: CompletedCommand) -> tuple[str, str]:
 
 def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     """Return a Python of a version such as ``"3.8"``, downloaded if it is missing and uv offers one."""
-    interpreter = interpreters.find(wanted, arch)
-    if interpreter:
+    if interpreter := interpreters.find(wanted, arch):
         return interpreter
     missing = f"Python {wanted} for {arch} is needed and was not found on this machine"
     remedy = interpreters.how_to_get(wanted, arch)
@@ -178,8 +177,7 @@ def ensure_interpreter(wanted: str, arch: str) -> interpreters.Interpreter:
     request = f"cpython-{wanted}-any-{'aarch64' if arch == 'arm64' else arch}-any"
     with console.bar(f"Downloading Python {wanted}") as bar:
         outcome = run(["python", "install", "--no-bin", request], bar.note)
-    interpreter = interpreters.find(wanted, arch)
-    if interpreter:
+    if interpreter := interpreters.find(wanted, arch):
         return interpreter
     why = "its server could not be reached" if is_network(outcome) else "the download failed"
     raise MissingInterpreterError(f"{missing}, and it could not be downloaded: {why}.\n{outcome.tail()}", remedy)
