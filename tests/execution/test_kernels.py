@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbclient
@@ -107,3 +109,15 @@ def test_a_notebook_trains_in_a_real_stack(
     assert shown[0].startswith("tensorflow 3.")
     assert shown[2].strip() == "[0]"
     assert int(shown[3]) > 400_000
+
+
+@pytest.mark.parametrize("variables", [{}, {"XDG_DATA_HOME": "/data"}, {"JUPYTER_PLATFORM_DIRS": "1"}])
+def test_kernels_lie_where_jupyter_searches(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_DATA_DIR", "XDG_DATA_HOME", "JUPYTER_PLATFORM_DIRS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    # Jupyter reads some of these variables when it is imported.
+    asked = [sys.executable, "-W", "ignore", "-c", "from jupyter_core import paths; print(paths.jupyter_data_dir())"]
+    searched = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    assert kernels.folder() == Path(searched) / "kernels"
