@@ -1,8 +1,9 @@
 """The stacks of a benchmark, each with its own context and folder."""
 
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from zoo.config.schemas.common import Settings
@@ -28,10 +29,14 @@ class Participant:
     context: RunContext[Settings]
     error: str | None = None
 
-    def record_error(self, error: ZooError) -> None:
+    @contextlib.contextmanager
+    def errors_recorded(self) -> Iterator[None]:
         """Report an error and store it for the rows; the other participants continue."""
-        self.error = error.message.splitlines()[0]
-        console.warn(f"{self.context.choice.stack.name}: {error.message}")
+        try:
+            yield
+        except ZooError as error:
+            self.error = error.message.splitlines()[0]
+            console.warn(f"{self.context.choice.stack.name}: {error.message}")
 
     @property
     def known(self) -> Json:
