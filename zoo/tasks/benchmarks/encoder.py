@@ -38,8 +38,7 @@ def bench(overrides: Overrides) -> Run:
             rows += results.published(str(settings.model["name"]))
         results.write(context.folder, results.ENCODER_COLUMNS, rows)
         context.record.summary, context.record.timings = _summary(rows), len(rows)
-        participants.summarize(context, everyone)
-        context.record.exit = "completed" if whole else "interrupted"
+        participants.summarize(context, everyone, whole)
     return context.result
 
 

@@ -74,8 +74,8 @@ def participant_contexts(context: RunContext[T], choices: Iterable[selection.Sel
     return contexts
 
 
-def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:
-    """Combine the records of all participants in the record of the run."""
+def summarize(context: RunContext[Settings], participants: Sequence[Participant], whole: bool) -> None:
+    """Combine the records of all participants in the record of the run; ``whole`` is False after Ctrl-C."""
     context.record.places = [
         {
             **{key: each.context.record.get(key) for key in ("stack", "device", "versions", "phases")},
@@ -93,3 +93,4 @@ def summarize(context: RunContext[Settings], participants: Sequence[Participant]
             "Nothing could be timed: " + "; ".join(str(each.error) for each in participants),
             f"The logs are in {context.folder}",
         )
+    context.record.exit = "completed" if whole else "interrupted"

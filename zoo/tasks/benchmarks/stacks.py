@@ -46,8 +46,7 @@ def bench(overrides: Overrides) -> Run:
         compare_with_first(rows)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows))
-        participants.summarize(context, everyone)
-        context.record.exit = "completed" if whole else "interrupted"
+        participants.summarize(context, everyone, whole)
     return context.result
 
 
