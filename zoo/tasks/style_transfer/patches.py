@@ -28,7 +28,8 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
                 waiting = waiting or [files[index] for index in draw.permutation(len(files))]
                 count = min(batch - len(pieces), len(waiting))
                 chosen = [(waiting.pop(), int(draw.integers(2**31))) for _ in range(count)]
-                for (file, _), patch in zip(chosen, pool.map(lambda pair: _piece(*pair, size), chosen), strict=True):
+                patches = pool.map(lambda pair: _piece(pair[0], pair[1], size), chosen)
+                for (file, _), patch in zip(chosen, patches, strict=True):
                     if not isinstance(patch, str):
                         pieces.append(patch)
                     elif file not in spoilt:
