@@ -98,11 +98,7 @@ def _loss(groups, ratios, labels, parts, pool, kind, start):
             numbers, _, sizes, some = group
             return np.bincount(numbers, np.repeat(values[some], sizes), features)
 
-        results = pool.map(of_group, groups)
-        total = next(results)
-        for each in results:
-            total += each
-        return of_all(total)
+        return of_all(sum(pool.map(of_group, groups)))
 
     def loss(gains):
         outputs = np.stack([sums_by_text(column * gains) for column in ratios.T], axis=1)
@@ -148,10 +144,9 @@ def _minimum(function, x, least):
         move = (there - x, new_gradient - gradient)
         if move[0].dot(move[1]) > 0:
             moves = [*moves, move][-MEMORY:]
-        done = step + 1 >= least and value - new_value <= TOLERANCE * abs(new_value)
+        if step + 1 >= least and value - new_value <= TOLERANCE * abs(new_value):
+            return there
         x, value, gradient = there, new_value, new_gradient
-        if done:
-            break
     return x
 
 

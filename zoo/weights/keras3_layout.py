@@ -35,12 +35,10 @@ class _Reading:
         self.unnamed = False
         self.groups: dict[str, list[str]] = {}
         self.numbers: dict[str, list[str]] = {}
-        for group in tree.attributes:
-            above, _, name = group.rpartition("/")
-            self.groups.setdefault(above, []).extend([name] if name else [])
-        for value in tree.values:
-            above, _, name = value.rpartition("/")
-            self.numbers.setdefault(above, []).append(name)
+        for table, paths in ((self.groups, list(tree.attributes)), (self.numbers, list(tree.values))):
+            for path in filter(None, paths):  # not the root
+                above, _, name = path.rpartition("/")
+                table.setdefault(above, []).append(name)
 
 
 def read_keras3(tree: Tree, config: Any, kind: str) -> Weights:

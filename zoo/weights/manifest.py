@@ -93,12 +93,10 @@ def size_of(arrays: "Arrays") -> Arguments | None:
     """
     first = arrays.get("conv1/kernel")
     blocks = (len(arrays) // 3 - 6) // 2
-    if first is None or first.ndim != 4 or blocks < 0:
+    if first is None or first.ndim != 4 or first.shape[0] % 2 == 0 or blocks < 0:
         return None
     size = {"filters": first.shape[3], "blocks": blocks, "kernel_size": first.shape[0]}
     shapes = {name: array.shape for name, array in arrays.items()}
-    if size["kernel_size"] % 2 == 0:
-        return None
     if shapes == _shapes(**size, transposed=False):
         return {**size, "upsampling": "nearest"}
     return size if shapes == _shapes(**size) else None

@@ -202,13 +202,11 @@ def _lite(path):
     asked, answers = _only(model.get_input_details(), path), model.get_output_details()
     shape = [None if size < 0 else int(size) for size in asked.get("shape_signature", asked["shape"])]
     model.allocate_tensors()
-    present = [asked["shape"].tolist()]
 
     def ask(stored, name):
-        if present[0] != list(stored.shape):
+        if model.get_input_details()[0]["shape"].tolist() != list(stored.shape):
             model.resize_tensor_input(asked["index"], stored.shape)
             model.allocate_tensors()
-            present[0] = list(stored.shape)
         model.set_tensor(asked["index"], stored)
         model.invoke()
         row = next(each for each in answers if each["name"] == name)

@@ -12,17 +12,11 @@ from zoo.worker.errors import UserError, describe
 PREFIX = "keras/"
 
 
-class _SizeFoundError(Exception):
-    """Carries the default size of an architecture out of its function."""
-
-
 def catalogue():
     """Return name -> edge of its images in pixels, or None, for every architecture of this Keras."""
-    applications = compat.keras.applications
-    members = {name: getattr(applications, name) for name in dir(applications)}
-    functions = {name: value for name, value in members.items() if inspect.isfunction(value)}
-    with_top = [name for name in sorted(functions) if "include_top" in inspect.signature(functions[name]).parameters]
-    return {name: _size(functions[name]) for name in with_top}
+    functions = inspect.getmembers(compat.keras.applications, inspect.isfunction)
+    with_top = [pair for pair in functions if "include_top" in inspect.signature(pair[1]).parameters]
+    return {name: _size(function) for name, function in with_top}
 
 
 def _module(function):
@@ -35,17 +29,16 @@ def _size(function):
     if not hasattr(utilities, "obtain_input_shape"):
         return None
 
-    def capture(input_shape, default_size, *_, **__):
-        raise _SizeFoundError(default_size)
+    sizes = []
 
-    try:
-        with patch.object(utilities, "obtain_input_shape", capture):
-            function(weights=None)
-    except _SizeFoundError as size:
-        return int(size.args[0])
-    except Exception:  # an unknown version of Keras: the user must set the size
-        return None
-    return None
+    def capture(input_shape, default_size, *_, **__):
+        sizes.append(int(default_size))
+        raise StopIteration  # the network itself is not needed
+
+    # In an unknown version of Keras, another error may come first: then the user must set the size.
+    with patch.object(utilities, "obtain_input_shape", capture), contextlib.suppress(Exception):
+        function(weights=None)
+    return sizes[0] if sizes else None
 
 
 def build(model, load):

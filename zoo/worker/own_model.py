@@ -27,20 +27,16 @@ def build(model):
     name = os.path.basename(path)
     compat.prepare_for_foreign_code()
     with _explained(name):
-        function = _function(_source(path, model.sha256), name)
+        function = _function(path, model.sha256, name)
         built = function(**_typed(function, arguments))
     return check(built, arguments["classes"], name, model.learns)
 
 
-def _source(path, sha256):
+def _function(path, sha256, name):
     with open(path, "rb") as source:
         content = source.read()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise UserError("%s has changed: its sha256 is different from the original's" % path)
-    return content
-
-
-def _function(content, name):
     module = types.ModuleType(os.path.splitext(name)[0])
     module.__file__ = name
     sys.modules.setdefault(module.__name__, module)

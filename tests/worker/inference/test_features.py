@@ -22,7 +22,6 @@ def test_the_file_is_whole_after_each_part(features: Any, tmp_path: Path) -> Non
     for begin in range(0, 120, 7):
         out.add(rows[begin : begin + 7])
         assert np.array_equal(np.load(tmp_path / "f.npy"), rows[: begin + 7])
-    out.close()
     mapped = np.load(tmp_path / "f.npy", mmap_mode="r")
     assert np.array_equal(mapped, rows)
     assert (tmp_path / "f.npy").stat().st_size == 256 + rows.nbytes
@@ -36,7 +35,6 @@ def test_axes_of_length_one_are_left_out_where_one_is_longer(
 ) -> None:
     out = features.FeatureFile(str(tmp_path / "f.npy"), shape)
     out.add(np.ones((5, *shape), np.float32))
-    out.close()
     assert np.load(tmp_path / "f.npy").shape == (5, *kept)
 
 

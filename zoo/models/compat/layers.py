@@ -232,8 +232,6 @@ def initial_deviations(model):
 
 
 def _is_glorot_uniform(instance):
-    if instance is None:
-        return False
     if type(instance).__name__ == "GlorotUniform":
         return True
     config = instance.get_config() if hasattr(instance, "get_config") else {}

@@ -36,9 +36,7 @@ def joined(pairs):
 
 
 def reflected(x, edge):
-    for axis in (1, 2):
-        x = _reflected_along(x, edge, axis)
-    return x
+    return _reflected_along(_reflected_along(x, edge, 1), edge, 2)
 
 
 def _reflected_along(x, edge, axis):

@@ -7,8 +7,6 @@ Keras has no such padding, and the normalization (Ulyanov et al. 2016, https://a
 from zoo.models import compat
 from zoo.models.compat import tensors
 
-EPSILON = 1e-3
-
 
 class MirrorPadding(compat.keras.layers.Layer):
     """Pad a map by reflection, with ``edge`` rows and columns on each side; the map must be larger than ``edge``."""
@@ -44,7 +42,7 @@ class Shift(compat.keras.layers.Layer):
 class InstanceNormalization(Shift):
     """Normalize every channel of every image to mean 0 and variance 1, then apply a learned scale and shift."""
 
-    def __init__(self, epsilon=EPSILON, **kwargs):
+    def __init__(self, epsilon=1e-3, **kwargs):
         super(InstanceNormalization, self).__init__(**kwargs)
         self.epsilon = epsilon
 

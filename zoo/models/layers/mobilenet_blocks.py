@@ -136,14 +136,10 @@ def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape)
     :class:`Network`. Without a top, height and width of the result may be None.
     """
     first = channel_axis(compat) == 1
-    if input_shape is not None:
-        _check_shape(input_shape, first, weights)
-    known = input_shape if input_shape is not None else tensor_shape[1:] if tensor_shape else (None, None, None)
-    rows, columns, _ = _rows_first(known, first)
+    shape = None if input_shape is None else _checked(input_shape, first, weights)
+    rows, columns, _ = shape or (_rows_first(tensor_shape[1:], first) if tensor_shape else (None, None, None))
     size = rows if rows == columns and rows in sizes else DEFAULT_SIZE
-    shape = _rows_first(input_shape, first) if input_shape is not None else None
-    channels = 3 if shape is None or weights == "imagenet" else shape[2]
-    default = (size, size, channels)
+    default = (size, size, 3)
     if include_top and weights == "imagenet" and shape not in (None, default):
         raise ValueError(
             "With weights='imagenet' and include_top=True `input_shape` should be %s. Received input_shape=%s"
@@ -158,7 +154,8 @@ def _input_shape(compat, input_shape, weights, include_top, sizes, tensor_shape)
     return _as_configured(shape, first)
 
 
-def _check_shape(input_shape, first, weights):
+def _checked(input_shape, first, weights):
+    """Return the shape as (height, width, channels), after checking it."""
     if len(input_shape) != 3:
         raise ValueError("`input_shape` should be three numbers. Received input_shape=%s" % (input_shape,))
     rows, columns, channels = _rows_first(input_shape, first)
@@ -170,6 +167,7 @@ def _check_shape(input_shape, first, weights):
         raise ValueError(
             "The input should be at least %dx%d pixels. Received input_shape=%s" % (MIN_SIZE, MIN_SIZE, input_shape)
         )
+    return rows, columns, channels
 
 
 def _rows_first(shape, channels_first):

@@ -168,8 +168,7 @@ def part(compat, model, chain, raw=False):
         output of the last convolution before its normalization.
     """
     layers = compat.keras.layers
-    channels = _channels_in(model, chain[0])
-    inputs = [layers.Input(shape=(None, None, channels))]
+    inputs = [layers.Input(shape=(None, None, _channels_in(model, chain[0])))]
     x = inputs[0]
     for stage in chain:
         if raw or stage is not chain[0]:

@@ -8,7 +8,6 @@ from zoo.config.schemas.benchmarks import IMPLEMENTATIONS, EncoderBenchConfig
 from zoo.config.schemas.common import Settings
 from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
-from zoo.core.errors import ZooError
 from zoo.environments import selection
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import EncoderBench, Request
@@ -39,8 +38,7 @@ def bench(overrides: Overrides) -> Run:
             rows += results.published(str(settings.model["name"]))
         results.write(context.folder, results.ENCODER_COLUMNS, rows)
         context.record.summary, context.record.timings = _summary(rows), len(rows)
-        participants.summarize(context, everyone)
-        context.record.exit = "completed" if whole else "interrupted"
+        participants.summarize(context, everyone, whole)
     return context.result
 
 
@@ -75,13 +73,11 @@ def _selections(context: RunContext[EncoderBenchConfig], settings: EncoderBenchC
 
 def _take_turn(participant: EncoderParticipant, settings: EncoderBenchConfig) -> bool:
     """Time a participant and record its errors; return False after Ctrl-C."""
+    if not participant.error:
+        with participant.errors_recorded():
+            outcome = execute(participant.context, _request(participant.context, settings))
+            raise_if_failed(participant.context, outcome)
     if participant.error:
-        return True
-    try:
-        outcome = execute(participant.context, _request(participant.context, settings))
-        raise_if_failed(participant.context, outcome)
-    except ZooError as error:
-        participant.record_error(error)
         return True
     if outcome.done:  # after an interrupted turn, rows.json is missing or from the previous turn
         path = participant.context.folder / "rows.json"

@@ -1,8 +1,9 @@
 """The stacks of a benchmark, each with its own context and folder."""
 
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from zoo.config.schemas.common import Settings
@@ -28,10 +29,14 @@ class Participant:
     context: RunContext[Settings]
     error: str | None = None
 
-    def record_error(self, error: ZooError) -> None:
+    @contextlib.contextmanager
+    def errors_recorded(self) -> Iterator[None]:
         """Report an error and store it for the rows; the other participants continue."""
-        self.error = error.message.splitlines()[0]
-        console.warn(f"{self.context.choice.stack.name}: {error.message}")
+        try:
+            yield
+        except ZooError as error:
+            self.error = error.message.splitlines()[0]
+            console.warn(f"{self.context.choice.stack.name}: {error.message}")
 
     @property
     def known(self) -> Json:
@@ -69,8 +74,8 @@ def participant_contexts(context: RunContext[T], choices: Iterable[selection.Sel
     return contexts
 
 
-def summarize(context: RunContext[Settings], participants: Sequence[Participant]) -> None:
-    """Combine the records of all participants in the record of the run."""
+def summarize(context: RunContext[Settings], participants: Sequence[Participant], whole: bool) -> None:
+    """Combine the records of all participants in the record of the run; ``whole`` is False after Ctrl-C."""
     context.record.places = [
         {
             **{key: each.context.record.get(key) for key in ("stack", "device", "versions", "phases")},
@@ -88,3 +93,4 @@ def summarize(context: RunContext[Settings], participants: Sequence[Participant]
             "Nothing could be timed: " + "; ".join(str(each.error) for each in participants),
             f"The logs are in {context.folder}",
         )
+    context.record.exit = "completed" if whole else "interrupted"

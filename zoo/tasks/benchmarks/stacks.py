@@ -1,6 +1,5 @@
 """Time one network on several stacks and in several precisions, in alternating turns."""
 
-import contextlib
 import dataclasses
 import statistics
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.benchmarks import StacksConfig
 from zoo.config.tasks import Command, Table, Task
 from zoo.core import console
-from zoo.core.errors import ZooError, require_known
+from zoo.core.errors import require_known
 from zoo.environments import store
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.execution.worker_process import Feed, Outcome
@@ -47,8 +46,7 @@ def bench(overrides: Overrides) -> Run:
         compare_with_first(rows)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows))
-        participants.summarize(context, everyone)
-        context.record.exit = "completed" if whole else "interrupted"
+        participants.summarize(context, everyone, whole)
     return context.result
 
 
@@ -72,7 +70,7 @@ class StackParticipant(Participant):
             raise_if_failed(self.context, outcome)
             return outcome
 
-        with self._errors_kept():
+        with self.errors_recorded():
             # Build the environment first, so that no other output interrupts its progress bars.
             store.ensure(self.context.choice.stack, self.context.machine.platform)
             self.session = WorkerSession(working)
@@ -85,7 +83,7 @@ class StackParticipant(Participant):
         """Let the worker time a case; store the times or the error."""
         if self.error or self.session is None or self.cases[case]["error"]:
             return
-        with self._errors_kept():
+        with self.errors_recorded():
             said = self.session.ask({"case": case, "seconds": seconds})
             self.cases[case] |= {"error": said.error, "peak_memory_bytes": said.peak_memory_bytes}
             self.turns[case] += [said.taken_s] if said.taken_s else []
@@ -93,13 +91,6 @@ class StackParticipant(Participant):
     def finish(self) -> None:
         if self.session is not None:
             self.session.finish()
-
-    @contextlib.contextmanager
-    def _errors_kept(self) -> Iterator[None]:
-        try:
-            yield
-        except ZooError as error:
-            self.record_error(error)
 
     def rows(self, settings: StacksConfig) -> list[Row]:
         known = self.known | {"network": settings.network}

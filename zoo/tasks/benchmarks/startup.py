@@ -46,17 +46,15 @@ def bench(overrides: Overrides) -> Run:
 
 
 def _taken(context: RunContext[Settings], count: int, root: Path) -> dict[str, list[float]]:
-    times: dict[str, list[float]] = {}
+    rounds: list[dict[str, float]] = []
     for turn in range(count + 1):
         console.say(f"round {turn} of {count}" if turn else "warm round")
         seconds = {what: _process(words)[0] for what, words in COMMANDS.items()}
         began = time.perf_counter()
         store.ensure(context.choice.stack, context.machine.platform)
         seconds["environment found"] = time.perf_counter() - began
-        seconds |= _training(context, root / str(turn))
-        for what, taken in seconds.items():
-            times.setdefault(what, []).append(taken)
-    return {what: taken[1:] for what, taken in times.items()}
+        rounds.append(seconds | _training(context, root / str(turn)))
+    return {what: [seconds[what] for seconds in rounds[1:]] for what in rounds[0]}
 
 
 def _process(words: list[str]) -> tuple[float, str]:

@@ -19,10 +19,6 @@ class Picture:
     pixels: "Bytes"
     metadata: files.ImageMetadata
 
-    @property
-    def long_side(self) -> int:
-        return int(max(self.pixels.shape[:2]))
-
 
 def listed(folder: Path, remedy: str) -> list[str]:
     """Return the names of the images below a folder; warn about folders that cannot be listed."""

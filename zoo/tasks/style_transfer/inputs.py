@@ -48,7 +48,7 @@ def open_all(settings: StyleConfig, own: Path | None) -> StyleInputs:
     start = None if settings.start in ("content", "noise") else images.opened(user_path(settings.start), "start")
     used = [picture.path for picture in (content, *styles, *([start] if start else []))]
     save = own or target(settings, [*used, *(user_path(name) for name in settings.masks or [] if name)])
-    long_side = settings.size or content.long_side
+    long_side = settings.size or max(content.pixels.shape[:2])
     return StyleInputs(content, styles, masks, [weight / sum(weights) for weight in weights], long_side, save, start)
 
 

@@ -21,9 +21,6 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
     """
     draw, waiting, spoilt = np.random.default_rng(seed), list[Path](), set[Path]()
 
-    def piece(pair: tuple[Path, int]) -> "Bytes | str":
-        return _piece(pair[0], np.random.default_rng(pair[1]), size)
-
     with ThreadPoolExecutor(4) as pool:
         for _ in range(steps):
             pieces: list[Bytes] = []
@@ -31,7 +28,8 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
                 waiting = waiting or [files[index] for index in draw.permutation(len(files))]
                 count = min(batch - len(pieces), len(waiting))
                 chosen = [(waiting.pop(), int(draw.integers(2**31))) for _ in range(count)]
-                for (file, _), patch in zip(chosen, pool.map(piece, chosen), strict=True):
+                patches = pool.map(lambda pair: _piece(pair[0], pair[1], size), chosen)
+                for (file, _), patch in zip(chosen, patches, strict=True):
                     if not isinstance(patch, str):
                         pieces.append(patch)
                     elif file not in spoilt:
@@ -43,10 +41,11 @@ def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int
             queue.put(np.stack(pieces))
 
 
-def _piece(file: Path, draw: "np.random.Generator", size: int) -> "Bytes | str":
+def _piece(file: Path, seed: int, size: int) -> "Bytes | str":
     """Return a random square crop of a photo, mirrored at random, or the reason if the photo is unusable."""
     from PIL import ImageOps
 
+    draw = np.random.default_rng(seed)
     try:
         photo = decode.to_rgb(decode.open_upright(file, 2 * size))
     except decode.UnreadableError as reason:

@@ -88,14 +88,13 @@ class ImagePipeline:
             return
         if film.writer is not None:
             film.writer.close()
-            self.written.append(film.item.target)
-            return
-        metadata = replace(film.metadata, durations=film.metadata.durations[: len(film.done)])
-        pictures = (np.load(path, allow_pickle=False) for path in film.done)
-        files.write(film.item.target, pictures, metadata)
+        else:
+            metadata = replace(film.metadata, durations=film.metadata.durations[: len(film.done)])
+            pictures = (np.load(path, allow_pickle=False) for path in film.done)
+            files.write(film.item.target, pictures, metadata)
+            for path in film.done:
+                path.unlink()
         self.written.append(film.item.target)
-        for path in film.done:
-            path.unlink()
 
     def _feed(self, queue: ArrayQueue) -> None:
         """Decode all images; runs in its own thread."""

@@ -58,10 +58,14 @@ def of_keras(model, x, training, way, precision):
         from keras import ops
 
         return of_torch(lambda x: model(x, training=training), ops.convert_to_tensor(x, precision), training, way)
-    if name == "jax":
-        return _jax(model, x, training, precision)
-    if name == "mlx":
-        return _mlx(model, x, training, way, precision)
+    if name in ("jax", "mlx"):
+        variables = model.trainable_variables, model.non_trainable_variables
+        values = [[each.value for each in kind] for kind in variables]
+
+        def once(kept, other, x):
+            return model.stateless_call(kept, other, x, training=training)[0]
+
+        return (_jax if name == "jax" else _mlx)(once, values, np.asarray(x), way, precision)
     if name == "openvino":
         return _openvino(model, x, training, precision)
     if precision != "float32" and compat.MAJOR < 3:
@@ -71,29 +75,21 @@ def of_keras(model, x, training, way, precision):
     return _session(model, x, training, way)
 
 
-def _jax(model, x, training, precision):
+def _jax(once, values, x, way, precision):
     import jax
 
-    tensor = jax.device_put(np.asarray(x)).astype(precision)
-    variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
-    call = jax.jit(lambda kept, other, x: model.stateless_call(kept, other, x, training=training)[0])
-    return lambda: call(variables[0], variables[1], tensor)
+    tensor, call = jax.device_put(x).astype(precision), jax.jit(once)
+    return lambda: call(*values, tensor)
 
 
-def _mlx(model, x, training, way, precision):
+def _mlx(once, values, x, way, precision):
     import mlx.core as mx
 
     if way == "compiled" and "MLX_DISABLE_COMPILE" in os.environ:
         raise UserError("MLX does not compile for the CPU here (MLX_DISABLE_COMPILE is set)")
-    tensor = mx.array(np.asarray(x)).astype(getattr(mx, precision))
-    variables = [[each.value for each in kind] for kind in (model.trainable_variables, model.non_trainable_variables)]
-    mx.eval(tensor, variables)
-
-    def once(kept, other, x):
-        return model.stateless_call(kept, other, x, training=training)[0]
-
-    call = mx.compile(once) if way == "compiled" else once
-    return lambda: call(variables[0], variables[1], tensor)
+    tensor, call = mx.array(x).astype(getattr(mx, precision)), mx.compile(once) if way == "compiled" else once
+    mx.eval(tensor, values)
+    return lambda: call(*values, tensor)
 
 
 def _openvino(model, x, training, precision):

@@ -4,7 +4,6 @@ The batch size is 1, because Core ML needs a fixed size. Image classifiers take 
 class names. ``dynamic`` stores the weights in 8 bits.
 """
 
-import contextlib
 import os
 import sys
 import tempfile
@@ -26,43 +25,34 @@ SWIFT, SWIFT_ELSE = programs.ending("swift_images"), programs.ending("swift")
 SIZES = {"pictures": (64, 256, 2048), "texts": (1, 64, 512)}
 
 
-@contextlib.contextmanager
-def _own_temporary_folder():
-    """Use a temporary folder that is removed afterwards.
-
-    coremltools removes its copies of models only when Python exits normally, which a worker does not.
-    """
-    with tempfile.TemporaryDirectory() as folder, patch.object(tempfile, "tempdir", folder):
-        yield
-
-
-@_own_temporary_folder()
 def export(subject, path, quantize, calibration, facts):
     """Write ``model.mlpackage``; the arguments are those of the exporter for ONNX."""
-    import coremltools as ct
+    # coremltools removes its copies of models only when Python exits normally, which a worker does not.
+    with tempfile.TemporaryDirectory() as folder, patch.object(tempfile, "tempdir", folder):
+        import coremltools as ct
 
-    scaled = subject.kind == "images"
-    with tracing.gelu_by_erf():
-        before = inside.scaling(subject) if scaled else None
-        traced = tracing.frozen(tracing.function(subject, batch=1, before=before, named=False))
-    model = ct.convert(
-        [traced],
-        source="tensorflow",
-        convert_to="mlprogram",
-        inputs=[_input(ct, subject, row) for row in subject.inputs],
-        classifier_config=ct.ClassifierConfig(labels(subject)) if scaled else None,
-        minimum_deployment_target=ct.target.macOS13,
-        skip_model_load=True,
-        compute_precision=ct.precision.FLOAT32 if quantize == "none" else ct.precision.FLOAT16,
-    )
-    if quantize == "dynamic":
-        optimize = ct.optimize.coreml
-        config = optimize.OptimizationConfig(optimize.OpLinearQuantizerConfig(mode="linear_symmetric"))
-        model = optimize.linear_quantize_weights(model, config)
-    model = model if scaled else _with_names(ct, model, subject)
-    model.user_defined_metadata.update(facts)
-    model.short_description = facts["description"]
-    model.save(path)
+        scaled = subject.kind == "images"
+        with tracing.gelu_by_erf():
+            before = inside.scaling(subject) if scaled else None
+            traced = tracing.frozen(tracing.function(subject, batch=1, before=before, named=False))
+        model = ct.convert(
+            [traced],
+            source="tensorflow",
+            convert_to="mlprogram",
+            inputs=[_input(ct, subject, row) for row in subject.inputs],
+            classifier_config=ct.ClassifierConfig(labels(subject)) if scaled else None,
+            minimum_deployment_target=ct.target.macOS13,
+            skip_model_load=True,
+            compute_precision=ct.precision.FLOAT32 if quantize == "none" else ct.precision.FLOAT16,
+        )
+        if quantize == "dynamic":
+            optimize = ct.optimize.coreml
+            config = optimize.OptimizationConfig(optimize.OpLinearQuantizerConfig(mode="linear_symmetric"))
+            model = optimize.linear_quantize_weights(model, config)
+        model = model if scaled else _with_names(ct, model, subject)
+        model.user_defined_metadata.update(facts)
+        model.short_description = facts["description"]
+        model.save(path)
 
 
 def _with_names(ct, model, subject):

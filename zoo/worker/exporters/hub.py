@@ -57,14 +57,13 @@ def plain(model):
 
 
 def opened(folder, about):
-    """Return the function that maps inputs, arrays by name, to the list of outputs; it loads the model once."""
+    """Return the function that maps inputs, arrays by name, to the list of outputs."""
     import keras
 
-    models = []
+    model = keras.saving.load_model(os.path.join(folder, "model.keras"))
 
     def run(inputs):
-        models.extend([] if models else [keras.saving.load_model(os.path.join(folder, "model.keras"))])
         (pixels,) = inputs.values()
-        return [keras.ops.convert_to_numpy(models[0](pixels, training=False))]
+        return [keras.ops.convert_to_numpy(model(pixels, training=False))]
 
     return run

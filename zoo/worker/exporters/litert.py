@@ -24,7 +24,6 @@ def export(subject, path, quantize, calibration, facts):
     import tensorflow as tf
 
     frozen = tracing.frozen(tracing.function(subject, named=False))
-    names = [name for name, _, _ in subject.inputs]
 
     def serve(*inputs):
         answers = frozen(*inputs)
@@ -43,7 +42,7 @@ def export(subject, path, quantize, calibration, facts):
         if quantize == "float16":
             converter.target_spec.supported_types = [tf.float16]
         if quantize == "int8":
-            converter.representative_dataset = lambda: (dict(zip(names, question)) for question in calibration)
+            converter.representative_dataset = lambda: (subject.named(question) for question in calibration)
         content = converter.convert()
     with open(path, "wb") as out:
         out.write(content)

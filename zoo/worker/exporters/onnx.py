@@ -71,8 +71,7 @@ def _to_8_bits(subject, path, calibration):
         if not calibration:
             quantization.quantize_dynamic(aside, path)
             return
-        names = [name for name, _, _ in subject.inputs]
-        rows = iter([dict(zip(names, question)) for question in calibration])
+        rows = map(subject.named, calibration)
 
         class Reader(quantization.CalibrationDataReader):
             def get_next(self):

@@ -13,14 +13,13 @@ from zoo.worker.training.setup import build_trained_for_texts
 
 # Items of a question (a batch of inputs): several, to check that the exported file accepts batches.
 BATCH = 20
-KINDS = ("images", "texts", "pictures", "next_token")
 
 
 class Subject:
     """A model, and the inputs to compare it on.
 
     Attributes:
-        kind: one of :data:`KINDS`; ``images`` and ``texts`` are classifiers, ``pictures`` are style networks.
+        kind: ``images`` and ``texts`` are classifiers, ``pictures`` are style networks; or ``next_token``.
         inputs: (name, shape, dtype) of each input; None in a shape means any size.
         questions: function that returns an ``ItemData`` as batches of a size, each a list of arrays, one per input.
         preprocessing: how pixels are scaled, see :func:`affine`; None if they are not.

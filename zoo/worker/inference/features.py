@@ -152,6 +152,3 @@ class FeatureFile:
         self._out.write(b"\x93NUMPY\x01\x00" + bytes((length % 256, length // 256)))
         self._out.write(words.ljust(length - 1).encode("ascii") + b"\n")
         self._out.flush()
-
-    def close(self):
-        self._out.close()

@@ -9,6 +9,7 @@ per pixel.
 import errno
 import tempfile
 import weakref
+from contextlib import closing
 
 import numpy as np
 
@@ -35,12 +36,12 @@ def restyle(model, chain, read, shape, scratch, tile, tick, colors=network.COLOR
     """
     down, blocks, up = chain[:3], chain[3:-3], chain[-3:]
     job = _Job(model, chain, (shape[0] // GRAIN, shape[1] // GRAIN), max(1, tile // GRAIN), tick)
-    with _Store(scratch, (*job.cells, down[-1].filters)) as stream:
+    with closing(_Store(scratch, (*job.cells, down[-1].filters))) as stream:
         for count in (1, 2, 3):
             job.sweep(down[:count], read, stream if count == 3 else None, grain=GRAIN)
         stream.update(job.norms[down[-1].name])
         _residual(job, blocks, stream, scratch)
-        with _Store(scratch, (*shape, up[-1].filters)) as last:
+        with closing(_Store(scratch, (*shape, up[-1].filters))) as last:
             for count in (1, 2, 3):
                 job.sweep(up[:count], stream.read, last if count == 3 else None)
             scale, shift = job.norms[up[-1].name]
@@ -56,7 +57,7 @@ def to_pixels(values):
 def _residual(job, blocks, stream, scratch):
     if not blocks:
         return
-    with _Store(scratch, stream.shape) as first, _Store(scratch, stream.shape) as second:
+    with closing(_Store(scratch, stream.shape)) as first, closing(_Store(scratch, stream.shape)) as second:
         for one, two in zip(blocks[::2], blocks[1::2]):
             job.sweep([one], stream.read, first)
             job.sweep([two], first.read, second, opens=job.norms[one.name])
@@ -84,9 +85,7 @@ class _Job:
         part = _part(self.model, stages, opens is not None)
         norms = ([opens] if opens else []) + [self.norms[stage.name] for stage in stages[:-1]]
         scales = [np.reshape(each, (1, 1, 1, -1)) for pair in norms for each in pair]
-        moments, size = Moments(), grain
-        for stage in stages:
-            size = _after(stage, size)
+        moments, size = Moments(), _after(stages, grain)
         windows = list(tiles(self.cells, self.tile, _halo(stages, grain)))
         for done, (window, core) in enumerate(windows, 1):
             whole = compat.outputs(part, [read(*(grain * edge for edge in window))[None], *scales])[0][0]
@@ -120,17 +119,16 @@ def _part(model, stages, raw):
     return parts[key]
 
 
-def _after(stage, size):
-    """Return the values along the edge of a cell after a stage, from the values before it."""
-    return {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
+def _after(stages, size):
+    """Return the values along the edge of a cell after some stages, from the values before them."""
+    for stage in stages:
+        size = {"same": size, "halve": size // 2}.get(stage.kind, 2 * size)
+    return size
 
 
 def _halo(stages, grain):
     """Return the cells around a tile that are needed to compute all of its values."""
-    size = grain
-    for stage in stages:
-        size = _after(stage, size)
-    before, after = 0, size - 1
+    before, after = 0, _after(stages, grain) - 1
     for stage in reversed(stages):
         reach = stage.size // 2
         if stage.kind == "same":
@@ -198,12 +196,9 @@ class _Store:
 
     def __init__(self, folder, shape):
         self.shape = tuple(shape)
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (closed by __exit__)
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (closed by `close`)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         self._file.close()
 
     def read(self, top, left, rows, columns):

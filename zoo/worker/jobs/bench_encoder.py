@@ -106,16 +106,11 @@ def _of_zoo(case, settings, model):
     from zoo.models import compat, transformer
     from zoo.worker import weights
 
-    policy = getattr(getattr(compat.keras, "config", None), "set_dtype_policy", None)
-    computes_in_any = hasattr(devices.load(compat.backend_name()), "compute_in")  # independent of Keras's policy
-    if policy and not computes_in_any:
-        policy(case["precision"])
-    try:
+    # Frameworks with `compute_in` are independent of Keras's policy, which Keras 2 does not have.
+    by_policy = compat.MAJOR >= 3 and not hasattr(devices.load(compat.backend_name()), "compute_in")
+    with compat.dtype_policy(case["precision"] if by_policy else "float32"):
         encoder = transformer.build(compat, length=settings.length, **model)
         weights.initialise(encoder, SEED)
-    finally:
-        if policy:
-            policy("float32")
     x = _vectors(settings, model)
     return forward_pass.of_keras(encoder, x, case["mode"] == "training", case["way"], case["precision"])
 

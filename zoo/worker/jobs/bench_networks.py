@@ -56,29 +56,24 @@ def peak_gflop_per_s(framework):
 
 
 def _row(network, mode, batch, settings, framework, stop):
+    """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
     row = {"network": network.name, "mode": mode, "batch_size": batch}
     try:
-        return dict(row, **_timed(network, mode, batch, settings, framework, stop))
+        with timed(row, "build_s"):
+            case = network_case.NetworkCase(network, framework)
+            call = case.call(mode, batch)
+        row["gflop_per_item"] = case.gflop_per_item
+        with timed(row, "compile_s"):
+            call()
+        with timed(row, "warm_s"):
+            timing.rounds(call, settings.warm)
+        taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=stop)
+        row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
+        row["items_per_s"] = batch / row["median_ms"] * 1e3
+        row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
+        row["peak_memory_bytes"] = memory.peak_bytes()
+        if mode == "inference":
+            row.update(case.check(batch))
     except Exception as error:  # reported in the row of the network; the rest continue
-        return dict(row, error=describe(error))
-
-
-def _timed(network, mode, batch, settings, framework, stop):
-    """Return the metrics of one row; the network is built again, so that compilation is timed each time."""
-    row = {}
-    with timed(row, "build_s"):
-        case = network_case.NetworkCase(network, framework)
-        call = case.call(mode, batch)
-    row["gflop_per_item"] = case.gflop_per_item
-    with timed(row, "compile_s"):
-        call()
-    with timed(row, "warm_s"):
-        timing.rounds(call, settings.warm)
-    taken = timing.rounds(call, settings.count, most_s=settings.max_s, stop=stop)
-    row.update(timing.spread(taken), p95_ms=float(np.percentile(taken, 95) * 1e3))
-    row["items_per_s"] = batch / row["median_ms"] * 1e3
-    row["gflop_per_s"] = row["items_per_s"] * row["gflop_per_item"] * PASSES[mode]
-    row["peak_memory_bytes"] = memory.peak_bytes()
-    if mode == "inference":
-        row.update(case.check(batch))
+        row["error"] = describe(error)
     return row

@@ -70,7 +70,6 @@ def _descend(settings, maker, start, build, phases):
             problem = build(size, content)
             phases["build_s"] = phases.get("build_s", 0.0) + time.monotonic() - began
             picture = maker.optimise(problem, picture, number, size.steps, begun, phases)
-            maker.end_of_size(number + 1)
         begun = 0
         if maker.ended():
             return
@@ -124,8 +123,7 @@ class _Maker:
         self._checkpoints, self._settings, self._events, self._stop = checkpoints, settings, events, stop
         self._all = sum(size.steps for size in settings.sizes)
         self._began, self._shape, self._count = time.monotonic(), None, 0
-        self.done, self._before, self.terms = 0, 0, [float("nan")] * 3
-        self._due = 1
+        self.done, self.terms = 0, [float("nan")] * 3
 
     def skip(self, sizes):
         """Skip sizes that were completed before the run was interrupted."""
@@ -140,11 +138,13 @@ class _Maker:
         return self._stop.asked or self._checkpoints.full
 
     def optimise(self, problem, picture, size, steps, begun, phases):
-        """Return the image after the steps of one size, of which ``begun`` have already been taken."""
-        self._shape, started, self._before = picture.shape, time.monotonic(), self.done
-        self._size_began, self._begun, self._taken = started, begun, begun
-        self._last = objective.padded(picture)
+        """Return the image after the steps of one size, of which ``begun`` have already been taken; report them."""
+        self._shape, started, before = picture.shape, time.monotonic(), self.done
+        self._taken, self._last = begun, objective.padded(picture)
         self._due = (self.done + begun) // max(1, self._settings.every) * self._settings.every + 1
+
+        def speed():
+            return (self._taken - begun) / max(1e-9, time.monotonic() - started)
 
         def function(x):
             if self._stop.asked and self._count:
@@ -158,8 +158,8 @@ class _Maker:
 
         def after(step, x, terms):
             self._taken, self._last = begun + step, x
-            self.done, self.terms = self._before + self._taken, terms
-            self._tell(x)
+            self.done, self.terms = before + self._taken, terms
+            self._tell(x, speed())
             if self._checkpoints.due():
                 self._checkpoints.checkpoint(self._cropped(x), size, self._taken, self.done)
             return self._stop.asked
@@ -169,34 +169,30 @@ class _Maker:
             self._last = go(function, self._last, steps - begun, self._settings.rate, after)
         if not self._stop.asked:
             self._taken = steps
-        self.done = self._before + self._taken
+        self.done = before + self._taken
         phases["train_s"] = phases.get("train_s", 0.0) + time.monotonic() - started
         picture = self._cropped(self._last)
         self._checkpoints.checkpoint(picture, size, self._taken, self.done)
+        about = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}
+        about.update(epoch=size + 1, epoch_s=time.monotonic() - started, items_per_s=speed())
+        self._events.emit("epoch", **about, **self.losses())
+        self._checkpoints.losses()
         return picture
 
     def _cropped(self, x):
         return np.clip(objective.cropped(x, *self._shape[:2]), 0, 255)
 
-    def _tell(self, x):
+    def _tell(self, x, speed):
         rows, columns = self._shape[:2]
         fields = self.losses()
         seconds = round(time.monotonic() - self._began, 3)
         self._checkpoints.rows.append(dict(fields, step=self.done, height=rows, width=columns, seconds=seconds))
-        speed = (self._taken - self._begun) / max(1e-9, time.monotonic() - self._size_began)
         self._events.step(step=self.done, steps=self._all, items_per_s=speed, **fields)
         every = self._settings.every
         # L-BFGS does not report steps without improvement, so the exact step may be missing.
         if every and self.done >= self._due:
             self._due = (self.done // every + 1) * every
             self._checkpoints.picture("steps/%05d.png" % self.done, objective.cropped(x, rows, columns))
-
-    def end_of_size(self, number):
-        spent = time.monotonic() - self._size_began
-        size = {"size": "%dx%d" % (self._shape[1], self._shape[0]), "epochs": len(self._settings.sizes)}
-        speed = (self._taken - self._begun) / max(1e-9, spent)
-        self._events.emit("epoch", epoch=number, epoch_s=spent, items_per_s=speed, **size, **self.losses())
-        self._checkpoints.losses()
 
 
 class _StoppedError(Exception):

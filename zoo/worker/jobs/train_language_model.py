@@ -101,11 +101,7 @@ def evaluate(model, text, length, group=None):
     padded = np.zeros(windows * length + 1, np.int32)
     padded[: count + 1] = text
     x, y = padded[:-1].reshape(windows, length), padded[1:].reshape(windows, length)
-
-    def part(begin, end):
-        return _judged(model, x[begin:end], y[begin:end])
-
-    judged = distributed.together(group, windows, part)
+    judged = distributed.together(group, windows, lambda begin, end: _judged(model, x[begin:end], y[begin:end]))
     return tuple(float(judged[name].ravel()[:count].mean()) for name in ("loss", "right"))
 
 

@@ -54,7 +54,8 @@ def run(request, events, stop, phases):
     compat.compile_terms(terms, TERMS, settings.optimizer, settings.learning_rate)
     phases["build_s"] = time.monotonic() - began
     job = _Training(model, terms, request, events, phases, sample[:1])
-    job.resume()
+    if request.resume:
+        job.resume()
     job.run(path, inbox, stop)
     phases["wait_s"] = inbox.waited_s
     return {"metrics": job.last, "stopped": "interrupted" if stop.asked else None}
@@ -77,17 +78,15 @@ def _start(model, request, settings):
 class _Training:
     def __init__(self, model, terms, request, events, phases, sample):
         self._model, self._terms, self._events, self._phases, self._sample = model, terms, events, phases, sample
-        self._settings, self._folder, self._resumes = request.train, request.run_dir, request.resume
+        self._settings, self._folder = request.train, request.run_dir
         self._files = Checkpoints(self._folder, keep=1, run_id=request.run_id)
         self._saved = time.monotonic()
-        self._done, self._kept, self._due, self.last = 0, 0, False, {}
+        self._done, self._kept, self.last = 0, 0, {}
         self._group = distributed.current()
         self._group.unite(terms)
 
     def resume(self):
         """Continue from the newest checkpoint of a resumed run; completed batches are skipped."""
-        if not self._resumes:
-            return
         checkpoint = self._files.load(self._warn)
         if checkpoint is None:
             self._warn("No complete checkpoint: the training starts from the beginning")
@@ -104,10 +103,8 @@ class _Training:
             raise UserError("the run cannot be resumed from its checkpoint: %s" % error) from error
         self._events.emit("resume", epoch=self._done // self._settings.report, step=self._done, done=self._done)
 
-    def _keep(self, step, is_last):
-        """Write a checkpoint when it is due; report a full disk and continue training."""
-        if not (self._due or is_last):
-            return
+    def _keep(self, step):
+        """Write a checkpoint; report a full disk and continue training."""
         self._saved = time.monotonic()
         if self._group.rank:
             return
@@ -134,13 +131,13 @@ class _Training:
                 values.append(self._step(self._share(path), rate, step))
                 self._show(step, values, began)
                 is_late = time.monotonic() - self._saved >= 60 * settings.checkpoint_minutes
-                self._due = self._group.after_step(is_late)
+                is_due = self._group.after_step(is_late)
             if self._group.rank == 0:  # all have read it, because no process ends a step before all have started it
                 os.remove(path)
             self._events.emit("artifact", kind="batch", path=path)
             is_last = step == settings.steps or stop.asked
-            if is_new:
-                self._keep(step, is_last)
+            if is_new and (is_due or is_last):
+                self._keep(step)
             if values and (is_last or step % settings.report == 0):
                 self._report(step, values, rate, time.monotonic() - began)
                 values, began = [], time.monotonic()
@@ -150,7 +147,7 @@ class _Training:
         if values:
             self._report(step, values, rate, time.monotonic() - began)
         if step > max(self._done, self._kept):  # stopped while waiting for a batch
-            self._keep(step, True)
+            self._keep(step)
 
     def _share(self, path):
         batch = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -177,11 +174,10 @@ class _Training:
     def _report(self, step, values, rate, took):
         """Write the weights and a sample, and report the mean losses since the last report."""
         means, steps = np.mean(values, axis=0), len(values)
-        path = os.path.join(self._folder, "weights.npz")
         self.last = dict(zip(("loss", *TERMS), (float(value) for value in means)), step=step)
         if self._group.rank:
             return
-        weights.save(self._model, path)
+        weights.save(self._model, os.path.join(self._folder, "weights.npz"))
         record = dict(self.last, learning_rate=rate, peak_memory_bytes=memory.peak_bytes())
         record.update(epoch=-(-step // self._settings.report), epoch_s=took, steps=steps)
         record["items_per_s"] = steps * self._settings.batch_size / max(1e-9, took)

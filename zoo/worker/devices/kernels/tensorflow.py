@@ -19,10 +19,6 @@ def places():
     return [("/device:CPU:0", "cpu")] + [(name, "gpu") for name in gpus[:1]]
 
 
-def prepare(what, arrays, place):
-    return (_eager if _EAGER else _graph)(what, arrays, place)
-
-
 def _compute(what, x, y):
     return tf.matmul(x, y) if what == "product" else tf.nn.conv2d(x, y, strides=[1, 1, 1, 1], padding="SAME")
 
@@ -55,6 +51,8 @@ def _graph(what, arrays, place):
         session.run(variable.initializer, {each: array})
     return (lambda: session.run(first)), (lambda _: session.run(product))
 
+
+prepare = _eager if _EAGER else _graph
 
 if _EAGER:
 
