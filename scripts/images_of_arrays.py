@@ -78,9 +78,7 @@ def read(source: Path) -> Arrays:
                 f"{file} cannot be read: {cause}", "Is it complete? Arrays of objects are not read."
             ) from error
         for key, array in keyed.items():
-            arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = (
-                array
-            )
+            arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = array
     if not arrays:
         raise ZooError(
             f"{source} has no array in .npy, .npz, .h5, .mat or .csv", "Name such a file, or a folder with some."
@@ -254,11 +252,7 @@ def as_images(name: str, array: Any) -> Any:
         array = array.transpose(0, 2, 3, 1)
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[..., 0]
-    if (
-        array.ndim not in (3, 4)
-        or (array.ndim == 4 and array.shape[3] not in (3, 4))
-        or array.dtype.kind not in "biuf"
-    ):
+    if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] not in (3, 4)) or array.dtype.kind not in "biuf":
         raise ZooError(f"{name} has the shape {array.shape} and type {array.dtype}, not that of images", HELP)
     if not array.size or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
         raise ZooError(f"{name} has no values, or values outside of 0 to 255", "Scale them to 0 to 255, as uint8.")

@@ -60,9 +60,7 @@ def write(source: Path, target: Path, image: str | None, label: str | None) -> C
     below = [source] if source.is_file() else sorted(path for path in source.rglob("*") if NAME.search(path.name))
     if not below:
         raise ZooError(f"{source} has no TFRecord file", "Name such a file, or a folder with some.")
-    tops = (
-        {file.relative_to(source).parts[0] for file in below if file.parent != source} if source.is_dir() else set()
-    )
+    tops = {file.relative_to(source).parts[0] for file in below if file.parent != source} if source.is_dir() else set()
     copies = sorted(top for top in tops if any((source / top).rglob("*train*")))
     if len(copies) > 1:
         raise ZooError(

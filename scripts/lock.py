@@ -117,9 +117,7 @@ def pinned(lock: Path) -> list[str]:
 
 def host_date() -> str:
     """Return the date in requirements.lock, or yesterday's if it has none: today is not over yet."""
-    match = (
-        re.search(r"as of (\d{4}-\d\d-\d\d)", HOST_LOCK.read_text(encoding="utf-8")) if HOST_LOCK.exists() else None
-    )
+    match = re.search(r"as of (\d{4}-\d\d-\d\d)", HOST_LOCK.read_text(encoding="utf-8")) if HOST_LOCK.exists() else None
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
     return match[1] if match else yesterday.date().isoformat()
 

@@ -71,9 +71,7 @@ def parser():
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_argument("--way", choices=WAYS, help="how; by default any with a painting, else network")
     command.add_argument("--content", metavar="FILE", help="the photo; by default one that comes with scikit-learn")
-    command.add_argument(
-        "--style", metavar="FILE", action="append", help="the painting; repeat the option for several"
-    )
+    command.add_argument("--style", metavar="FILE", action="append", help="the painting; repeat the option for several")
     command.add_argument("--output", metavar="FILE", help="file to write; its suffix chooses the format")
     command.add_argument("--strength", type=float, metavar="SHARE", help="1 is the style, 0 the photo")
     command.add_argument("--size", type=int, metavar="PIXELS", help="long side of the image (optimize: 512)")

@@ -87,9 +87,7 @@ class WorkerProcess:
         environment = {name: value for name, value in every.items() if value is not None}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the worker lives)
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=self._log, env=environment, text=True
-        )
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, env=environment, text=True)
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """Send a question and wait for the answer.

@@ -34,9 +34,7 @@ def main() -> int:
     parser.add_argument("what", choices=("accuracy", "speed"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", default="1,2,3,4,5")
-    parser.add_argument(
-        "--also", default="", help="settings of a third way that override the recipe: 'KEY=VALUE ...'"
-    )
+    parser.add_argument("--also", default="", help="settings of a third way that override the recipe: 'KEY=VALUE ...'")
     parser.add_argument("--goal", type=float, default=0.99)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, help="JSON file for the figures")

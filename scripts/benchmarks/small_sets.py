@@ -92,9 +92,7 @@ def pictures(name: str, data: Path) -> Pictures:
     if name in ("photos", "paintings"):
         folder, files = {"photos": ("imagenet/photos", PHOTOS), "paintings": ("style", PAINTINGS)}[name]
         return {Path(file).stem: list(tiles(data / folder / file, sum(SIZES[name][::2]))) for file in files}
-    source, classes = {"clothes": ("fashion", GARMENTS), "shoes": ("fashion", SHOES), "digits": ("mnist", DIGITS)}[
-        name
-    ]
+    source, classes = {"clothes": ("fashion", GARMENTS), "shoes": ("fashion", SHOES), "digits": ("mnist", DIGITS)}[name]
     drawn = idx.read(data / source / "t10k-images-idx3-ubyte.gz", (28, 28))
     labels = idx.read(data / source / "t10k-labels-idx1-ubyte.gz", ())
     return {each: [Image.fromarray(drawn[row]) for row in np.flatnonzero(labels == label)]

@@ -162,9 +162,7 @@ def order(ways: Sequence[str], number: int) -> list[str]:
 
 def by_round(measured: Sequence[Figures], name: str, way: str, key: str = "speed") -> dict[int, Any]:
     """Return the figures of a row by round, in order. Round 0 prepares and is not counted."""
-    lines = [
-        line for line in measured if line["row"] == name and line["way"] == way and line["round"] and key in line
-    ]
+    lines = [line for line in measured if line["row"] == name and line["way"] == way and line["round"] and key in line]
     return {line["round"]: line[key] for line in sorted(lines, key=lambda line: line["round"])}
 
 

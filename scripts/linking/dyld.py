@@ -52,9 +52,7 @@ class Environment:
         self.folder, self.arch, self.facts, self.version = folder, arch, facts, version
         self.files = files
         self.images = {
-            str(path): slices[arch]
-            for path, slices in files.items()
-            if not isinstance(slices, str) and arch in slices
+            str(path): slices[arch] for path, slices in files.items() if not isinstance(slices, str) and arch in slices
         }
         self.named: dict[str, str] = {}
         for path, image in self.images.items():

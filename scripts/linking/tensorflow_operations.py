@@ -18,9 +18,7 @@ INLINE = 8
 
 def named(plugin: Path) -> set[str]:
     """Return the constants of a library that have the form of an operation's name."""
-    return {
-        name.decode("ascii") for name in re.findall(rb"(?<=\0)[A-Z_][A-Za-z0-9_]{1,60}(?=\0)", plugin.read_bytes())
-    }
+    return {name.decode("ascii") for name in re.findall(rb"(?<=\0)[A-Z_][A-Za-z0-9_]{1,60}(?=\0)", plugin.read_bytes())}
 
 
 def on_processor(calls: Calls, names: set[str]) -> tuple[list[str], list[str]]:

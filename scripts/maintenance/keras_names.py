@@ -126,9 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
             table.setdefault(module, {})[name] = spans(releases, labels[begin:])
     lines = (f"{json.dumps(module)}: {json.dumps(names, sort_keys=True)}" for module, names in table.items())
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    print(
-        f"{TARGET}: {len(table):,} modules, {sum(map(len, table.values())):,} names, {TARGET.stat().st_size:,} bytes"
-    )
+    print(f"{TARGET}: {len(table):,} modules, {sum(map(len, table.values())):,} names, {TARGET.stat().st_size:,} bytes")
     return 0
 
 

@@ -285,9 +285,7 @@ def functions(folder: Path, mutant: Mutant) -> list[types.FunctionType]:
     filename = str(folder / mutant.path)
     functions = [each for each in gc.get_objects() if isinstance(each, types.FunctionType)]
     return [
-        each
-        for each in functions
-        if (each.__code__.co_filename, each.__code__.co_qualname) == (filename, mutant.owner)
+        each for each in functions if (each.__code__.co_filename, each.__code__.co_qualname) == (filename, mutant.owner)
     ]
 
 
@@ -389,14 +387,10 @@ def imported_again(folder: Path, mutant: Mutant, tests: list[Test], log: Path) -
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="+", metavar="PATH", help="zoo/ROOM or zoo/ROOM/FILE.py")
-    parser.add_argument(
-        "--sample", type=int, default=100, help="faults a room, drawn at random; 0: all (default: 100)"
-    )
+    parser.add_argument("--sample", type=int, default=100, help="faults a room, drawn at random; 0: all (default: 100)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--at-least", type=float, default=85, metavar="PERCENT", help="(default: 85)")
-    parser.add_argument(
-        "--tests", action="append", default=[], metavar="PATH", help="these instead of all of the room"
-    )
+    parser.add_argument("--tests", action="append", default=[], metavar="PATH", help="these instead of all of the room")
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)

@@ -67,9 +67,7 @@ def settings_page() -> str:
     for _, file, _ in rows:
         for group, names in config_files.groups(file).items():
             named.setdefault(group, set()).update(names)
-    lines += [
-        f"| `{group}=` | {', '.join(f'`{name}`' for name in sorted(names))} |" for group, names in named.items()
-    ]
+    lines += [f"| `{group}=` | {', '.join(f'`{name}`' for name in sorted(names))} |" for group, names in named.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -83,9 +81,7 @@ def row(key: str, uses: list[tuple[str, Any, Setting]]) -> str:
     differing = [f"{value} ({', '.join(names)})" for value, names in defaults.items() if value != usual]
     values = ", ".join(f"`{word}`" for word in declared.valid) or declared.range()
     cells = (f"`{key}`", "; ".join([usual, *differing]), values, declared.meaning, EFFECTS[declared.affects])
-    return (
-        "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*") for cell in cells) + " |"
-    )
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*") for cell in cells) + " |"
 
 
 def text(value: Any) -> str:

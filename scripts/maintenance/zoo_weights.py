@@ -256,9 +256,7 @@ def figure(row: Row, network: ZooNetwork, data: Path | None, stack: str, limit: 
 
 def change(named: list[str], result: Path) -> float:
     """Return how far a style network changes a picture: mean absolute difference in gray levels, to a thousandth."""
-    registry.dispatch(
-        "infer", Overrides.parse([*named, f"input={PICTURE}", f"size={PICTURE_SIZE}", f"save={result}"])
-    )
+    registry.dispatch("infer", Overrides.parse([*named, f"input={PICTURE}", f"size={PICTURE_SIZE}", f"save={result}"]))
     with Image.open(result) as restyled, Image.open(PICTURE) as picture:
         before = np.asarray(picture.resize(restyled.size, Image.Resampling.BOX), np.float64)
         return round(float(np.abs(np.asarray(restyled.convert("RGB"), np.float64) - before).mean()), 3)

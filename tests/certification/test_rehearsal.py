@@ -36,9 +36,7 @@ def states(state: Certification) -> dict[str, str]:
 def test_a_whole_quick_certification(m1: Mac) -> None:
     """The losses of the worker that pretends are no golden ones: wrong numbers, as a fused kernel would make them."""
     state, shown = certified(m1)
-    assert [(place.backend, place.stack, place.device_kind) for place in state.places] == [
-        ("metal", "tf-2.19", "gpu")
-    ]
+    assert [(place.backend, place.stack, place.device_kind) for place in state.places] == [("metal", "tf-2.19", "gpu")]
     ended = states(state)
     for name in ("environment", "device", "train mnist_dense", "golden", "matmul", "resume", "device again"):
         assert ended[name] == PASSED, shown

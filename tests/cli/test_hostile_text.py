@@ -32,9 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", ["infer", "runs list", "report --list", "report --list --json", "runs list --json"]
-)
+@pytest.mark.parametrize("command", ["infer", "runs list", "report --list", "report --list --json", "runs list --json"])
 def test_no_name_controls_the_terminal(folder: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command.split()) == 0
     printed = capsys.readouterr().out

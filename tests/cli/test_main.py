@@ -429,9 +429,7 @@ def test_a_quoted_comma_is_part_of_a_text_in_a_sweep(capsys: pytest.CaptureFixtu
     assert "texts" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", [["report", "loop"], ["infer", "run=loop", "input=x.png"], ["train", "resume=loop"]]
-)
+@pytest.mark.parametrize("words", [["report", "loop"], ["infer", "run=loop", "input=x.png"], ["train", "resume=loop"]])
 def test_a_loop_of_links_is_no_bug(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,9 +220,7 @@ def test_a_prompt_answers(terminal: Callable[..., pexpect.spawn]) -> None:
 
 
 def test_a_child_left_behind_is_not_waited_for(variables: dict[str, str]) -> None:
-    code = (
-        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'], stdout=-3)"
-    )
+    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'], stdout=-3)"
     began = time.monotonic()
     assert zoo_run(variables, "-c", code).returncode == 0
     assert time.monotonic() - began < 15

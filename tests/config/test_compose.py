@@ -81,9 +81,7 @@ def test_the_last_of_several_values_counts() -> None:
     assert train("seed=3", "trainer.epochs=7", "seed=5", "seed=4").seed == 4
     assert Overrides.parse(["seed=3", "trainer.epochs=7", "seed=5", "seed=4"]).get("seed") == "4"
     several = train("model=mnist_dense", "backend=openvino", "model=mnist", "backend=cpu")
-    assert (several.model["name"], several.trainer.schedule) == ("mnist", "one_cycle"), (
-        "the recipe is of the last, too"
-    )
+    assert (several.model["name"], several.trainer.schedule) == ("mnist", "one_cycle"), "the recipe is of the last, too"
 
 
 def test_data_is_laid_over_the_recipe_and_the_preset_over_both() -> None:

@@ -74,7 +74,5 @@ def test_a_recipe_has_a_file_for_all_backends_and_one_for_each(files: Path) -> N
 
 def test_keys_of_recipes_are_settings(files: Path) -> None:
     assert config_files.recipe_keys("a") == {"trainer.epochs", "trainer.schedule"}
-    assert (
-        config_files.recipe_keys("b/c") == config_files.recipe_keys("own.py") == {"trainer.epochs", "trainer.warmup"}
-    )
+    assert config_files.recipe_keys("b/c") == config_files.recipe_keys("own.py") == {"trainer.epochs", "trainer.warmup"}
     assert config_files.recipes_by_size("train") == ["any/large", "any/small"]

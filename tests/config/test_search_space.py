@@ -60,9 +60,7 @@ def test_a_space_with_nothing_to_try_is_refused(tmp_path: Path, row: dict[str, o
         search_space.load("any", "cpu", written(tmp_path, {} if row is None else {"trainer.a": row}))
     assert said in str(caught.value)
     assert (
-        search_space.load("any", "cpu", written(tmp_path, {"trainer.a": {"low": 0, "high": 2}}))
-        .values["trainer.a"]
-        .low
+        search_space.load("any", "cpu", written(tmp_path, {"trainer.a": {"low": 0, "high": 2}})).values["trainer.a"].low
         == 0
     )
 

@@ -150,8 +150,7 @@ def test_a_lock_where_nothing_can_be_written(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_not_a_matter_of_space() -> None:
     error = storage_error("read", Path("x"), OSError(errno.EACCES, "Permission denied"))
     assert (
-        str(error)
-        == "Cannot read x: Permission denied\nCheck that it exists and that you have permission to read it."
+        str(error) == "Cannot read x: Permission denied\nCheck that it exists and that you have permission to read it."
     )
 
 

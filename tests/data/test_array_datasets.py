@@ -78,9 +78,7 @@ def row_in(root: Path, **changes: object) -> array_datasets.DataRow:
 def test_rows_have_the_same_keys_and_no_problems() -> None:
     files = {path.stem: yaml.safe_load(path.read_text()) for path in (paths.CONFIGS / "data").glob("*.yaml")}
     blocks = {name: block for name, block in files.items() if block["data"]["kind"] != "text"}
-    assert (
-        set(blocks) == {"mnist", "fashion", "digits", "folder", "image_table", "auto"} == set(array_datasets.names())
-    )
+    assert set(blocks) == {"mnist", "fashion", "digits", "folder", "image_table", "auto"} == set(array_datasets.names())
     fields = [field.name for field in dataclasses.fields(array_datasets.DataRow)]
     for name, block in blocks.items():
         assert sorted(block["data"]) == sorted(fields), name
@@ -116,9 +114,7 @@ REAL = {
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_files(shared_data: Path, name: str) -> None:
-    prepared = array_datasets.prepare(
-        dataclasses.replace(array_datasets.load_row(name), root=str(shared_data / name))
-    )
+    prepared = array_datasets.prepare(dataclasses.replace(array_datasets.load_row(name), root=str(shared_data / name)))
     assert prepared.published
     assert prepared.counts == {"train": 60_000, "test": 10_000}
     assert (prepared.name, prepared.classes, prepared.input_shape) == (name, 10, (28, 28, 1))

@@ -69,9 +69,7 @@ def test_parts_that_one_group_leaves_empty_are_named(fruit: Path) -> None:
     ):
         rows = "".join(f"{name},{name.parent},{number % count}\n" for number, name in enumerate(names))
         (fruit / "t.csv").write_text(f"image,label,g\n{rows}")
-        data = DataSettings(
-            name="image_table", root=str(fruit / "t.csv"), size=8, test=0.2, validation=0.25, group="g"
-        )
+        data = DataSettings(name="image_table", root=str(fruit / "t.csv"), size=8, test=0.2, validation=0.25, group="g")
         material = training_set.prepare(TrainConfig(data=data, model={"name": "mnist"}))
         assert material.record["split"] == words
 

@@ -49,9 +49,7 @@ def test_an_address_without_a_host_is_said() -> None:
 def test_settings_are_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert package_index.address() is None
     (tmp_path / ".pip").mkdir()
-    (tmp_path / ".pip" / "pip.conf").write_text(
-        "[global]\nindex-url = https://pip.example/simple\n", encoding="utf-8"
-    )
+    (tmp_path / ".pip" / "pip.conf").write_text("[global]\nindex-url = https://pip.example/simple\n", encoding="utf-8")
     assert package_index.address() == "https://pip.example/simple"
     (tmp_path / ".config" / "uv").mkdir(parents=True)
     settings = tmp_path / ".config" / "uv" / "uv.toml"

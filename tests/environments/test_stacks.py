@@ -145,9 +145,7 @@ def test_no_lock_lies_about_without_its_row() -> None:
 def test_locks_are_complete(stack: stacks.Stack, platform: str) -> None:
     """Every requirement pinned and hashed, no address, dated as the row says, and all that was asked for is in."""
     text = stacks.lock_file(stack, platform).read_text()
-    assert (
-        text.splitlines()[0] == f"# {stack.name} for {platform}, Python {stack.python}, as of {stack.exclude_newer}."
-    )
+    assert text.splitlines()[0] == f"# {stack.name} for {platform}, Python {stack.python}, as of {stack.exclude_newer}."
     assert f"python scripts/lock.py {stack.name} --platform {platform}" in text.splitlines()[1]
     assert "://" not in text
     assert datetime.date.fromisoformat(stack.exclude_newer) < datetime.date.today()

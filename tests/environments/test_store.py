@@ -66,9 +66,7 @@ def test_another_lock_is_another_environment(stack: stacks.Stack, tmp_path: Path
     assert first.folder.is_dir()
 
 
-def test_another_version_of_python_is_another_environment(
-    stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_of_python_is_another_environment(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     first = store.ensure(stack, PLATFORM, well)
     result = uv_client.ensure_interpreter(stack.python, PLATFORM.partition("-")[2])
     newer = result._replace(version=f"{PYTHON}.99")  # the same file, after an upgrade of the system
@@ -124,9 +122,7 @@ def test_a_marker_that_is_no_json_is_no_marker(stack: stacks.Stack) -> None:
     assert store.ensure(stack, PLATFORM, well).build_s > 0
 
 
-def test_something_installed_into_it_later_is_noticed(
-    stack: stacks.Stack, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_something_installed_into_it_later_is_noticed(stack: stacks.Stack, capsys: pytest.CaptureFixture[str]) -> None:
     folder = store.ensure(stack, PLATFORM, well).folder
     (next(folder.glob("lib/*/site-packages")) / "other-2.0.dist-info").mkdir()
     assert store.ensure(stack, PLATFORM, well).build_s > 0
@@ -359,9 +355,7 @@ def test_a_platform_without_a_lock_is_refused(stack: stacks.Stack) -> None:
         store.ensure(stack, "plan9-x86_64", well)
 
 
-def test_an_old_python_that_is_missing_names_the_commands(
-    stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_python_that_is_missing_names_the_commands(stack: stacks.Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreters, "roots", list)
     with pytest.raises(MissingInterpreterError, match=r"Python 3\.6 for \w+ is needed") as caught:
         store.ensure(dataclasses.replace(stack, python="3.6"), PLATFORM, well)

@@ -36,9 +36,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: uv_client.CompletedComm
     return calls
 
 
-def test_pytorchs_own_index_is_asked_second(
-    plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_pytorchs_own_index_is_asked_second(plan: build.Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = answering(monkeypatch, MISSING, uv_client.CompletedCommand(0, []))
     build._install(plan, tmp_path, lambda _: None)
     assert "--torch-backend" not in calls[0]

@@ -227,9 +227,7 @@ def test_an_environment_that_cannot_be_built_stops_the_sweep_with_its_words(swee
         run(sweep, Broken(sweep, None))
 
 
-def test_other_verbs_begin_each_attempt_in_a_folder_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_verbs_begin_each_attempt_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sweep = created("infer", ["run=x", "batch_size=1,2", "output.name=s"])
     element = sweep.elements[0]
@@ -478,9 +476,7 @@ def test_a_sweep_that_is_killed_goes_on_and_repeats_nothing(tmp_path: Path) -> N
     variables = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     zoo = [sys.executable, "-m", "zoo", "train"]
     words = [*FAST, "stack=tf-1.8", "output.name=s", "launcher.jobs=2"]
-    begun = subprocess.Popen(
-        [*zoo, "-m", *words, "seed=1,2,3"], cwd=tmp_path, env=variables, stderr=subprocess.DEVNULL
-    )
+    begun = subprocess.Popen([*zoo, "-m", *words, "seed=1,2,3"], cwd=tmp_path, env=variables, stderr=subprocess.DEVNULL)
     folder = tmp_path / "runs" / "s"
     wait_for(lambda: any(folder.glob("00?/events.jsonl")))
     begun.send_signal(signal.SIGKILL)

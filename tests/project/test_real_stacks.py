@@ -116,6 +116,4 @@ def test_tests_find_the_python_of_a_stack_in_one_place_only() -> None:
     texts = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "tests").rglob("test_*.py")}
     # Those that test the store itself, on stacks of their own.
     own = {"test_store.py", "test_additions.py", "test_interrupted_builds.py", "test_real_stacks.py"}
-    assert (
-        sorted(name for name, text in texts.items() if re.search(r"store\.ensure\(", text) and name not in own) == []
-    )
+    assert sorted(name for name, text in texts.items() if re.search(r"store\.ensure\(", text) and name not in own) == []

@@ -27,9 +27,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def zoo(installed: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(installed), "ZOO_CACHE": str(installed / "cache")}
     command = [sys.executable, "-m", "zoo", *arguments]
-    answer = subprocess.run(
-        command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=False
-    )
+    answer = subprocess.run(command, cwd=installed.parent, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 

@@ -81,9 +81,7 @@ def test_without_a_gpu_the_cpu_is_compared_with_numpy(tmp_path: Path) -> None:
 
 
 def test_several_runs_share_a_chart_without_marks(tmp_path: Path) -> None:
-    folders = [
-        save(tmp_path / name, operation("TFRT", "cpu", SLOW) + operation("Metal", "gpu", FAST)) for name in "ab"
-    ]
+    folders = [save(tmp_path / name, operation("TFRT", "cpu", SLOW) + operation("Metal", "gpu", FAST)) for name in "ab"]
     shown = benchmarks.compared(list(zip(("first", "second"), folders, strict=True))) or ""
     assert "first: CPU (TFRT)" in shown
     assert "second: GPU (Metal)" in shown
@@ -124,9 +122,7 @@ def test_stacks_that_take_turns_have_a_chart_a_mode(tmp_path: Path) -> None:
 
 
 def test_bars_begin_at_zero_and_fill_the_width() -> None:
-    shown = bars.side_by_side(
-        [("a", 4.0, False), ("b", 1.0, True), ("none", 0.0, False), ("c", 1e-9, False)], "T", "s"
-    )
+    shown = bars.side_by_side([("a", 4.0, False), ("b", 1.0, True), ("none", 0.0, False), ("c", 1e-9, False)], "T", "s")
     sizes = re.findall(r'<rect x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)" class="([^"]+)"', shown)
     assert sizes == [
         ("1", "20", "438.0", "18", "bar c0"), ("1", "66", "109.5", "18", "bar c0 apart"),

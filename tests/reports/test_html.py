@@ -45,8 +45,7 @@ def test_a_table_has_headings_of_columns_and_rows() -> None:
 
 def test_pairs_without_a_value_are_left_out() -> None:
     assert (
-        html.pairs([("a", 1), ("b", ""), ("c", None), ("d", 0)])
-        == "<dl><dt>a</dt><dd>1</dd><dt>d</dt><dd>0</dd></dl>"
+        html.pairs([("a", 1), ("b", ""), ("c", None), ("d", 0)]) == "<dl><dt>a</dt><dd>1</dd><dt>d</dt><dd>0</dd></dl>"
     )
 
 

@@ -28,9 +28,7 @@ TAGS = (
     "svg g line text polyline polygon circle rect "
 )
 VOID = {"br", "img", "meta"}
-HOSTILE = (
-    "</title></style><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload='x' \x00\u202e\ud800 & &amp;"
-)
+HOSTILE = "</title></style><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload='x' \x00\u202e\ud800 & &amp;"
 
 
 class Page(HTMLParser):

@@ -71,9 +71,7 @@ def test_the_curves_of_a_training(figures: list[Any], tmp_path: Path) -> None:
     assert len(left.texts) == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "label"), [("val_map", "mean average precision"), ("val_mae", "mean absolute error")]
-)
+@pytest.mark.parametrize(("key", "label"), [("val_map", "mean average precision"), ("val_mae", "mean absolute error")])
 def test_the_second_panel_follows_from_the_target(figures: list[Any], tmp_path: Path, key: str, label: str) -> None:
     rows = [{"epoch": number, "loss": 0.0, "val_loss": 1.0, key: 0.5} for number in (1.0, 2.0)]
     plots.curves(rows, "t", tmp_path / "c.png")
@@ -101,9 +99,7 @@ def test_numbers_are_drawn_over_the_true_ones(figures: list[Any], tmp_path: Path
     assert axes.get_xlabel() == r"true price in \$"
 
 
-@pytest.mark.parametrize(
-    ("count", "names", "numbers"), [(3, 3, 5), (20, 20, 5), (21, 21, 0), (60, 60, 0), (61, 0, 0)]
-)
+@pytest.mark.parametrize(("count", "names", "numbers"), [(3, 3, 5), (20, 20, 5), (21, 21, 0), (60, 60, 0), (61, 0, 0)])
 def test_a_confusion_matrix_has_names_and_numbers_where_they_are_legible(
     figures: list[Any], tmp_path: Path, count: int, names: int, numbers: int
 ) -> None:

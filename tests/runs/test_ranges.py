@@ -49,9 +49,7 @@ def test_a_range_in_words() -> None:
 def test_a_range_has_the_recipe_s_own_point_and_target(monkeypatch: pytest.MonkeyPatch) -> None:
     command = discovery.command("train", "classify")
     row: dict[str, Any] = {"batch_size": [64, 512], "learning_rate": "sqrt", "precisions": ["float32", "slow16"]}
-    monkeypatch.setattr(
-        config_files, "recipe_range", lambda *words: row if words == ("mnist", "cpu", "mnist") else {}
-    )
+    monkeypatch.setattr(config_files, "recipe_range", lambda *words: row if words == ("mnist", "cpu", "mnist") else {})
     measured = ranges.of(command, "mnist", "mnist", "cpu")
     assert measured is not None
     assert (measured.batch_size, measured.precisions, measured.usual[0]) == ((64, 512), ("float32",), 256)

@@ -140,9 +140,7 @@ def test_a_run_whose_host_is_gone_was_killed(tmp_path: Path) -> None:
     records.lock.release(handle)
 
 
-def test_the_commit_of_a_checkout_says_whether_it_was_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_of_a_checkout_says_whether_it_was_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     monkeypatch.setattr(paths, "ROOT", tmp_path)

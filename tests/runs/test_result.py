@@ -26,9 +26,7 @@ def test_without_files_a_run_has_its_record(folder: Path) -> None:
 
 
 def test_probabilities_are_numbers_and_the_rest_is_text(folder: Path) -> None:
-    (folder / "predictions.csv").write_text(
-        "input,class,probability,probability_2,number,p_0,pi\n1,2,0.5,0.25,x,1,3\n"
-    )
+    (folder / "predictions.csv").write_text("input,class,probability,probability_2,number,p_0,pi\n1,2,0.5,0.25,x,1,3\n")
     (row,) = result.open_run(folder).predictions
     assert row == {"input": "1", "class": "2", "probability": 0.5, "probability_2": 0.25, "number": "x", "p_0": 1.0,
                    "pi": "3"}  # fmt: skip

@@ -240,9 +240,7 @@ def test_nothing_outside_of_the_folder_is_written_on_the_word_of_its_record(
     mine.write_text("mine")
     uri = f"sqlite:///{tmp_path}/theirs.db"
     settings = {"mlflow": uri}
-    Path(FOLDER, "theirs.yaml").write_text(
-        json.dumps({"about": "-", "machine": {"about": "-"}, "settings": settings})
-    )
+    Path(FOLDER, "theirs.yaml").write_text(json.dumps({"about": "-", "machine": {"about": "-"}, "settings": settings}))
     store = spelling.format(uri)
     asked = [f"save={mine}", "overwrite=true", store]
     content = record()

@@ -86,9 +86,7 @@ def test_shards_parts_and_names_of_tensorflow_datasets(tmp_path: Path, capsys: p
     assert "scripts/images_of_records.py" in remedy
 
 
-def test_images_without_a_label_are_counted_and_not_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_images_without_a_label_are_counted_and_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Kaggle's Cassava: the test part has names only."""
     records(tmp_path / "set/train_tfrecords/a.tfrec", [example(image=PNG, target=n % 3) for n in range(6)])
     records(tmp_path / "set/test_tfrecords/b.tfrec", [example(image=PNG, image_name=b"1.jpg")])

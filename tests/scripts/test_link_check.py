@@ -204,9 +204,7 @@ def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         monkeypatch.setattr(download, "fetch", lambda name, urls, sha256, folder, size: folder / name)
         lock = tmp_path / "a.lock"
         lock.write_text(TWO)
-        rows = wheels.unpack(
-            lock, "triple", "3.8", {"MACOSX_DEPLOYMENT_TARGET": "12.0"}, tmp_path / "e-1.0", tmp_path
-        )
+        rows = wheels.unpack(lock, "triple", "3.8", {"MACOSX_DEPLOYMENT_TARGET": "12.0"}, tmp_path / "e-1.0", tmp_path)
         return rows, given["text"], given
 
     return of

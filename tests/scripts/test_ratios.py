@@ -41,7 +41,6 @@ def test_matrix_products_of_another_machine_are_no_measure() -> None:
 def test_rows_that_nobody_measured_earlier_are_no_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "now.json").write_text(json.dumps([row("new", 1.0, 1.0)]))
     assert (
-        ratios.main([str(tmp_path / "now.json"), "--check", str(CHECKOUT / "docs" / "background" / "ratios.json")])
-        == 1
+        ratios.main([str(tmp_path / "now.json"), "--check", str(CHECKOUT / "docs" / "background" / "ratios.json")]) == 1
     )
     assert "0 of 1 rows were compared" in capsys.readouterr().err

@@ -61,14 +61,11 @@ def test_a_recorded_ratio_replaces_only_its_own(tmp_path: Path, monkeypatch: pyt
     assert [row["ratio"] for row in regression.recorded("mnist", "tf-2.21", [])] == [11.0]
     assert [row["ratio"] for row in regression.recorded("mnist", "tf-2.21", ["trainer.batch_size=8"])] == [3.0]
     assert (
-        regression.verdict(measured(11.0), regression.recorded("mnist", "tf-2.21", []), regression.here(), 0.1)[0]
-        == 0
+        regression.verdict(measured(11.0), regression.recorded("mnist", "tf-2.21", []), regression.here(), 0.1)[0] == 0
     )
 
 
-def test_ratios_of_several_scripts_are_one_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_ratios_of_several_scripts_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     rows = [ratios.row("MobileNet, inference", "openvino", "Keras", [4.0, 5.0, 4.5], 0.31),
             ratios.row("style", "torch", "Keras's example", [12.5], note="one thread")]  # fmt: skip
     ratios.write(tmp_path / "a.json", rows)

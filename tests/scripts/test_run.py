@@ -310,9 +310,7 @@ def test_settings_of_a_style_transfer_may_stand_in_several_places(
         (["--style", "a.png", "--style="], "--style is empty. Give a value, or remove it"),
     ],
 )
-def test_options_of_a_style_transfer_without_effect_are_refused(
-    tmp_path: Path, words: list[str], message: str
-) -> None:
+def test_options_of_a_style_transfer_without_effect_are_refused(tmp_path: Path, words: list[str], message: str) -> None:
     command = [sys.executable, str(CHECKOUT / "scripts" / "style_transfer.py"), *words]
     variables = os.environ | {"ZOO_CACHE": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=variables)

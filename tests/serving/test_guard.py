@@ -40,9 +40,7 @@ class Case:
             await send({"type": "http.response.start", "status": 200, "headers": [(b"x", b"y")]})
         await send({"type": "http.response.body", "body": str(size).encode()})
 
-    def ask(
-        self, path: str = "/v1/models", parts: tuple[bytes, ...] = (b"",), **headers: str
-    ) -> tuple[int, Any, Any]:
+    def ask(self, path: str = "/v1/models", parts: tuple[bytes, ...] = (b"",), **headers: str) -> tuple[int, Any, Any]:
         """Return status, headers and body of the answer."""
         known = {"host": "localhost"} | {name.replace("_", "-"): value for name, value in headers.items()}
         scope = {
@@ -238,9 +236,7 @@ def test_a_connection_closes_where_the_rest_of_a_body_is_not_read(parts: tuple[b
 
 
 @pytest.mark.parametrize(("most", "timeout_s"), [(0.01, 30.0), (60.0, 0.01)])
-def test_a_body_that_does_not_arrive_is_refused(
-    monkeypatch: pytest.MonkeyPatch, most: float, timeout_s: float
-) -> None:
+def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch, most: float, timeout_s: float) -> None:
     """After the shorter of a minute and timeout_s; until then, its announced size counts."""
     monkeypatch.setattr("zoo.serving.guard.BODY_S", most)
     case = Case(timeout_s=timeout_s)

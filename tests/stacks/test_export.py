@@ -25,9 +25,7 @@ pytestmark = [pytest.mark.stacks("export"), pytest.mark.slow]
 
 RUN = ("onnx", "litert", "openvino", "savedmodel")
 FORMATS = ",".join([*RUN, "coreml"])
-TEXTS = (
-    "data=text_lines data.root={texts} model.layers=1 model.d_model=16 model.heads=2 model.d_ff=32 model.length=16"
-)
+TEXTS = "data=text_lines data.root={texts} model.layers=1 model.d_model=16 model.heads=2 model.d_ff=32 model.length=16"
 PICTURES = "data=folder data.root={pictures} model.input_size=32 trainer.epochs=1"
 TRAININGS = {
     "mnist_dense": "data=digits trainer.epochs=4",

@@ -29,10 +29,7 @@ def resumed(folder: Path, *overrides: str) -> "subprocess.CompletedProcess[str]"
 
 
 def mounted(*words: str) -> None:
-    if (
-        shutil.which("mount") is None
-        or subprocess.run(["mount", *words], capture_output=True, check=False).returncode
-    ):
+    if shutil.which("mount") is None or subprocess.run(["mount", *words], capture_output=True, check=False).returncode:
         pytest.skip("nothing can be mounted here")
 
 

@@ -84,7 +84,5 @@ def test_installing_the_zoo_leaves_the_keras_that_is_there_alone(stack: str, tmp
     assert before - after == set()
     assert any(line.startswith("keras-gpu-zoo") for line in after - before)
     own = {"HOME": str(tmp_path), "ZOO_CACHE": str(tmp_path / "cache"), **row.env}
-    done = subprocess.run(
-        [str(python), "-c", CODE], env=own, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(python), "-c", CODE], env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

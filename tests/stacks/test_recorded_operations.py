@@ -55,9 +55,7 @@ def _run(stack: str, model: str, folder: Path) -> record.Calls:
     backend = "plaidml" if stack == "plaidml-0.7" else "cpu"
     for job in MODELS[model](folder)[:2]:
         command = [*program, *job, f"output.root={folder / 'runs'}", f"backend={backend}", f"stack={stack}"]
-        done = subprocess.run(
-            command, env=os.environ | passed, cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, env=os.environ | passed, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     if stack == "jax":
         return jax_operations.parse(programs)

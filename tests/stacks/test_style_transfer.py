@@ -135,9 +135,7 @@ def test_a_killed_run_goes_on_from_its_last_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_disk_that_fills_up_costs_nothing_of_the_users(
-    small_disk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_disk_that_fills_up_costs_nothing_of_the_users(small_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = small_disk / "mine.jpg"
     shutil.copyfile(ASSETS / "landscape.jpg", mine)
     before = mine.read_bytes()

@@ -51,9 +51,7 @@ def execute(name: str, folder: Path) -> str:
 @pytest.mark.stacks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(("name", "stack"), [(name, stack) for name, (stack, _) in RESULTS.items()])
-def test_a_tutorial_works_word_for_word(
-    name: str, stack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tutorial_works_word_for_word(name: str, stack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with a notebook, which has the same text and commands, are executed in it."""
     real_stacks.environment(stack)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

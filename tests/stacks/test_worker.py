@@ -54,9 +54,7 @@ def test_it_trains_proves_its_device_and_leaves_no_temporary_files(
 
 
 @pytest.mark.parametrize(("trained_on", "used_on"), OTHERS)
-def test_weights_of_one_stack_give_the_same_probabilities_on_another(
-    root: Path, trained_on: str, used_on: str
-) -> None:
+def test_weights_of_one_stack_give_the_same_probabilities_on_another(root: Path, trained_on: str, used_on: str) -> None:
     source = short(root, trained_on)
     home = infer(root, f"run={source}", "input=test")
     abroad = infer(root, f"run={source}", "input=test", *ready(used_on))

@@ -70,9 +70,7 @@ def train(request: dict[str, Any]) -> int:
     np.save(folder / "sample_000001.npy", batch[0])
     emit("artifact", kind="sample", path=str(folder / "sample_000001.npy"), step=step)
     figures = {"loss": 1.0, "content": 0.5, "style": 0.1, "roughness": 0.01}
-    emit(
-        "epoch", epoch=1, epochs=1, epoch_s=1.0, items_per_s=2.5, best=True, steps=step, learning_rate=0.1, **figures
-    )
+    emit("epoch", epoch=1, epochs=1, epoch_s=1.0, items_per_s=2.5, best=True, steps=step, learning_rate=0.1, **figures)
     emit("done", metrics=figures | {"step": step}, phases={}, peak_memory_bytes=1, stopped=None)
     return 0
 

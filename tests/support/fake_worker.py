@@ -279,9 +279,7 @@ def main() -> int:
         return 1
     if script == "aborts" and int(str(settings["batch_size"])) > 40:
         epoch(1)
-        sys.stderr.write(
-            "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
-        )
+        sys.stderr.write("terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")
         sys.stderr.flush()
         os.abort()
     if script == "stopped":

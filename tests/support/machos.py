@@ -52,9 +52,7 @@ def macho(
     commands.append(struct.pack("<4I", 0x1D, 16, limit, length))
     whole = _header(cpu, subtype, kind, commands) + body
     hashes = b"".join(hashlib.sha256(whole[at : at + PAGE]).digest() for at in range(0, limit, PAGE))
-    directory = struct.pack(
-        ">9I4BI", 0xFADE0C02, 44 + len(hashes), 0x20001, 2, 44, 0, 0, slots, limit, 32, 2, 0, 12, 0
-    )
+    directory = struct.pack(">9I4BI", 0xFADE0C02, 44 + len(hashes), 0x20001, 2, 44, 0, 0, slots, limit, 32, 2, 0, 12, 0)
     return whole + struct.pack(">5I", 0xFADE0CC0, length, 1, 0, 20) + directory + hashes
 
 

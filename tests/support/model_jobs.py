@@ -60,9 +60,7 @@ def _writing(folder: Path) -> list[list[str]]:
 
 def _painting(folder: Path) -> list[list[str]]:
     pictures = [f"content={PHOTO}", f"style={PHOTO}", "features=random", "size=64"]
-    return [
-        ["train", "model=style_transfer", *pictures, "steps=2", f"optimizer={name}"] for name in ("adam", "lbfgs")
-    ]
+    return [["train", "model=style_transfer", *pictures, "steps=2", f"optimizer={name}"] for name in ("adam", "lbfgs")]
 
 
 def _style_network(folder: Path) -> list[list[str]]:

@@ -133,9 +133,7 @@ def _beside(read: Callable[[Path], object]) -> Callable[[Path], object]:
     return lambda path: read(path.parent)
 
 
-EVENTS = (
-    b'{"event": "epoch", "epoch": 1, "loss": 0.5, "t": 1.0}\n{"event": "resume", "epoch": 1}\n{"event": "step"}\n'
-)
+EVENTS = b'{"event": "epoch", "epoch": 1, "loss": 0.5, "t": 1.0}\n{"event": "resume", "epoch": 1}\n{"event": "step"}\n'
 RECORD = json.dumps({"exit": "completed", "verb": "train", "command": ["python", "-m", "zoo", "train"]}).encode()
 REQUEST = json.dumps({"model": {"name": "mnist", "args": {"input_shape": [8, 8, 1], "classes": 10}}}).encode()
 HISTORY = b"epoch,loss,accuracy,best\n1,0.5,0.9,True\n2,0.4,0.95,False\n"

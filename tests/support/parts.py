@@ -17,9 +17,7 @@ from zoo.protocol.request import (
 )
 
 
-def device(
-    kind: str = "cpu", backend: str = "cpu", framework: str = "tensorflow", id: str | None = None
-) -> DevicePart:
+def device(kind: str = "cpu", backend: str = "cpu", framework: str = "tensorflow", id: str | None = None) -> DevicePart:
     return DevicePart(backend=backend, framework=framework, device_kind=kind, id=id)
 
 

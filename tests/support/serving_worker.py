@@ -92,9 +92,9 @@ def main() -> int:
         return 1
     serve = request["serve"]
     emit("ready")
-    {"pictures": rows, "texts": rows}.get(
-        serve["kind"], restyle if serve["kind"] == "restyle" else lambda _: write()
-    )(serve)
+    {"pictures": rows, "texts": rows}.get(serve["kind"], restyle if serve["kind"] == "restyle" else lambda _: write())(
+        serve
+    )
     emit("done", metrics={}, phases={}, peak_memory_bytes=1, stopped=None)
     return 0
 

@@ -204,9 +204,7 @@ def test_a_sweep_runs_every_combination(zoo: Zoo, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_cfg_shows_the_settings_and_runs_nothing(
-    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cfg_shows_the_settings_and_runs_nothing(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert zoo("train", "--cfg", "job", "data=digits", "trainer.epochs=7") == 0
     assert "epochs: 7" in capsys.readouterr().out
     assert not (tmp_path / "runs").exists()

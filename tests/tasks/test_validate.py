@@ -90,9 +90,7 @@ def test_a_broken_promise_leaves_the_recipe_s_evidence_alone(check: Check, monke
     assert evidence.verdict(evidence.read_file(verdict.written)[0]) == "missed"
 
 
-def test_without_a_promise_the_figure_is_recorded_and_not_judged(
-    check: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_promise_the_figure_is_recorded_and_not_judged(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = check("data.train_limit=1200", "trainer.epochs=3")
     evidence_row = row(verdict)
     assert verdict.passed
@@ -142,9 +140,7 @@ def test_a_stand_in_is_never_called_measured(check: Check) -> None:
 
 
 def test_no_path_of_this_machine_is_written(check: Check, shared_data: Path, tmp_path: Path) -> None:
-    verdict = check(
-        "data=mnist", f"data.root={shared_data / 'mnist'}", "preset=smoke", f"output.root={tmp_path / 'o'}"
-    )
+    verdict = check("data=mnist", f"data.root={shared_data / 'mnist'}", "preset=smoke", f"output.root={tmp_path / 'o'}")
     assert "data.root=DATA" in row(verdict)["command"]
     assert verdict.written is not None
     text = verdict.written.read_text()

@@ -89,9 +89,7 @@ def test_another_file_of_the_same_md5_is_refused(mirror: Mirror) -> None:
     assert "download it again" in error.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("content", "words"), [(b"others!" * 1000, "another file"), (b"short", "5 bytes, not 7,000")]
-)
+@pytest.mark.parametrize(("content", "words"), [(b"others!" * 1000, "another file"), (b"short", "5 bytes, not 7,000")])
 def test_anything_else_is_thrown_away(mirror: Mirror, content: bytes, words: str, tmp_path: Path) -> None:
     mirror.content = content
     with pytest.raises(ZooError, match=words) as error:

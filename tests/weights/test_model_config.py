@@ -171,7 +171,5 @@ def test_activations_are_those_between_the_first_convolution_and_the_pooling(row
     outside = layer("activation", activation="tanh")
     pool = layer("global_average_pooling2d")
     assert config.activations([outside, layer("conv2d"), row, pool, outside]) == expected
-    assert (
-        config.activations([outside, pool, layer("batch_normalization"), row, layer("conv2d"), outside]) == expected
-    )
+    assert config.activations([outside, pool, layer("batch_normalization"), row, layer("conv2d"), outside]) == expected
     assert config.activations([outside, pool]) == set()

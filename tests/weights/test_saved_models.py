@@ -125,9 +125,7 @@ def test_a_network_of_tf_keras_within_another_is_of_keras(tmp_path: Path) -> Non
 
 
 def test_a_layer_of_tensorflow_hub_is_refused_with_the_way_to_save_it(tmp_path: Path) -> None:
-    said = refusal(
-        hdf5(tmp_path / "a.h5", old(layer("KerasLayer", None, name="hub", handle="https://example.org/x")))
-    )
+    said = refusal(hdf5(tmp_path / "a.h5", old(layer("KerasLayer", None, name="hub", handle="https://example.org/x"))))
     assert "its layer 'hub' is a KerasLayer of TensorFlow Hub" in said
     assert 'model.save("FOLDER", save_format="tf")' in said
 

@@ -43,8 +43,6 @@ def test_every_part_of_a_layer_has_its_name_in_order_and_the_last_norm_follows()
     ]  # fmt: skip
     assert ours.kind == "test with PyTorch's names"
     assert (ours.classes, ours.order_problems) == ({}, ())
-    np.testing.assert_array_equal(
-        ours.arrays["layer1/attention_kernel"], theirs["layers.0.self_attn.in_proj_weight"].T
-    )
+    np.testing.assert_array_equal(ours.arrays["layer1/attention_kernel"], theirs["layers.0.self_attn.in_proj_weight"].T)
     np.testing.assert_array_equal(ours.arrays["layer1/norm1_beta"], theirs["layers.0.norm1.bias"])
     assert torch_names.to_torch(ours).arrays.keys() == theirs.keys()

@@ -11,9 +11,7 @@ from zoo.worker.errors import UserError
 from zoo.worker.frozen_model import FrozenModel
 
 
-def model(
-    shape: list[int | None], outputs: dict[str, Any], ask: Any, dtype: str = "float32", scale: Any = None
-) -> Any:
+def model(shape: list[int | None], outputs: dict[str, Any], ask: Any, dtype: str = "float32", scale: Any = None) -> Any:
     return FrozenModel((shape, np.dtype(dtype), scale), outputs, ask)
 
 

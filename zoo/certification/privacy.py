@@ -133,9 +133,7 @@ class Cleaner:
 
 def _public(settings: Json, prefix: str = "") -> Json:
     kept = {name: part for name, part in settings.items() if not declared.is_private(f"{prefix}{name}")}
-    return {
-        name: _public(part, f"{prefix}{name}.") if isinstance(part, dict) else part for name, part in kept.items()
-    }
+    return {name: _public(part, f"{prefix}{name}.") if isinstance(part, dict) else part for name, part in kept.items()}
 
 
 def _parts(value: Any, parts: tuple[str, ...]) -> Any:

@@ -43,9 +43,7 @@ class CommandParser(argparse.ArgumentParser):
         choice = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
         if choice and choice[2] in VERBS_ELSEWHERE:
             meant = VERBS_ELSEWHERE[choice[2]]
-            raise ZooError(
-                f"There is no command called {choice[2]!r}", f"Use `{meant}`: python -m zoo {meant} --help"
-            )
+            raise ZooError(f"There is no command called {choice[2]!r}", f"Use `{meant}`: python -m zoo {meant} --help")
         if choice:
             option = f"choice for {choice[1].rpartition('/')[2]}"
             kind = {"VERB": "command", "ACTION": "command"}.get(choice[1], option)

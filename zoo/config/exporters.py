@@ -21,9 +21,7 @@ def formats(inside: bool = False) -> dict[str, tuple[str, ...]]:
     return {name: ast.literal_eval(match[1]) for name, match in rows.items() if match}
 
 
-def problems(
-    key: str, names: list[str], quantize: Sequence[str] = ("none",), inside: bool = False
-) -> list[str | None]:
+def problems(key: str, names: list[str], quantize: Sequence[str] = ("none",), inside: bool = False) -> list[str | None]:
     """Return the problems of formats and quantizations: each format needs a quantization, and vice versa."""
     known, where = formats(inside), "with preprocessing=inside, " if inside else ""
     possible = [each for each in QUANTIZATIONS if any(each in row for row in known.values())]

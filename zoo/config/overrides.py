@@ -137,8 +137,7 @@ class Overrides:
         if (count := math.prod(len(entry.choices) or 1 for entry in self)) > MOST_RUNS:
             raise ZooError(f"This sweep has {count:,} runs, more than {MOST_RUNS:,}", "Give fewer values.")
         each = [
-            [one for text in entry.choices for one in Overrides.parse([text], entry.layer)] or [entry]
-            for entry in self
+            [one for text in entry.choices for one in Overrides.parse([text], entry.layer)] or [entry] for entry in self
         ]
         return [Overrides(combination) for combination in itertools.product(*each)]
 

@@ -43,9 +43,7 @@ def load(model: str, backend: str, file: str | None = None) -> Space:
     path = user_path(file) if file else paths.CONFIGS / "tune" / model / f"{backend}.yaml"
     if not path.is_file():
         usual = "See configs/tune/mnist_dense/cpu.yaml, write one like it, and give space=FILE."
-        raise ZooError(
-            f"There is no file {path}" if file else f"{model} on {backend} declares no search space", usual
-        )
+        raise ZooError(f"There is no file {path}" if file else f"{model} on {backend} declares no search space", usual)
     content = schema.read_yaml(path)
     problems = schema.violations(content, Space)
     if not problems:

@@ -35,9 +35,7 @@ _FETCH = {
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra, for a zoo that is not on PyPI."""
     if ROOT == PACKAGE:
-        return (
-            f"pip install '/PATH/keras_gpu_zoo-VERSION-py3-none-any.whl[{extra}]', with the wheel that you installed"
-        )
+        return f"pip install '/PATH/keras_gpu_zoo-VERSION-py3-none-any.whl[{extra}]', with the wheel that you installed"
     # The environment of a checkout has uv and no pip; without -e, a copy would replace the checkout.
     everywhere = " --system" if sys.prefix == sys.base_prefix else ""
     return f"{shlex.quote(sys.executable)} -m uv pip install{everywhere} -e {shlex.quote(f'{ROOT}[{extra}]')}"

@@ -69,9 +69,7 @@ def probe() -> Machine:
     return from_reports(system, collect(notes), platform.machine(), notes)
 
 
-def from_reports(
-    system: str, reports: Mapping[str, str], python_arch: str, notes: list[str] | None = None
-) -> Machine:
+def from_reports(system: str, reports: Mapping[str, str], python_arch: str, notes: list[str] | None = None) -> Machine:
     """Build a machine from the output of its tools.
 
     Args:

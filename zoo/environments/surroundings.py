@@ -73,9 +73,7 @@ def _pip() -> str | None:
 
 def _processor(machine: Machine) -> Iterator[Check]:
     if machine.arch == "x86_64" and machine.cpu_features is not None:
-        meaning = (
-            "TensorFlow and JAX fail to load or end with `Illegal instruction`; torch, openvino and plaidml work"
-        )
+        meaning = "TensorFlow and JAX fail to load or end with `Illegal instruction`; torch, openvino and plaidml work"
         has_avx = "avx" in machine.cpu_features
         yield Check("AVX", "yes") if has_avx else Check("AVX", f"{machine.chip} has none", meaning)
     if machine.rosetta:
@@ -106,9 +104,7 @@ def _programs(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
         yield Check("TLS", library, meaning)
     if XCODE in reports:
         place = reports[XCODE].strip()
-        meaning = (
-            "`xcode-select --install`: without them pyenv's Pythons and source packages of tf-1.8 cannot be built"
-        )
+        meaning = "`xcode-select --install`: without them pyenv's Pythons and source packages of tf-1.8 cannot be built"
         yield Check("command-line tools", place or "none", "" if place else meaning)
     if QUARANTINE in reports:
         # Flags, seconds in hexadecimal, the program that downloaded it, and more.
@@ -121,9 +117,7 @@ def _programs(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
 
 def _settings(reports: Reports, given: Mapping[str, str]) -> Iterator[Check]:
     if folders := given.get("PYTHONPATH"):
-        meaning = (
-            "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
-        )
+        meaning = "its folders come before installed libraries in your own programs; the zoo's own libraries come first"
         yield Check("PYTHONPATH", folders, f"{meaning}, and its workers ignore it")
     for name, usual in ((KERAS_JSON, KERAS_DEFAULTS), (PLAIDML_JSON, {})):
         if name in reports:

@@ -77,9 +77,7 @@ def _points(context: RunContext[Any], proven: Range, fixed_steps: bool) -> Calib
     return points if len(sizes) * len(precisions) > 1 else None
 
 
-def _found(
-    context: RunContext[Any], points: CalibrationPart, request_of: Callable[[RunContext[Any]], Request]
-) -> Json:
+def _found(context: RunContext[Any], points: CalibrationPart, request_of: Callable[[RunContext[Any]], Request]) -> Json:
     """Return the timings of the points and their date, from the cache if available."""
     with tempfile.TemporaryDirectory(prefix="zoo-calibration-") as folder:
         trial = dataclasses.replace(context, folder=Path(folder), record=RunRecord())
@@ -108,9 +106,7 @@ def _file(environment: Environment, machine: Machine, request: Request) -> Path:
     return probe_cache.place("calibrations", environment, machine, request.device, more)
 
 
-def _timed(
-    context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart
-) -> list[Json]:
+def _timed(context: RunContext[Any], environment: Environment, request: Request, points: CalibrationPart) -> list[Json]:
     """Time the points in a worker, and the smaller sizes in another worker if the first ran out of memory."""
     console.say(f"Calibrating: at most {SECONDS:.0f} s after the first step (trainer.calibrate=false skips it)")
     rows: list[Json] = []

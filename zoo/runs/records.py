@@ -177,9 +177,7 @@ def as_written(folder: Path) -> Json:
     try:
         record = json.loads(_text(path))
     except FileNotFoundError as error:
-        raise ZooError(
-            f"{folder} is not a run folder (no {RECORD})", "Give a folder that `train` created."
-        ) from error
+        raise ZooError(f"{folder} is not a run folder (no {RECORD})", "Give a folder that `train` created.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise ZooError(f"{path} cannot be read: {error}", "Give another run, or train again.") from error
     if not isinstance(record, dict) or record.get("exit") not in EXITS:

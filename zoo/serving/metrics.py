@@ -12,9 +12,7 @@ class Metrics:
     def __init__(self) -> None:
         self._all = CollectorRegistry()
         model = ["model"]
-        self.requests = Counter(
-            "zoo_requests", "Requests by model and status", ["model", "status"], registry=self._all
-        )
+        self.requests = Counter("zoo_requests", "Requests by model and status", ["model", "status"], registry=self._all)
         self.seconds = Histogram(
             "zoo_request_seconds", "Seconds from request to response", model, buckets=SECONDS, registry=self._all
         )

@@ -95,9 +95,7 @@ def _limit(own: dict[str, str]) -> float | None:
     """Return the seconds of a trial in a search for the best metric, or None."""
     goal = own.get("goal", "time")
     if goal not in ("time", "accuracy"):
-        raise ZooError(
-            f"goal must be time or accuracy, got {goal!r}", "time: the target soonest. accuracy: the best."
-        )
+        raise ZooError(f"goal must be time or accuracy, got {goal!r}", "time: the target soonest. accuracy: the best.")
     if goal == "time":
         if "seconds" in own:
             raise ZooError(f"seconds={own['seconds']} has no effect with goal=time", "Add goal=accuracy.")

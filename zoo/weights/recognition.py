@@ -194,9 +194,7 @@ def _add_top(name: str, arrays: "Arrays", top: "dict[str, Arrays]", rows: list[m
     return kernel.shape[1], "", notes
 
 
-def _differences(
-    steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None
-) -> list[str]:
+def _differences(steps: list[Step], rows: list[model_config.Layer], uneven: bool, shape: list[int] | None) -> list[str]:
     strides = model_config.strides(rows)[: len(steps) // 2]
     wanted = [step.stride for step in steps if step.kind != "norm"]
     checks = {

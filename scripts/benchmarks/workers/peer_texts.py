@@ -63,9 +63,7 @@ def regression(train: Texts, test: Texts) -> float:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    model = make_pipeline(
-        tfidf(ngram_range=(1, 2), min_df=2), LogisticRegression(C=10, solver="liblinear", dual=True)
-    )
+    model = make_pipeline(tfidf(ngram_range=(1, 2), min_df=2), LogisticRegression(C=10, solver="liblinear", dual=True))
     return float(model.fit(*train).score(*test))
 
 

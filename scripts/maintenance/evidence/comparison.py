@@ -9,9 +9,7 @@ NOISE = 0.1
 
 def differences(one: Evidence, other: Evidence) -> list[list[str]]:
     """Return rows for :data:`COLUMNS`: what both have and where they differ, steps that only one has included."""
-    rows = (
-        [["machine", one.state.machine, other.state.machine, ""]] if one.state.machine != other.state.machine else []
-    )
+    rows = [["machine", one.state.machine, other.state.machine, ""]] if one.state.machine != other.state.machine else []
     for name in ("platform", "commit", "mode", "power"):
         values = str(getattr(one.state, name)), str(getattr(other.state, name))
         rows += [[name, *values, ""]] if values[0] != values[1] else []

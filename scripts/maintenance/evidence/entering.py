@@ -143,9 +143,7 @@ def _machine_row(place: Place, evidence: Evidence) -> CertifiedMachine:
     count = {name: sum(row.state == name for row in rows) for name in STATES}
     figures = {f"{row.step}: {name}": row.figures[name] for row in rows if row.state == PASSED
                for name in SHOWN if name in row.figures}  # fmt: skip
-    failures = [
-        row.step + (f" ({', '.join(row.issues)})" if row.issues else "") for row in rows if row.state == FAILED
-    ]
+    failures = [row.step + (f" ({', '.join(row.issues)})" if row.issues else "") for row in rows if row.state == FAILED]
     stand_in = stacks.load(place.stack).platforms[state.platform].stand_in_for
     return CertifiedMachine(
         hardware=state.hardware, machine=state.machine, platform=state.platform, backend=place.backend,
@@ -188,9 +186,7 @@ def _device_of(place: Place, platform: str) -> str:
     """Return what the stack calls the device of a place."""
     named = stacks.load(place.stack).platforms[platform].devices
     known = [entry.device for row in backends.load_all() if row.name == place.backend for entry in row.serves]
-    return next(
-        (name for name in named if name in known and (name == "cpu") == (place.device_kind == "cpu")), named[0]
-    )
+    return next((name for name in named if name in known and (name == "cpu") == (place.device_kind == "cpu")), named[0])
 
 
 def lines(whole: Changes) -> list[str]:
@@ -199,9 +195,7 @@ def lines(whole: Changes) -> list[str]:
     for model, backend, row in whole.trainings:
         said.append(f"{_shown(rows_of_recipes.file(model, backend))}: {rows_of_recipes.words(row)}")
         known = [
-            old
-            for old in rows_of_recipes.read(model, backend)
-            if rows_of_recipes.key(old) == rows_of_recipes.key(row)
+            old for old in rows_of_recipes.read(model, backend) if rows_of_recipes.key(old) == rows_of_recipes.key(row)
         ]
         said += [f"  in place of that of {old['machine']}, {old['date']}" for old in known]
     for file, row in whole.proposals:

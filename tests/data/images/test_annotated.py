@@ -120,9 +120,7 @@ def test_the_command_moves_masks_next_to_images(tmp_path: Path) -> None:
 
 
 def test_the_folder_with_classes_is_named(tmp_path: Path) -> None:
-    root = lay(
-        tmp_path, *(f"images/{name}/{{}}.jpg" for name in "ab"), *(f"mask:seg/{name}/{{}}.png" for name in "ab")
-    )
+    root = lay(tmp_path, *(f"images/{name}/{{}}.jpg" for name in "ab"), *(f"mask:seg/{name}/{{}}.png" for name in "ab"))
     with pytest.raises(ZooError, match=r"/seg contains masks of the images in images") as caught:
         folder_scan.scan(root)
     assert caught.value.remedy.endswith(f"data.root={tmp_path / 'images'}")
@@ -137,8 +135,7 @@ def test_the_folder_with_parts_of_classes_is_named(tmp_path: Path) -> None:
     assert caught.value.remedy.endswith(f"data.root={tmp_path / 'Data' / 'LOC'}")
     note = folder_scan.scan(str(tmp_path / "Data" / "LOC")).notes[1]
     assert (
-        "val/ contains 6 images without class folders, which are not used, and train/ gives the validation part"
-        in note
+        "val/ contains 6 images without class folders, which are not used, and train/ gives the validation part" in note
     )
 
 

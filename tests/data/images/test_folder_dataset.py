@@ -142,8 +142,7 @@ def bomb(edge: int) -> bytes:
         (b"IEND", b""),
     ]
     framed = b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     )
     return b"\x89PNG\r\n\x1a\n" + framed
 
@@ -324,9 +323,7 @@ def test_a_cache_without_room_is_said_before_anything_is_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = fill(tmp_path / "fruit")
-    monkeypatch.setattr(
-        shutil, "disk_usage", lambda _: os.terminal_size((1, 2)) and shutil._ntuple_diskusage(1, 1, 5)
-    )
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: os.terminal_size((1, 2)) and shutil._ntuple_diskusage(1, 1, 5))
     assert "are free" in refused(root)
 
 

@@ -192,9 +192,7 @@ def test_folders_are_read_in_order_and_through(tmp_path: Path) -> None:
     assert inputs.skipped == []
 
 
-def test_unreadable_pictures_are_left_out_with_their_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unreadable_pictures_are_left_out_with_their_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seven().save(tmp_path / "good.png")
     whole = (tmp_path / "good.png").read_bytes()
     bad = {"cut.png": whole[: len(whole) // 2], "empty.png": b"", "text.png": b"I am a text file.\n"}

@@ -231,13 +231,9 @@ def test_paths_classes_and_parts(tmp_path: Path) -> None:
     assert parts(listing)["data/2.jpg"] == "validation"
     assert parts(listing)["data/7.jpg"] == "test"
     assert "2 classes: cat (2 train, 2 validation), dog (2 train, 2 test)" in listing.notes[-1]
-    error = refused(
-        write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,train", "data/{}.jpg,b,test"))
-    )
+    error = refused(write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,train", "data/{}.jpg,b,test")))
     assert "has no training images of 'b'" in error.message
-    error = refused(
-        write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,test", "data/{}.jpg,b,test"))
-    )
+    error = refused(write(tmp_path / "all.csv", "path,label,split", *rows("data/{}.jpg,a,test", "data/{}.jpg,b,test")))
     assert "has no training images of 'a', 'b'" in error.message
     numbers = [f"data/{{}}.jpg,{'ab'[number % 2]},{number % 3}" for number in range(6)]
     error = refused(write(tmp_path / "all.csv", "path,label,split", *rows(*numbers)))
@@ -273,9 +269,7 @@ def test_tables_of_parts_in_a_folder(tmp_path: Path) -> None:
     assert "Not read: sample_submission.csv" in listing.notes
     write(tmp_path / "test_labels.csv", "image,label", "0.png,a", "7.png,b")
     error = refused(tmp_path)
-    assert (
-        "0.png has two rows that differ: 'a' train (train_labels.csv, line 2) and 'a' test (test_l" in error.message
-    )
+    assert "0.png has two rows that differ: 'a' train (train_labels.csv, line 2) and 'a' test (test_l" in error.message
 
 
 @pytest.mark.parametrize(
@@ -406,8 +400,7 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     Image.new("RGB", (9, 9)).save(tmp_path / "b.csv", "PNG")
     assert "is an image, not a text" in refused(tmp_path / "b.csv").message
     assert (
-        "does not" in refused(tmp_path / "no.csv").message
-        or "There is no file" in refused(tmp_path / "no.csv").message
+        "does not" in refused(tmp_path / "no.csv").message or "There is no file" in refused(tmp_path / "no.csv").message
     )
     table = write(tmp_path / "scans.csv", "id,class", "1,a", "2,b")
     lay(tmp_path / "scans", "1.dcm", "2.dcm")
@@ -868,9 +861,7 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     """CBIS-DDSM: the columns of paths and of the class are the last of many."""
     lay(tmp_path, *rows("{}.jpg", count=12))
     titles = [f"measure {number}" for number in range(20)]
-    lines = rows(
-        *(f"{','.join(map(str, range(20)))},{name},scans/{{}}.dcm" for name in ("benign", "malign")), count=12
-    )
+    lines = rows(*(f"{','.join(map(str, range(20)))},{name},scans/{{}}.dcm" for name in ("benign", "malign")), count=12)
     table = write(tmp_path / "t.csv", ",".join([*titles, "finding", "scan"]), *lines)
     why = refused(table, image_column="path", label_column="finding")
     assert why.remedy.startswith("Set data.image_column to one of 'scan', 'finding', 'measure 10', ")
@@ -885,9 +876,7 @@ def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
         f"{{}}.jpg,1{',0' * 11},6{{}}", f"{{}}.jpg,0,1{',0' * 9},1,9{{}}", f"{{}}.jpg{',1' * 12},9{{}}", count=30
     )
     lay(tmp_path, *rows("{}.jpg", count=30))
-    why = refused(
-        write(tmp_path / "v.csv", f"Id,{','.join(f'flag {each}' for each in 'abcdefghijkl')},Score", *flags)
-    )
+    why = refused(write(tmp_path / "v.csv", f"Id,{','.join(f'flag {each}' for each in 'abcdefghijkl')},Score", *flags))
     assert why.message.endswith("flag j, flag k, flag l")
 
 
@@ -926,9 +915,7 @@ def test_paths_of_a_server_are_found_by_name(tmp_path: Path) -> None:
 def test_a_fold_is_proposed_last_and_folders_as_classes(tmp_path: Path) -> None:
     lay(tmp_path, *(f"{name}/{number}.png" for number in range(6) for name in ("sick", "well")))
     lines = [
-        f"{number % 3},{40 + 60 * (number % 2)},{name}/{number}.png"
-        for number in range(6)
-        for name in ("sick", "well")
+        f"{number % 3},{40 + 60 * (number % 2)},{name}/{number}.png" for number in range(6) for name in ("sick", "well")
     ]
     error = refused(write(tmp_path / "Folds.csv", "fold,mag,filename", *lines))
     assert error.message.endswith("several columns may hold the classes: mag, fold")
@@ -965,9 +952,7 @@ def test_many_combinations_of_labels_are_labels(tmp_path: Path) -> None:
 
 def test_captions_are_no_labels(tmp_path: Path) -> None:
     lay(tmp_path / "Images", *(f"{number}.jpg" for number in range(9)))
-    spoken = [
-        f"A {what} is on the {where} ." for what in ("dog", "cat", "boy") for where in ("grass", "sofa", "road")
-    ]
+    spoken = [f"A {what} is on the {where} ." for what in ("dog", "cat", "boy") for where in ("grass", "sofa", "road")]
     lines = [f"{number}.jpg,{spoken[number]}" for number in range(9)]
     error = refused(write(tmp_path / "captions.txt", "image,caption", *lines))
     assert "column caption holds sentences, such as 'A " in error.message
@@ -998,9 +983,7 @@ def test_a_class_and_its_group_are_a_question_and_tables_further_down_are_named(
     table = write(tmp_path / "t.csv", "path,class_id,super_class_id", *lines)
     assert "several columns may hold the classes: class_id, super_class_id" in refused(table).message
     write(tmp_path / "set" / "Test" / "Test" / "labels.csv", "path,label")
-    assert (
-        f"contains no table, but there are {tmp_path}/set/Test/Test/labels.csv" in refused(tmp_path / "set").message
-    )
+    assert f"contains no table, but there are {tmp_path}/set/Test/Test/labels.csv" in refused(tmp_path / "set").message
 
 
 def test_titles_that_recur_complementary_marks_and_a_topic_are_no_question(tmp_path: Path) -> None:

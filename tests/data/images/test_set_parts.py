@@ -40,9 +40,7 @@ def test_parts_are_recognized_by_their_names(tmp_path: Path, train: str, test: s
     listing = folder_scan.scan(str(lay(tmp_path, *in_parts(train, test))))
     assert listing.class_names == ["cat", "dog"]
     assert dict(zip(listing.names, listing.parts, strict=True)) == {
-        f"{folder}/{name}/1.png": part
-        for folder, part in ((train, "train"), (test, "test"))
-        for name in ("cat", "dog")
+        f"{folder}/{name}/1.png": part for folder, part in ((train, "train"), (test, "test")) for name in ("cat", "dog")
     }
     assert f"{train}/ is the train part" in listing.notes[0]
     assert labelled_folder.find(str(tmp_path)).part == test
@@ -194,9 +192,7 @@ def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) ->
         root = tmp_path if table.startswith("train/") else tmp_path / table  # each part has its table
         assert f"Read the labels with `data=image_table data.root={root}`; or: " in caught.value.remedy
     else:
-        assert (
-            f"Labels are not read from {table}: write them as CSV, and give data=image_table." in caught.value.remedy
-        )
+        assert f"Labels are not read from {table}: write them as CSV, and give data=image_table." in caught.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -216,8 +212,7 @@ def test_shares_and_copies_of_unsorted_images_are_not_classes(
     with pytest.raises(ZooError, match=what) as caught:
         folder_scan.scan(str(tmp_path))
     assert (
-        f"read the labels with `data=image_table data.root={tmp_path}/labels.csv`; or: sort its"
-        in caught.value.remedy
+        f"read the labels with `data=image_table data.root={tmp_path}/labels.csv`; or: sort its" in caught.value.remedy
     )
     assert len(folder_scan.scan(str(tmp_path), "classes").class_names) == 2
 
@@ -310,9 +305,7 @@ def test_spellings_of_one_class_are_refused(tmp_path: Path) -> None:
 
 
 def test_loose_images_and_folders_within_classes_are_reported(tmp_path: Path) -> None:
-    lay(
-        tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "b/1.png", "new.png", "notes.txt.png", "._1.png"
-    )
+    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/bar/1.png", "b/1.png", "new.png", "notes.txt.png", "._1.png")
     (tmp_path / "notes.txt").touch()
     _, loose, inner = folder_scan.scan(str(tmp_path)).notes
     assert loose.startswith("Not used: 2 images next to class folders, such as new.png")

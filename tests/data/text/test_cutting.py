@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from zoo.data.text import cutting, tokenization
 
-CORPUS = (
-    "It's the cat's 12 hats; we'll see, they're done.\n\n  Straße ½ ²  naïve 日本 e\u0301 <b>bold</b>\t'tis!? " * 9
-)
+CORPUS = "It's the cat's 12 hats; we'll see, they're done.\n\n  Straße ½ ²  naïve 日本 e\u0301 <b>bold</b>\t'tis!? " * 9
 LETTERS = st.sampled_from(
     [*"abcT 'strevmld\n\t.,!?_-\"12\u00bd\u00b2\u2167\u00e9\u00df\u65e5\U0001f642\u0301\u00a0\u2003\u200b\x1c"]
 )

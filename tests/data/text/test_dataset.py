@@ -214,9 +214,7 @@ def test_memory_does_not_grow_with_a_text(tmp_path: Path, monkeypatch: pytest.Mo
         path = tmp_path / f"{lines_of_it}.txt"
         path.write_text("".join(f"line {number % 97} of it, to be or not\n" for number in range(lines_of_it)))
         tracemalloc.start()
-        texts = dataset.prepare(
-            LanguageData(name="text_file", root=str(path), tokenizer=tokenizer, vocabulary=400), 1
-        )
+        texts = dataset.prepare(LanguageData(name="text_file", root=str(path), tokenizer=tokenizer, vocabulary=400), 1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         tokens = np.load(texts.folder / "tokens.npy")

@@ -266,9 +266,7 @@ def test_a_stranger_s_archive_is_refused_whole(tmp_path: Path) -> None:
 
 
 def test_files_without_a_suffix_and_parts_by_the_end_of_a_name(tmp_path: Path) -> None:
-    groups = {
-        f"news-{part}/{name}/{n}": f"{name} {n}" for part in ("train", "test") for name in "ab" for n in (51, 52)
-    }
+    groups = {f"news-{part}/{name}/{n}": f"{name} {n}" for part in ("train", "test") for name in "ab" for n in (51, 52)}
     texts = sources.source_of(row("text_folder", folder(tmp_path, groups))).read()
     assert sorted(zip(texts.parts or [], texts.texts, strict=True))[:2] == [("test", "a 51"), ("test", "a 52")]
     assert texts.class_names == ["a", "b"]
@@ -655,9 +653,7 @@ def test_the_sign_between_labels_is_that_of_the_training_table(tmp_path: Path) -
 
 def test_files_of_parts_are_no_classes(tmp_path: Path) -> None:
     """fastText: train.ft.txt and test.ft.txt."""
-    root = folder(
-        tmp_path, {f"{part}.ft.txt": "__label__2 fine\n__label__1 poor\n" * 9 for part in ("train", "test")}
-    )
+    root = folder(tmp_path, {f"{part}.ft.txt": "__label__2 fine\n__label__1 poor\n" * 9 for part in ("train", "test")})
     with pytest.raises(ZooError, match="which are named as parts and not as classes") as caught:
         sources.source_of(row("text_lines", root)).read()
     assert "data=text_table" in caught.value.remedy

@@ -31,9 +31,7 @@ def refusal(path: Path, content: str | bytes, **settings: object) -> str:
 
 
 # In the manner of a set of short messages: tabs, no header, quotes that are never closed.
-MESSAGES = (
-    'ham\t"Go until jurong, he said\nspam\tFree entry, in 2 a "wkly" comp\nham\tU dun say "so\nspam\tWIN "\n' * 3
-)
+MESSAGES = 'ham\t"Go until jurong, he said\nspam\tFree entry, in 2 a "wkly" comp\nham\tU dun say "so\nspam\tWIN "\n' * 3
 
 
 def test_messages_with_lone_quotes_and_no_header_are_all_read(tmp_path: Path) -> None:
@@ -72,9 +70,7 @@ def test_the_delimiter_is_told_from_the_content_and_said(tmp_path: Path, name: s
 def test_the_words_of_a_text_are_whole_whatever_separates_them(tmp_path: Path) -> None:
     rows = "".join(f"{label},he came, he saw, {label}\n" for label in "ab" * 9)
     assert "3 columns" not in refusal(tmp_path / "a.csv", f"label,text\n{rows}")
-    texts = read(
-        tmp_path / "b.csv", f"label;text\n{rows.replace(',', ';', 1)}".replace("b,", "b;").replace("a,", "a;")
-    )
+    texts = read(tmp_path / "b.csv", f"label;text\n{rows.replace(',', ';', 1)}".replace("b,", "b;").replace("a,", "a;"))
     assert set(texts.texts) == {"he came, he saw, a", "he came, he saw, b"}
 
 
@@ -445,9 +441,7 @@ def test_rare_fractions_are_classes_if_the_data_have_parts(tmp_path: Path) -> No
 
 def test_of_many_columns_the_likely_ones_are_listed(tmp_path: Path) -> None:
     titles = ",".join(f"count_{number}" for number in range(20))
-    lines = [
-        f"{','.join('123456789' for _ in range(20))},{row * row},a remark of some words {row}" for row in range(9)
-    ]
+    lines = [f"{','.join('123456789' for _ in range(20))},{row * row},a remark of some words {row}" for row in range(9)]
     why = refusal(tmp_path / "a.csv", "\n".join([f"{titles},points,remark", *lines, ""]))
     assert "Its columns are 'remark', 'count_0'" in why
     assert "'count_10' and 10 more" in why
@@ -504,9 +498,7 @@ def test_file_names_are_not_texts_even_without_the_files(tmp_path: Path, cell: s
 
 
 def test_columns_of_0_and_1_are_proposed_as_labels(tmp_path: Path) -> None:
-    rows = "".join(
-        f"paper number {n} on many things,{n % 2},{int(n % 3 == 0)},{int(n % 5 == 0)}\n" for n in range(30)
-    )
+    rows = "".join(f"paper number {n} on many things,{n % 2},{int(n % 3 == 0)},{int(n % 5 == 0)}\n" for n in range(30))
     said = refusal(tmp_path / "a.csv", f"ABSTRACT,Computer Science,Physics,Maths\n{rows}", text_column="ABSTRACT")
     assert "'data.label_column=Computer Science,Physics,Maths' data.target=labels" in said
     columns = {"text_column": "ABSTRACT", "label_column": "Computer Science,Physics,Maths"}
@@ -598,9 +590,7 @@ def test_a_rare_sign_before_labels_outranks_a_comma_in_each_line(tmp_path: Path)
         ),
         pytest.param(
             "id,intent,utt,annot_utt",
-            lambda number: (
-                f"{number},{('alarm', 'news')[number % 2]},wake me at {number},wake me at [time : {number}]"
-            ),
+            lambda number: f"{number},{('alarm', 'news')[number % 2]},wake me at {number},wake me at [time : {number}]",
             "you mean data.text_column=utt data.label_column=intent",
             id="no texts with annotations",
         ),
@@ -614,9 +604,7 @@ def test_columns_are_proposed_by_titles_and_content(
 
 
 def test_a_column_of_labels_that_exists_is_kept_in_the_proposal(tmp_path: Path) -> None:
-    lines = [
-        f"it is review number {number},{number % 2},{('dress', 'shirt', '')[number % 3]}" for number in range(40)
-    ]
+    lines = [f"it is review number {number},{number % 2},{('dress', 'shirt', '')[number % 3]}" for number in range(40)]
     content = "\n".join(["Review Text,Recommended IND,Class Name", *lines])
     said = refusal(tmp_path / "a.csv", content, label_column="Recommended IND")
     assert "you mean 'data.text_column=Review Text' 'data.label_column=Recommended IND'" in said

@@ -14,9 +14,7 @@ TEXTS = ["The film isn't good. The END.\n", "A <br />good film, naïve: 日本 �
 
 def test_words_are_ranked_by_frequency() -> None:
     tokenizer = tokenization.learn("words", TEXTS, 8, True)
-    assert (
-        tokenizer.tokens == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(tokenizer) == 8
-    )
+    assert tokenizer.tokens == ["<pad>", "<unknown>", "film", "good", "the", ".", "\n", ","][:8] or len(tokenizer) == 8
     assert tokenizer.encode("THE good <b>unheard</b>film") == [tokenizer.tokens.index(w) for w in ("the", "good")] + [
         1, tokenizer.tokens.index("film"),
     ]  # fmt: skip

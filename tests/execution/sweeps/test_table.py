@@ -44,9 +44,7 @@ def test_each_change_of_state_is_a_line(shown: Any, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_failures_are_no_lines_here_and_ended_runs_are_counted(
-    shown: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failures_are_no_lines_here_and_ended_runs_are_counted(shown: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shown(True, [row("a", "completed"), row("b", "failed"), row("c", "running")])
     assert capsys.readouterr().err.splitlines() == ["[1/3] a seed=1 completed", "[1/3] c seed=1 running"]
 

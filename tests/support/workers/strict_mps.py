@@ -84,8 +84,7 @@ class MpsTensor(torch.Tensor):
 
     def numpy(self, *_, **__):
         raise TypeError(
-            "can't convert mps:0 device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
+            "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
         )
 
     __array__ = numpy

@@ -239,8 +239,7 @@ def test_promises_of_the_start_are_judged() -> None:
 def test_settings_compose_for_every_kind() -> None:
     for kind in discovery.benchmarks():
         assert (
-            registry.compose_settings("bench", Overrides.parse([f"bench={kind}", "backend=cpu"])).backend.name
-            == "cpu"
+            registry.compose_settings("bench", Overrides.parse([f"bench={kind}", "backend=cpu"])).backend.name == "cpu"
         )
 
 

@@ -182,9 +182,7 @@ def test_real_stacks_in_turns(tmp_path: Path) -> None:
     run = registry.dispatch("bench", Overrides.parse(["bench=stacks", *overrides, *where, "rounds=2", "turn_s=0"]))
     rows = rows_of(run)
     done = {(row["stack"], row["precision"], row["mode"]) for row in rows if not row["error"]}
-    wanted = {
-        ("torch", precision, mode) for precision in ("float32", "bfloat16") for mode in ("inference", "training")
-    }
+    wanted = {("torch", precision, mode) for precision in ("float32", "bfloat16") for mode in ("inference", "training")}
     assert wanted | {("openvino", "float32", "inference")} <= done
     assert all(row["count"] >= 2 and row["gflop_per_item"] == pytest.approx(0.000203264) for row in rows
                if not row["error"])  # fmt: skip

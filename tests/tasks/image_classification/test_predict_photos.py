@@ -213,9 +213,7 @@ def test_numbers_are_shown_as_numbers(ages: Path, tmp_path: Path, capsys: pytest
 def test_the_scale_of_a_network_is_printed_and_a_contradiction_names_the_layer(
     pretending: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive(
-        tmp_path / "a.keras", config(layer("Rescaling", scale=1 / 255, name="to_unit"), layer("Flatten", name="f"))
-    )
+    archive(tmp_path / "a.keras", config(layer("Rescaling", scale=1 / 255, name="to_unit"), layer("Flatten", name="f")))
     photo(tmp_path / "photos" / "a.png", 3)
     words = ["infer", "model=a.keras", "input=photos", "backend=cpu"]
     assert main([*words, "scale=0..1"]) == 1

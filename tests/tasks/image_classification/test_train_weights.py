@@ -43,8 +43,7 @@ def test_width_and_scaling_come_from_the_file(folder: Path, capsys: pytest.Captu
     assert record["config"]["model"]["alpha"] == 0.5
     assert "model.alpha=0.5" in record["command"]
     assert (
-        "w.npz contains mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5"
-        in capsys.readouterr().err
+        "w.npz contains mobilenet (alpha=0.5) with 7 classes; taken from it: model.alpha=0.5" in capsys.readouterr().err
     )
 
 

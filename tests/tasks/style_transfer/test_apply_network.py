@@ -310,9 +310,7 @@ def test_films_of_ten_bits_are_read_and_what_a_damaged_one_lacks_is_told(
     assert f"a.mkv may be damaged: {fewer} frames were read" in capsys.readouterr().err
 
 
-def test_an_export_passes_over_pictures_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_passes_over_pictures_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(2):
         photo(tmp_path / "in" / f"{number}.png", size=(300, 200))
     (tmp_path / "in" / "00.jpg").write_bytes(b"no picture")

@@ -281,8 +281,7 @@ def test_a_training_takes_weights_and_vocabulary_of_the_zoos_own(
     assert main(["infer", f"run={run}", "input=test", "output.name=scored"]) == 0
     asked = np.load(folder / "runs" / "scored" / "inputs_tokens.npy")
     assert (
-        tokenization.load(network.folder / "vocabulary.json").encode("that is the question.\n")
-        == asked[-22:].tolist()
+        tokenization.load(network.folder / "vocabulary.json").encode("that is the question.\n") == asked[-22:].tolist()
     )
     assert "Starting from zoo/shakespeare" in capsys.readouterr().err
 
@@ -455,9 +454,7 @@ def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytes
     assert (record(run)["data"]["blank"], record(run)["data"]["skipped_items"]) == (1, 1)
 
 
-def test_what_is_taken_for_what_is_in_tables_and_on_the_page(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_taken_for_what_is_in_tables_and_on_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     repeated = "=fine film again,good\n" * 2
     (folder / "texts.csv").write_text(TABLE + repeated, encoding="utf-8")
     run = trained(folder, *CLASSIFIER, "data.folds=2")

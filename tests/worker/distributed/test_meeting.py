@@ -16,9 +16,7 @@ def test_all_know_the_addresses_of_all(keras: types.ModuleType, tmp_path: Path) 
     three = at_once(*(lambda r=r: meeting.meet(distributed(3), str(tmp_path), r) for r in range(3)))
     assert three[0] == three[1] == three[2]
     assert [address.partition(":")[0] for address in three[0]] == ["127.0.0.1"] * 3
-    assert {meeting.path(distributed(3), str(tmp_path), rank) for rank in range(3)} == set(
-        map(str, tmp_path.iterdir())
-    )
+    assert {meeting.path(distributed(3), str(tmp_path), rank) for rank in range(3)} == set(map(str, tmp_path.iterdir()))
 
 
 def test_one_that_does_not_come_is_named(keras: types.ModuleType, tmp_path: Path) -> None:
@@ -51,8 +49,6 @@ def test_files_of_another_training_are_not_met(keras: types.ModuleType, tmp_path
     from zoo.worker.distributed import meeting
 
     few, other = distributed(2, join_s=0.5), distributed(2, join_s=0.5, id="bb")
-    first, second = at_once(
-        lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(other, str(tmp_path), 1)
-    )
+    first, second = at_once(lambda: meeting.meet(few, str(tmp_path), 0), lambda: meeting.meet(other, str(tmp_path), 1))
     assert "1 of 2 processes started" in str(first)
     assert "1 of 2 processes started" in str(second)

@@ -26,9 +26,7 @@ class Events:
         return [fields["slot"] for event, fields in self.emitted if event == "batch"]
 
 
-def run(
-    keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch, answer: Any, slots: list[int]
-) -> tuple[Any, Events]:
+def run(keras: types.ModuleType, monkeypatch: pytest.MonkeyPatch, answer: Any, slots: list[int]) -> tuple[Any, Events]:
     """Let the job answer these slots; return what it tells of itself, and what it reported."""
     monkeypatch.setattr(keras, "utils", types.SimpleNamespace(get_custom_objects=dict), raising=False)
     from zoo.worker.jobs import serve

@@ -191,9 +191,7 @@ class NoPlace(Layers):
     """https://github.com/pytorch/pytorch/issues/112186"""
 
     def Lambda(self, function: Any) -> Any:
-        return lambda x: (
-            np.zeros_like(function(x)) if isinstance(x, np.ndarray) and x.shape[-1] == 40 else function(x)
-        )
+        return lambda x: np.zeros_like(function(x)) if isinstance(x, np.ndarray) and x.shape[-1] == 40 else function(x)
 
 
 class CountingInFloats(Layers):

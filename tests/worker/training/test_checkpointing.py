@@ -154,9 +154,7 @@ def test_a_resumed_run_knows_its_best_epoch_and_its_weights(module: Any, tmp_pat
     resumed.checkpointer.enter(resumed.state)
     assert not resumed.checkpointer.goes_on()
     assert resumed.model.weights[0].tolist() == [3.0, 3.0]
-    assert (
-        resumed.state.average.capture()["ema/00000"].tolist() == first.state.average.capture()["ema/00000"].tolist()
-    )
+    assert resumed.state.average.capture()["ema/00000"].tolist() == first.state.average.capture()["ema/00000"].tolist()
     assert resumed.rows == [{"event": "resume", "epoch": 3, "step": 0, "done": 8}]
     assert np.load(tmp_path / "weights.npz")["arr_0"].tolist() == [1.0, 1.0]
 

@@ -81,7 +81,5 @@ def test_an_epoch_uses_every_text(keras: types.ModuleType, batch_size: int) -> N
 def test_the_user_is_told_where_batches_are_larger_to_be_shared(items: int, multiple: int, words: list[str]) -> None:
     heard: list[str] = []
     group = types.SimpleNamespace(multiple=multiple, size=2)
-    tell_if_raised(
-        types.SimpleNamespace(settings=parts.training(batch_size=64), group=group, warn=heard.append), items
-    )
+    tell_if_raised(types.SimpleNamespace(settings=parts.training(batch_size=64), group=group, warn=heard.append), items)
     assert [message[: len(begin)] for message, begin in zip(heard, words, strict=True)] == words

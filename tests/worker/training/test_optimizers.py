@@ -20,9 +20,7 @@ def valley(x: np.ndarray) -> tuple[list[float], np.ndarray]:
     return [(1 - a) ** 2, 10 * (b - a * a) ** 2], np.array(gradient, x.dtype).reshape(x.shape)
 
 
-def path(
-    method: Any, steps: int, function: Any = valley, rate: float = 0.25, last: int = 0
-) -> tuple[Path, np.ndarray]:
+def path(method: Any, steps: int, function: Any = valley, rate: float = 0.25, last: int = 0) -> tuple[Path, np.ndarray]:
     seen: Path = []
 
     def after(step: int, x: np.ndarray, terms: list[float]) -> bool:
@@ -116,9 +114,7 @@ def test_lbfgs_moves_on_where_the_first_step_shows_no_curvature() -> None:
         return [float(-1e-6 * (x**2).sum())], (-2e-6 * x).astype(np.float32)
 
     lengths: list[float] = []
-    optimizers.lbfgs(
-        function, np.ones(9, np.float32), 4, 4.0, lambda _, x, __: lengths.append(float(np.abs(x).mean()))
-    )
+    optimizers.lbfgs(function, np.ones(9, np.float32), 4, 4.0, lambda _, x, __: lengths.append(float(np.abs(x).mean())))
     assert lengths == pytest.approx([1, 5, 6, 7])
 
 

@@ -113,9 +113,7 @@ def test_seconds_are_added_by_phase(module: Any, monkeypatch: pytest.MonkeyPatch
         (True, "max_minutes", False, "max_minutes"),
     ],
 )  # fmt: skip
-def test_a_limit_is_no_interruption(
-    module: Any, asked: bool, reason: str, interrupted: bool, stopped: object
-) -> None:
+def test_a_limit_is_no_interruption(module: Any, asked: bool, reason: str, interrupted: bool, stopped: object) -> None:
     training = started(module, {}, asked, reason)
     assert training.was_interrupted() == interrupted
     assert training.outcome({"a": 1}) == {"metrics": {"a": 1}, "stopped": stopped}

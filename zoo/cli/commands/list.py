@@ -12,9 +12,7 @@ def add_parser(verbs: "Verbs") -> None:
     parser = add_verb(
         verbs, "list", run, "list models, backends, stacks, recipes, references and trained weights, with evidence"
     )
-    parser.add_argument(
-        "what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references", "weights"]
-    )
+    parser.add_argument("what", nargs="?", choices=["models", "backends", "stacks", "recipes", "references", "weights"])
     add_json(parser)
 
 

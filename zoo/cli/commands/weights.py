@@ -36,9 +36,7 @@ def _convert(parsed: argparse.Namespace) -> int:
     source, target = user_path(parsed.source), user_path(parsed.target)
     wrong = set(parsed.options) - {"overwrite=true", "overwrite=false"}
     if wrong:
-        raise ZooError(
-            f"{' '.join(sorted(wrong))} has no use here", "Give IN, OUT, and overwrite=true if OUT exists."
-        )
+        raise ZooError(f"{' '.join(sorted(wrong))} has no use here", "Give IN, OUT, and overwrite=true if OUT exists.")
     overwrite = parsed.options[-1:] == ["overwrite=true"]
     console.output(*convert.convert(source, target, parsed.names, overwrite))
     return 0

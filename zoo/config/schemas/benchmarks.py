@@ -66,9 +66,7 @@ class StacksConfig(Settings):
 
 @dataclass
 class StartupConfig(Settings):
-    bench: str = setting(
-        "startup", "startup: time until the command line answers and the first training step is done"
-    )
+    bench: str = setting("startup", "startup: time until the command line answers and the first training step is done")
     count: int = setting(5, "starts of each process, after a warm-up round", at_least=3, at_most=1_000)
 
 

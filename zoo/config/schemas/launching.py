@@ -26,9 +26,7 @@ class LauncherSettings:
     retries: int = setting(
         2, "how often a failed run of a sweep is restarted from its last checkpoint", at_least=0, at_most=1000,
         affects=SPEED)  # fmt: skip
-    cpus: int = setting(
-        1, "cores per run", at_least=1, at_most=10_000, affects=SPEED, needs="launcher.name=slurm|ray"
-    )
+    cpus: int = setting(1, "cores per run", at_least=1, at_most=10_000, affects=SPEED, needs="launcher.name=slurm|ray")
     gpus: int = setting(0, "GPUs per run", at_least=0, at_most=1000, affects=SPEED, needs="launcher.name=slurm|ray")
     memory_gb: float | None = setting(
         None, "memory per run in GB; null means the partition's default", at_least=0.01, at_most=1e6,

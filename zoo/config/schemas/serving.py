@@ -98,7 +98,5 @@ def take_apart(words: list[str]) -> tuple[ServeConfig, list[Overrides]]:
     if wrong:
         raise all_at_once(wrong)
     if not models:
-        raise ZooError(
-            "No model is named", "Give run=RUN_FOLDER, run=last, or model=NAME with weights=; several too."
-        )
+        raise ZooError("No model is named", "Give run=RUN_FOLDER, run=last, or model=NAME with weights=; several too.")
     return settings, [Overrides.parse(each) for each in models]

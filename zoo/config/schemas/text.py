@@ -37,9 +37,7 @@ class TextTrainer(common.Trainer):
 
 @dataclass
 class TextData(common.TrainingData):
-    encoding: str = setting(
-        "auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8"
-    )
+    encoding: str = setting("auto", "encoding of the files; auto detects it, and reports an encoding other than UTF-8")
     tokenizer: str = setting("words", TOKENIZER_MEANING, choices=TOKENIZERS)
     vocabulary: int = setting(
         20_000, "largest number of tokens, including padding and unknown", at_least=3, at_most=1_000_000

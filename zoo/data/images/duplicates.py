@@ -131,9 +131,7 @@ def _difference(one: "NDArray[np.uint8]", other: "NDArray[np.uint8]") -> float:
 def _unrelated(mapped: "NDArray[np.uint8]") -> float:
     """Return the median difference of random pairs of images."""
     drawn = np.random.Generator(np.random.PCG64(0)).integers(0, len(mapped), (PAIRS, 2))
-    return float(
-        np.median([_difference(mapped[one], mapped[other]) for one, other in drawn if one != other] or [0.0])
-    )
+    return float(np.median([_difference(mapped[one], mapped[other]) for one, other in drawn if one != other] or [0.0]))
 
 
 def _hashes(pictures: Path) -> "NDArray[np.uint16]":

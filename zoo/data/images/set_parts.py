@@ -165,9 +165,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     in_parts = [name for name in folders if len(inside[name]) > 1 and all(map(part_of, inside[name]))]
     full = [name for name in folders if next(decode.iter_images(path / name), None)]
     if 0 < len(in_parts) < len(full) and all(len(inside[name]) > 1 for name in full):
-        roots = [
-            as_root(without_wrapper(path / name)) for name in sorted(full, key=lambda name: name not in in_parts)
-        ]
+        roots = [as_root(without_wrapper(path / name)) for name in sorted(full, key=lambda name: name not in in_parts)]
         raise ZooError(
             f"{path} contains {listed(full)}: each has class folders, so each may be a whole data set",
             f"Give one of them: {listed(roots, ' or ', most=5)}. Classes: add data.layout=classes.",
@@ -278,9 +276,7 @@ def _digests(files: list[Path]) -> frozenset[tuple[str, str]]:
 
 def _refuse_doubled(path: Path, full: list[str]) -> None:
     """Raise an error if each folder of images contains only a folder with the same name, as unpacked archives do."""
-    if len(full) > 1 and all(
-        os.listdir(path / name) == [name] and not subfolders(path / name / name) for name in full
-    ):
+    if len(full) > 1 and all(os.listdir(path / name) == [name] and not subfolders(path / name / name) for name in full):
         inner = path / full[-1] / full[-1]
         raise ZooError(
             f"{path} contains {listed(full)}, each with one folder of the same name: unpacked archives of images "

@@ -124,16 +124,12 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
     columns = [[cell.strip() for cell in column] for column in zip(*sample[1:], strict=True)]
     by_name = data.group and data.group not in titles and set_parts.PART_OF_NAME.fullmatch(data.group)
     asked = {"data.image_column": data.image_column, "data.group": None if by_name else data.group}
-    image, grouped = (
-        name if name is None else _place(path, key, name, titles, columns) for key, name in asked.items()
-    )
+    image, grouped = (name if name is None else _place(path, key, name, titles, columns) for key, name in asked.items())
     name = data.label_column
     labelled = [] if name is None else [name] if name in titles else [each.strip() for each in name.split(",")]
     given = [_place(path, "data.label_column", each, titles, columns) for each in labelled]
     pool = [*range(len(columns))] if image is None else [image]
-    image = pool[
-        _image_column(path, [columns[each] for each in pool], [titles[each] for each in pool], number, names)
-    ]
+    image = pool[_image_column(path, [columns[each] for each in pool], [titles[each] for each in pool], number, names)]
     named = any(each and not each.isdecimal() for each in (*asked.values(), *labelled))
     header = named or (number(first[image]) is None and not files) if data.header is None else data.header
     layout = Columns(first if header else [], image, [], None, grouped)
@@ -209,9 +205,7 @@ def _place(path: Path, key: str, name: str, first: list[str], columns: list[list
     raise ZooError(f"{path} has no column {name!r}{nearest(name, first)}", f"Set {key} to one of {shown}.")
 
 
-def _image_column(
-    path: Path, columns: list[list[str]], first: list[str], number: Number, names: Sequence[str]
-) -> int:
+def _image_column(path: Path, columns: list[list[str]], first: list[str], number: Number, names: Sequence[str]) -> int:
     """Return the column that names most images; columns that name the same images count as one."""
     layout = [[number(cell) for cell in column] for column in columns]
     ranks = [(len(each) - each.count(None), len(set(each) - {None})) for each in layout]

@@ -153,9 +153,7 @@ def iter_archive(archive: Path, suffix: str) -> Iterator[tuple[tuple[str, ...], 
                 parts = _checked(archive, member)
                 total += member.size
                 if total > MOST_BYTES:
-                    raise ZooError(
-                        f"{archive} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones."
-                    )
+                    raise ZooError(f"{archive} unpacks to more than {MOST_BYTES:,} bytes", "Cut it into smaller ones.")
                 hidden = any(part.startswith(".") for part in parts)
                 content = opened.extractfile(member) if member.isfile() and not hidden else None
                 if content is not None and member.name.lower().endswith(suffix):

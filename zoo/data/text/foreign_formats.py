@@ -39,9 +39,7 @@ def refuse_markup(path: Path, text: str) -> None:
         code = """awk '{l=substr($1,2); gsub(/\\([A-Za-z0-9_]+ /,""); gsub(/\\)/,""); print l "\\t" $0}' """
         code += f"{shlex.quote(str(path))} > table.tsv"
         table = "Then give data.root=table.tsv data.text_column=1 data.label_column=0."
-        raise ZooError(
-            f"{path} has a tree of words in each line", f"For the label of each whole text: {code}\n{table}"
-        )
+        raise ZooError(f"{path} has a tree of words in each line", f"For the label of each whole text: {code}\n{table}")
     if start[:1] not in ("{", "["):
         return
     row = _object(text) or {}

@@ -164,9 +164,7 @@ def _check_skipped(row: LabelledData, usable: int, skipped: list[tuple[str, str]
         )
     hint = ""
     if row.name == "text_table":
-        hint = (
-            " Or say how it is written: data.delimiter, data.quoting, data.header. Move tables without labels away."
-        )
+        hint = " Or say how it is written: data.delimiter, data.quoting, data.header. Move tables without labels away."
     if wide := re.match(r"\d+ columns instead of (\d+)", reason):
         hint += f" To leave out the last columns: cut -f1-{wide[1]} FILE > table.tsv"
     if row.name == "text_folder":

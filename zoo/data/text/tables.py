@@ -165,9 +165,7 @@ def _without_comments(text: str) -> tuple[str, str]:
     lines = files.lines(text)
     rows = [line for line in lines if line.strip() and line[0] != "#"]
     least = {sign: min((line.count(sign) for line in rows), default=0) for sign in "\t,;|"}
-    kept = [
-        line if line[:1] != "#" or all(line.count(sign) >= least[sign] for sign in least) else "" for line in lines
-    ]
+    kept = [line if line[:1] != "#" or all(line.count(sign) >= least[sign] for sign in least) else "" for line in lines]
     count = sum(one != other for one, other in zip(lines, kept, strict=True))
     return ("\n".join(kept) + "\n", f"; {count:,} comments (#) are not used") if count else (text, "")
 
@@ -266,9 +264,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2
         and 2 * kinds[""] < len(body) and not DATE.fullmatch(some[0][place].strip())
     ]  # fmt: skip
-    numbers = [
-        place for place, kinds in enumerate(values) if 2 * len(kinds) > len(body) and all(map(is_number, kinds))
-    ]
+    numbers = [place for place, kinds in enumerate(values) if 2 * len(kinds) > len(body) and all(map(is_number, kinds))]
     measured = [place for place in numbers if is_of_labels(some[0][place])]
     if measured and not own and not any(is_of_labels(some[0][place]) for place in few):
         given = _as_settings(columns, [some[0][place] for place in (text, measured[0])])
@@ -287,9 +283,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     if len(flags) > 1 and header and few[0] in flags and not own:
         columns_of_labels = ",".join(some[0][place].strip() for place in flags)
         label = shlex.quote(f"{columns[-1][0]}={columns_of_labels}")
-        return (
-            f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
-        )
+        return f"\nBy its content you mean {given.partition(' ')[0]}; each label by itself: {label} data.target=labels"
     second = _second_text(some[0], [text, few[0]]) if header else ""
     like = names[1:] if header else [f"{place} (such as {min(values[place])[:30]!r})" for place in few]
     example = like[0].removeprefix(names[1])

@@ -194,6 +194,4 @@ def load(path: Path) -> Tokenizer:
             raise ValueError(f"it lists {Counter(tokens).most_common(1)[0][0]!r} twice or more")
         return Tokenizer(kind, bool(content["lowercase"]), tokens, rules)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ZooError(
-            f"The vocabulary {path} cannot be used: {error}", "Give another run, or train again."
-        ) from error
+        raise ZooError(f"The vocabulary {path} cannot be used: {error}", "Give another run, or train again.") from error

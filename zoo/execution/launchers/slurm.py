@@ -122,9 +122,7 @@ class SlurmExecutor:
         try:
             self._executor = submitit.SlurmExecutor(folder, max_num_timeout=1000, python=settings.python)
         except RuntimeError as error:
-            raise ZooError(
-                f"Slurm is not available: {error}", "Start the command on a machine with sbatch."
-            ) from error
+            raise ZooError(f"Slurm is not available: {error}", "Start the command on a machine with sbatch.") from error
         self._parameters = _parameters(settings)
 
     def submit(self, command: Command, place: str | None = None) -> Job:

@@ -44,9 +44,7 @@ def depthwise_conv(compat, x, name, stride=1, multiplier=1):
     )(x)  # fmt: skip
 
 
-def application(
-    compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name
-):
+def application(compat, network, include_top, weights, input_tensor, input_shape, pooling, classifier_activation, name):
     """Build a :class:`Network` with the arguments of keras.applications; call :func:`check_weights` first."""
     published = network.published
     shape = _input_shape(compat, input_shape, weights, include_top, published.sizes, network.tensor_shape)

@@ -31,9 +31,7 @@ class Kind(Classifier):
         weights, shape = source.folder.absolute() / "weights.npz", (trained["args"]["length"],)
         kind = (trained.get("target") or {}).get("kind", CLASSES)
         thresholds = target_analysis.thresholds(source.record, len(classes)) if kind == LABELS else None
-        super().__init__(
-            name, place, limits, context, trained, weights, shape, classes, "float32", 0, kind, thresholds
-        )
+        super().__init__(name, place, limits, context, trained, weights, shape, classes, "float32", 0, kind, thresholds)
 
     def slots(self) -> RowSlots:
         return RowSlots(self.serve, np.int32)

@@ -37,8 +37,7 @@ def words(slower_start: Mapping[float, float], challenger: Mapping[float, float]
         return f"Up to n = {scientific(largest)} {names[1]} is not faster than {names[0]}: {slower}."
     start = "At every size" if start_size == 0.0 else f"From n = {scientific(start_size)} on"
     return (
-        f"{start} {names[1]} is faster than {names[0]}: "
-        f"{scientific(gain)} times as fast at n = {scientific(largest)}."
+        f"{start} {names[1]} is faster than {names[0]}: {scientific(gain)} times as fast at n = {scientific(largest)}."
     )
 
 

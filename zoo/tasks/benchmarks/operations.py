@@ -28,9 +28,7 @@ def bench(overrides: Overrides) -> Run:
     with recorded_run(context, ["bench", settings.bench, context.choice.backend.name]):
         context.record.bench = settings.bench
         sizes = {name: getattr(settings, name) for name in WORDS}
-        part = OperationsBench(
-            operations=settings.operations, sizes=sizes, count=settings.count, max_s=settings.max_s
-        )
+        part = OperationsBench(operations=settings.operations, sizes=sizes, count=settings.count, max_s=settings.max_s)
         rows = results.timed(context, "bench_operations", part)
         results.write(context.folder, COLUMNS, rows)
         context.record.summary = list(sentences(rows))

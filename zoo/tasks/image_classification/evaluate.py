@@ -44,9 +44,7 @@ def evaluate(overrides: Overrides) -> Run:
     context = create_context(EVALUATE, overrides)
     settings = context.settings
     if isinstance(origin, TrainedRun) and settings.uses_own_data:
-        if given := [
-            each.text for each in overrides if each.key.startswith("data") and each.key != "data.test_limit"
-        ]:
+        if given := [each.text for each in overrides if each.key.startswith("data") and each.key != "data.test_limit"]:
             raise ZooError(f"{given[0]} has no effect without data.root=", "Add data.root=DIR, or remove it.")
         inputs = predict.test_set(origin.run, TestData(test_limit=settings.data.test_limit))
         return _of_arrays(context, origin.classifier(), inputs)

@@ -54,9 +54,7 @@ class Checkpointer:
     def _find_best(self):
         if self._loaded is None:
             if os.path.exists(self._path):
-                why = (
-                    "no checkpoint of the run is complete, and a new start would replace %s. Move that file elsewhere"
-                )
+                why = "no checkpoint of the run is complete, and a new start would replace %s. Move that file elsewhere"
                 raise UserError(why % self._path)
             self._run.warn("No complete checkpoint: the run starts from the beginning")
             return

@@ -97,9 +97,7 @@ def asked(stack: Stack, python: Path, job: str, what: str, model: ModelPart | No
     if not done:
         words = [event.message for event in events if isinstance(event, ErrorEvent)]
         said = " ".join(words)[:500] or answer.stderr[-500:]
-        raise ZooError(
-            f"Stack {stack.name} cannot {what}: {said}", f"Choose another {'model or ' * bool(model)}stack."
-        )
+        raise ZooError(f"Stack {stack.name} cannot {what}: {said}", f"Choose another {'model or ' * bool(model)}stack.")
     return done[0]
 
 
