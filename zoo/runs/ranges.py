@@ -12,7 +12,7 @@ from zoo.environments import backends
 # Scaling of the learning rate: exponent of the ratio of the batch size to the recipe's.
 RULES = {"linear": 1.0, "sqrt": 0.5, "fixed": 0.0}
 BATCH, RATE, PRECISION = "trainer.batch_size", "trainer.learning_rate", "trainer.precision"
-# The precision of style networks is that of their feature network.
+# Style networks have the precision of their feature network.
 FEATURE_PRECISION = "precision"
 SETTINGS = (BATCH, RATE, PRECISION, FEATURE_PRECISION)
 # Tolerance for equal rates, because users round them.

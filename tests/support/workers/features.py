@@ -70,7 +70,6 @@ def answer(request):
     part, name = features.trunk(zoo)
     out = features.FeatureFile(os.path.join(request["out"], "zoo.npy"), compat.static_shape(part.outputs[0])[1:])
     out.add(compat.predict(part, np.zeros((2, 32, 32, 3), np.float32)))
-    out.close()
     answers = {
         "usual": _difference(compat, model, None, pooled, x),
         "named": _difference(compat, model, "conv", maps, x),

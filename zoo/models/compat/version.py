@@ -29,10 +29,10 @@ def _import_without_dynamo(name="torch._dynamo"):
     late.disable = lambda function=None, **_: excluded(function) if function else excluded
     late.__getattr__ = whole
     sys.modules.setdefault(name, late)
-    found = importlib.import_module("keras")
+    loaded = importlib.import_module("keras")
     if sys.modules[name] is late:
         del sys.modules[name]
-    return found
+    return loaded
 
 
 if os.environ.get("ZOO_KERAS") == "tf.keras":

@@ -1,6 +1,8 @@
 """Export a feed-forward style network, which accepts images of any size."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.core import console
@@ -30,8 +32,6 @@ READING = {"color": "sRGB, by the profile", "orientation": "exif", "background":
 
 
 def export(overrides: Overrides) -> Run:
-    from zoo.data.images import pixels  # imports Pillow
-
     source = apply_network.source_of(EXPORT, overrides)
     context = create_context(EXPORT, overrides)
     settings = context.settings
@@ -48,12 +48,18 @@ def export(overrides: Overrides) -> Run:
         items=lambda folder, most: _pictures(given, folder, most),
         examples=_examples,
         reading=READING,
-        code=(pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits),
+        code=_code(),
         calibration=(lambda folder, most: _pictures(calibrate, folder, most)) if trained else None,
         source=source,
         record={} if source else {"weights": {"source": settings.weights}},
     )
     return exporting.export(context, subject)
+
+
+def _code() -> tuple[Callable[..., Any], ...]:
+    from zoo.data.images import pixels
+
+    return pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits
 
 
 def _examples(folder: Path) -> tuple[list[str], ItemData]:
