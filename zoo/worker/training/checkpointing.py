@@ -46,14 +46,15 @@ class Checkpointer:
         self._files = Checkpoints(run.folder, kept, reserve, run_id)
         self._finished, self._steps, self._rolled_back = {}, 0, False
         self._saved, self._cost, self._complained = None, 0.0, False
+        present = os.path.exists(self._path)  # before reading: the worker of a killed run may end a moment later
         self._loaded = self._files.load(run.warn) if run.request.resume else None
         if run.request.resume:
             with _refuse_wrong_content():
-                self._find_best()
+                self._find_best(present)
 
-    def _find_best(self):
+    def _find_best(self, present):
         if self._loaded is None:
-            if os.path.exists(self._path):
+            if present:
                 why = "no checkpoint of the run is complete, and a new start would replace %s. Move that file elsewhere"
                 raise UserError(why % self._path)
             self._run.warn("No complete checkpoint: the run starts from the beginning")
