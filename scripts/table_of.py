@@ -175,7 +175,7 @@ def of_both_in(folder: Path, first: str, second: str) -> dict[str, list[Row]]:
 
 def of_both(file: Path, first: str, second: str) -> Iterable[Row]:
     """Yield rows in which two columns are one, text."""
-    for row in of_json(file) if file.suffix in (".json", ".jsonl", ".ndjson") else rows_of(file):
+    for row in of_any(file):
         if not {first, second} <= row.keys():
             raise ZooError(f"{file} has no columns {first} and {second}, but {listed(row)}", "Name two of them.")
         yield {"text": f"{row[first]} {row[second]}"} | {key: row[key] for key in row if key not in (first, second)}
@@ -201,7 +201,7 @@ def of_labels(file: Path, column: str) -> Iterable[Row]:
 def of_split(file: Path, column: str) -> dict[str, list[Row]]:
     """Return the rows of each part, by the name of the part that a column has."""
     parts: dict[str, list[Row]] = defaultdict(list)
-    for row in of_json(file) if file.suffix in (".json", ".jsonl", ".ndjson") else rows_of(file):
+    for row in of_any(file):
         cell = str(row.pop(column)).strip()
         parts[set_parts.role_of(cell) or cell] += [row]
     return parts
@@ -244,6 +244,11 @@ def chapters(folder: Path, suffix: str) -> Iterable[str]:
 
     for file in sorted(folder.rglob(f"*{suffix}"), key=key):
         yield text_files.decode(file.read_bytes(), "auto", str(file))[0]
+
+
+def of_any(file: Path) -> list[Row]:
+    """Return the rows of a table or of JSON."""
+    return of_json(file) if file.suffix in (".json", ".jsonl", ".ndjson") else rows_of(file)
 
 
 def rows_of(file: Path) -> list[Row]:

@@ -257,9 +257,11 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     sizes = [_size(title, column) for title, column in zip(some[0], zip(*body, strict=True), strict=True)]
     own = [place for place, title in enumerate(some[0]) if title.strip() == columns[-1][1]]
     text = max(set(range(len(values))) - {*own}, key=lambda place: (sizes[place], len(values[place])))
-    words = {*re.split("[ _]", some[0][text].strip())}  # annot_utt repeats utt with annotations
-    plain = [place for place, title in enumerate(some[0]) if title in words and 4 * sizes[place] > sizes[text]]
-    text = plain[0] if plain and own != plain[:1] else text
+    # A column such as annot_utt repeats the texts of the column utt, with annotations.
+    title_words = re.split("[ _]", some[0][text].strip())
+    least = sizes[text] / 4
+    originals = [place for place, title in enumerate(some[0]) if title in title_words and sizes[place] > least]
+    text = originals[0] if originals and own != originals[:1] else text
     few = own or [
         place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2
         and 2 * kinds[""] < len(body) and not DATE.fullmatch(some[0][place].strip())
