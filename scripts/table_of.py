@@ -66,7 +66,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if given.target.exists():
             raise ZooError(f"{given.target} already exists", "Name a new file.")
-        if kind.of_folder and (given.sources[0].is_dir() or not given.target.suffix):
+        if given.kind == "split" and given.target.suffix:
+            raise ZooError(f"split writes a folder of tables, not {given.target}", "Name a folder, such as parts.")
+        if kind.of_folder and (given.sources[0].is_dir() or (kind.several and not given.target.suffix)):
             write_all(given.target, kind.of_folder(*words))
         else:
             kind.write(given.target, list(kind.make(*words)))
@@ -362,6 +364,7 @@ class Kind(NamedTuple):
         make: yields the rows or texts of the sources.
         option, values: name and number of further words that ``make`` needs.
         of_folder: returns the rows of several tables by name, if the source can be a folder of files.
+        several: one file may become several tables, in a folder.
         write: writes what ``make`` yields.
     """
 
@@ -369,6 +372,7 @@ class Kind(NamedTuple):
     option: str = ""
     values: int = 1
     of_folder: Callable[..., dict[str, list[Row]]] | None = None
+    several: bool = False
     write: Callable[[Path, list[Any]], None] = write
 
 
@@ -376,10 +380,10 @@ KINDS = {
     "names": Kind(of_names),
     "coco": Kind(of_coco),
     "join": Kind(of_two, "--on"),
-    "texts": Kind(of_texts, of_folder=of_parts),
+    "texts": Kind(of_texts, of_folder=of_parts, several=True),
     "both": Kind(of_both, "--columns", 2, of_both_in),
     "files": Kind(of_files),
-    "split": Kind(of_split, "--column", of_folder=of_split),
+    "split": Kind(of_split, "--column", of_folder=of_split, several=True),
     "labels": Kind(of_labels, "--column"),
     "cvat": Kind(of_cvat),
     "named": Kind(of_named, "--columns", 2),

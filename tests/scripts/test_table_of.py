@@ -154,3 +154,16 @@ def test_a_missing_key_or_half_a_file_is_an_error(
     (tmp_path / "a").write_text(content)
     assert table_of.main([kind, str(tmp_path / "a"), str(tmp_path / "out.csv"), *options]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_a_table_or_a_folder_is_written_as_the_target_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all.csv").write_text("title,text,part\na,b,train\nc,d,test\n")
+    assert table_of.main(
+        ["split", str(tmp_path / "all.csv"), str(tmp_path / "parts.csv"), "--column", "part"]
+    ) == 1  # fmt: skip
+    assert "split writes a folder of tables" in capsys.readouterr().err
+    words = ["both", str(tmp_path / "all.csv"), str(tmp_path / "joined"), "--columns", "title", "text"]
+    assert table_of.main(words) == 0
+    assert (tmp_path / "joined").read_text().splitlines()[1] == "a b,train"
