@@ -5,8 +5,9 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from zoo.models import logistic_regression, word_parts
+from zoo.models import logistic_regression
 from zoo.models.logistic_regression import compact
+from zoo.protocol import word_parts
 
 TOTAL = 50
 

@@ -11,7 +11,8 @@ from tests.support.questions import FIRST, STACKS
 from tests.support.trainings import ready
 from zoo.cli.main import main
 from zoo.data.text import tokenization
-from zoo.models import logistic_regression, text_features
+from zoo.models import logistic_regression
+from zoo.protocol import text_features
 from zoo.runs.result import open_run
 
 pytestmark = pytest.mark.stacks
@@ -77,3 +78,26 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(tmp_path: Path,
     assert main(["train", f"resume={tmp_path / 'run'}", "trainer.epochs=2"]) == 0
     resumed = open_run(tmp_path / "run")
     assert (len(resumed.history), resumed.record["phases"]["fit_linear_s"]) == (2, before), "fitted once"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stack", ["torch", "tf-1.8"])
+def test_three_classes_begin_as_the_linear_classifier_of_the_host(tmp_path: Path, stack: str) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in ("bad", "good", "odd"):
+        lines = [f"a {name} film, {'very ' * (number % 4)}{name} {number}" for number in range(60)]
+        (tmp_path / "texts" / f"{name}.txt").write_text("\n".join(lines))
+    words = [*ready(stack), "model=transformer/classifier", "data=text_lines", f"data.root={tmp_path / 'texts'}"]
+    words += ["model.layers=1", "model.d_model=16", "model.heads=2", "model.d_ff=32", "model.length=16"]
+    words += ["model.pair_buckets=500", "trainer.learning_rate=1e-9", "trainer.epochs=1"]
+    assert main(["train", *words, f"output.root={tmp_path}", "output.name=run"]) == 0
+    run = open_run(tmp_path / "run")
+    assert run.record["metrics"]["test_accuracy"] == 1.0
+    assert run.record["metrics"]["best_epoch"] == 0, "an epoch without learning is not better"
+    assert run.record["linear_probe"]["kept"]
+    assert not (tmp_path / "run" / "linear.npz").exists()
+    with np.load(tmp_path / "run" / "weights.npz") as weights:
+        assert np.abs(weights["predictions/kernel"]).max() == 0
+    lines = tmp_path / "asked.txt"
+    lines.write_text("an odd odd film\na good one, very good\n")
+    assert main(["infer", f"run={tmp_path / 'run'}", f"input={lines}", f"output.root={tmp_path / 'asked'}"]) == 0

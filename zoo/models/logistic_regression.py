@@ -36,7 +36,7 @@ def gains(texts, ratios, labels, parts=None, kind="classes", start=0.0):
         texts: results of :func:`compact`, one per batch of texts.
         ratios: (features, classes); with ``parts``, their rows follow those of the features.
         labels: (n,) integer classes of all texts, or (n, columns) labels or numbers.
-        parts: :class:`zoo.models.word_parts.Parts` of the tokens, which are the first features.
+        parts: :class:`zoo.protocol.word_parts.Parts` of the tokens, which are the first features.
         kind: the loss is summed over columns. For ``labels`` it is the binary cross-entropy. For ``number`` it is
             half the squared error, and the sums are divided by the root of the number of features.
         start: (columns,) logits of a text without features.

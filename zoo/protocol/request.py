@@ -161,12 +161,17 @@ class ImageData(TrainingData):
 
 
 class TextData(DataPart):
-    """Texts to train on; ``split`` is an .npz with the indices of ``train``, ``validation`` and ``test``."""
+    """Texts to train on.
+
+    ``split`` is an .npz with the indices of ``train``, ``validation`` and ``test``. ``linear`` is an .npz with a
+    linear classifier that the host has fitted, or empty.
+    """
 
     tokens: str
     offsets: str
     labels: str
     split: str
+    linear: str = ""
 
 
 class TokenData(TrainingData):

@@ -136,10 +136,11 @@ def no_better(analysis: Json, what: str, balanced: bool) -> list[str]:
 def _linear(record: Json) -> list[str]:
     """Compare the network with a linear classifier of the texts, or a linear probe."""
     baseline, probe = record.get("linear_baseline"), record.get("linear_probe")
+    verdict = [probe["verdict"]] if probe else []
     if not baseline:
-        return [probe["verdict"]] if probe else []
+        return verdict
     accuracy, seconds = baseline["test_accuracy"], baseline["seconds"]
-    return [f"Linear baseline ({baseline['name']}): test accuracy {accuracy:.4f} after {seconds:.1f} s"]
+    return [*verdict, f"Linear baseline ({baseline['name']}): test accuracy {accuracy:.4f} after {seconds:.1f} s"]
 
 
 def _duplicates(run: Run) -> list[str]:

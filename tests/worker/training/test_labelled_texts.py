@@ -122,7 +122,7 @@ def test_the_validation_texts_are_judged(
     labels = np.array([[1.0], [3.0], [3.0], [9.0], [9.0], [9.0], [9.0]])
     figures = batches(module, labels, validation, target=TargetPart(kind="number")).evaluate("model")
     assert {name: figures[name] for name in expected} == pytest.approx(expected)
-    assert figures.keys() == ({"val_loss", "val_r2", "val_mae"} if validation else set())
+    assert figures.keys() == ({"val_loss", "val_r2", "val_mae", "judged"} if validation else set())
 
 
 def test_a_number_is_learned_standardized(module: Any) -> None:

@@ -5,9 +5,10 @@ import operator
 
 import numpy as np
 
-from zoo.models import compat, text_features
+from zoo.models import compat
 from zoo.models.compat import tensors
 from zoo.models.transformer.layers import ZooLayer
+from zoo.protocol import text_features
 
 PADDING = 0
 
@@ -93,9 +94,9 @@ class WordPairLogits(ZooLayer):
 
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes), as in NBSVM (Wang and
     Manning 2012, https://aclanthology.org/P12-2018). These are sums over all features without padding, of the
-    log-count ratio in each class times a learned gain. :func:`zoo.models.text_features.combinations` hashes
+    log-count ratio in each class times a learned gain. :func:`zoo.protocol.text_features.combinations` hashes
     combinations to ``buckets`` numbers. The ratios stay fixed after training has computed them, see
-    :func:`zoo.models.text_features.log_count_ratios`. See :func:`zoo.models.logistic_regression.gains` for the
+    :func:`zoo.protocol.text_features.log_count_ratios`. See :func:`zoo.models.logistic_regression.gains` for the
     initial gains.
 
     Args:

@@ -20,7 +20,7 @@ from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries, target_analysis
-from zoo.tasks.text import export, linear_baseline, predict, pretrained_text, training
+from zoo.tasks.text import export, linear_baseline, linear_start, predict, pretrained_text, training
 
 
 def train(overrides: Overrides) -> Run:
@@ -43,9 +43,11 @@ def train(overrides: Overrides) -> Run:
         _prepare_targets(context, known, parts["train"])
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
-    def requested(trial: RunContext[TextTrainConfig]) -> Request:
+    separates = not known and len(texts.info.class_names) > 2  # by one linear classifier for each class
+
+    def requested(trial: RunContext[TextTrainConfig], linear: str = "") -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
-        if texts.info.target == NUMBER and trial.settings.model.get("pair_buckets"):
+        if trial.settings.model.get("pair_buckets") and (separates or texts.info.target == NUMBER):
             arguments["scaled"] = True
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
         if request.model and known:
@@ -53,7 +55,7 @@ def train(overrides: Overrides) -> Run:
         request.pieces = texts.tokenizer.token_bytes()
         files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
         np.savez(split, **dict[str, Any](parts))
-        request.data = TextData(**files, split=str(split))
+        request.data = TextData(**files, split=str(split), linear=linear)
         return request
 
     calibration.settle(context, requested)
@@ -74,7 +76,12 @@ def train(overrides: Overrides) -> Run:
             console.warn(f"{shared:,} of {len(parts['validation']):,} validation texts are also used for training")
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
-        training.train_and_judge(context, requested(context))
+        fitted = separates and settings.model.get("pair_buckets") and not start.npz
+        try:
+            linear = linear_start.fit(context, texts, parts) if fitted else ""
+            training.train_and_judge(context, requested(context, linear))
+        finally:
+            (context.folder / linear_start.FILE).unlink(missing_ok=True)
         context.record.judgement = _judgement(context, texts, parts, twice)
         if context.settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
             context.record.linear_baseline = linear_baseline.measure(texts, parts)

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from zoo.worker.training.text_batches import shortened
+from zoo.protocol.text_features import shortened
 
 
 def scaled(pixels, how):

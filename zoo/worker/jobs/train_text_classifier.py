@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from zoo.models import logistic_regression, text_features, word_parts
+from zoo.models import logistic_regression
+from zoo.protocol import text_features, word_parts
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 from zoo.worker import metrics
 from zoo.worker.training import evaluation
@@ -35,12 +36,15 @@ def run(request, events, stop, phases):
     with np.load(data.split, allow_pickle=False) as stored:
         split = {name: stored[name] for name in stored.files}
     checkpointer = Checkpointer(model, training)
-    if arguments.get("pair_buckets") and not (request.weights or checkpointer.goes_on() or request.calibration):
+    begins = arguments.get("pair_buckets") and not (request.weights or checkpointer.goes_on() or request.calibration)
+    if begins and not data.linear:
         with training.timed("fit_linear_s"):
             _fit_linear(model, texts, labels, split["train"], request.pieces, training.target)
     tell_if_raised(training, len(split["train"]))
     target = training.target
     batches = TextBatches(texts, labels, split, arguments["classes"], training.settings, training.group, target)
+    if begins and data.linear:
+        _offer_linear(model, data.linear, batches, checkpointer)
     fit(model, batches, Stage(training.settings), checkpointer, training)
 
     def evaluate():
@@ -53,7 +57,7 @@ def run(request, events, stop, phases):
 
     results = evaluate_best(model, checkpointer, training, evaluate)
     results["precision"] = training.settings.precision
-    return save(model, training, results)
+    return dict(save(model, training, results), linear_probe=checkpointer.probe)
 
 
 def _fit_linear(model, texts, labels, chosen, pieces, target):
@@ -97,6 +101,30 @@ def _fit_linear(model, texts, labels, chosen, pieces, target):
         ratios, gains = _folded(ratios, gains, parts, vocabulary + buckets)
     layer.start(ratios, gains, stems)
     last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [start + np.zeros(classes)])
+
+
+def _offer_linear(model, path, batches, checkpointer):
+    """Start the linear classifier as the host has fitted it, and offer it as the result of epoch 0.
+
+    Its figures are of a fit without the validation texts. With a test part, the kept fit also uses these.
+    """
+    layer, last = model.get_layer("pairs"), model.get_layer("predictions")
+    vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
+    with np.load(path, allow_pickle=False) as stored:
+        fitted = {name: stored[name] for name in stored.files}
+    ratios = np.zeros((vocabulary + buckets, classes), np.float32)
+
+    def start(kind):
+        ratios[fitted["features"]] = fitted[kind + "weights"]
+        layer.start(ratios, np.ones(len(ratios)), fitted["stems"] if layer.settings["spelling"] else None)
+        last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [fitted[kind + "bias"]])
+
+    start("")
+    record = dict(batches.evaluate(model), epoch=0)
+    if "final_weights" in fitted:
+        start("final_")
+    checkpointer.consider(record)
+    start("")
 
 
 def _start(target, labels):

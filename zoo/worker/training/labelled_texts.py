@@ -45,7 +45,8 @@ class TextBatches:
         if not len(chosen):
             return {}
         predicted = predict_shared(model, self._texts, chosen, self._size, self._group)
-        return metrics.figures(self._target, metrics.judged(self._target, predicted, self._labels[chosen]), "val_")
+        kept = metrics.judged(self._target, predicted, self._labels[chosen])
+        return dict(metrics.figures(self._target, kept, "val_"), judged=kept)
 
 
 def predict_shared(model, texts, chosen, size, group):

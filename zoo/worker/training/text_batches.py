@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zoo.protocol.text_features import shortened
 from zoo.worker.training.equal_batches import fill
 
 # Largest number of different batch lengths: most frameworks compile again for each.
@@ -55,12 +56,6 @@ class TokenizedTexts:
         """Return the positions in ``chosen`` of the texts of each batch, the longest first."""
         order = np.argsort(-self.sizes[chosen], kind="stable")
         return [order[begin : begin + size] for begin in range(0, len(order), size)]
-
-
-def shortened(tokens, length):
-    """Return the tokens that the model reads; if a text is too long, half of them are from each end."""
-    first = length // 2
-    return tokens if len(tokens) <= length else np.concatenate([tokens[:first], tokens[first - length :]])
 
 
 def word_dropout(batch, share, random, of=None):

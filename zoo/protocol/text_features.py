@@ -1,6 +1,7 @@
 """Features of texts (tokens and hashed combinations of tokens) and their log-count ratios in each class."""
 
 import operator
+from typing import Any, List, Tuple
 
 import numpy as np
 
@@ -12,7 +13,15 @@ KINDS, KINDS_WITH_STEMS = 2, 5
 TOGETHER = 1000
 
 
-def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
+def shortened(tokens: Any, length: int) -> Any:
+    """Return the tokens that the model reads; if a text is too long, half of them are from each end."""
+    first = length // 2
+    return tokens if len(tokens) <= length else np.concatenate([tokens[:first], tokens[first - length :]])
+
+
+def combinations(
+    tokens: Any, keep: Any, stems: Any, vocabulary: int, count: int, modulo: Any = operator.mod
+) -> List[Tuple[Any, Any]]:
     """Return the hash buckets of pairs of neighboring tokens and, with stems, of combinations of stems.
 
     The combinations are pairs of neighboring stems, pairs with one stem between them, and three stems in a row.
@@ -31,7 +40,7 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
     if not 1 <= count <= MOST_BUCKETS:
         raise ValueError("`pair_buckets` should be from 0 to %d. Received pair_buckets=%r" % (MOST_BUCKETS, count))
 
-    def buckets(first, second):
+    def buckets(first: Any, second: Any) -> Any:
         first = modulo(first, count)
         for _ in range(STEPS):
             first = modulo(first * STEP, count)
@@ -50,7 +59,7 @@ def combinations(tokens, keep, stems, vocabulary, count, modulo=operator.mod):
     return [pairs, (near, both), (open_pairs, ends), (threes, ends * keep[:, 1:-1])]
 
 
-def features(rows, stems, vocabulary, count):
+def features(rows: Any, stems: Any, vocabulary: int, count: int) -> Any:
     """Return the features of texts: their tokens, and combinations of tokens, numbered after the vocabulary.
 
     Args:
@@ -68,7 +77,7 @@ def features(rows, stems, vocabulary, count):
     return np.concatenate([rows, *(np.where(kept, vocabulary + numbers, 0) for numbers, kept in combined)], axis=1)
 
 
-def counts(batches, total, classes):
+def counts(batches: Any, total: int, classes: int) -> Any:
     """Count the texts of each class that contain each feature: (total, classes) float64, 0 for padding.
 
     Args:
@@ -88,7 +97,7 @@ def counts(batches, total, classes):
     return texts
 
 
-def log_count_ratios(texts, whole=None):
+def log_count_ratios(texts: Any, whole: Any = None) -> Any:
     """Return the log-count ratios: how much more common each feature is in a class than in all other classes.
 
     See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
@@ -106,7 +115,7 @@ def log_count_ratios(texts, whole=None):
     return ratios.astype(np.float32)
 
 
-def _texts_with(numbers, total, values=None):
+def _texts_with(numbers: Any, total: int, values: Any = None) -> Any:
     """Return the number of texts (rows) that contain each feature, or the sum of their ``values``: (total,)."""
     numbers = np.sort(numbers, axis=1)
     first = np.ones(numbers.shape, bool)

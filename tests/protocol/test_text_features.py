@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zoo.models import text_features
+from zoo.protocol import text_features
 
 VOCABULARY, BUCKETS = 6, 1000
 

@@ -1,5 +1,7 @@
 """Stems and parts of words, from their letters only."""
 
+from typing import Any, Dict, List
+
 import numpy as np
 
 STEM = 4
@@ -8,12 +10,12 @@ SHORTEST, LONGEST = 3, 6
 MOST_LETTERS = 50
 
 
-def stems(words):
+def stems(words: List[str]) -> Any:
     """Return the number of the stem (the first four letters) of each word: (words,) int32.
 
     It is the number of the first word with that stem. An empty word has its own number.
     """
-    numbers = {}
+    numbers: Dict[Any, int] = {}
     firsts = [numbers.setdefault(word[:STEM] or number, number) for number, word in enumerate(words)]
     return np.array(firsts, np.int32)
 
@@ -26,10 +28,12 @@ class Parts:
 
     Attributes:
         count: number of different parts.
+        words_of, parts: the word and the part of each occurrence of a part.
     """
 
-    def __init__(self, words):
-        numbers, words_of, parts = {}, [], []
+    def __init__(self, words: List[str]) -> None:
+        numbers: Dict[str, int] = {}
+        words_of, parts = [], []
         for number, word in enumerate(words):
             marked = "<" + word[:MOST_LETTERS] + ">" if word else ""
             for size in range(SHORTEST, LONGEST + 1):
@@ -37,12 +41,12 @@ class Parts:
                     words_of.append(number)
                     parts.append(numbers.setdefault(marked[begin : begin + size], len(numbers)))
         self.words, self.count = len(words), len(numbers)
-        self._words_of, self._parts = np.array(words_of, np.int32), np.array(parts, np.int32)
+        self.words_of, self.parts = np.array(words_of, np.int32), np.array(parts, np.int32)
 
-    def sum_by_word(self, values):
+    def sum_by_word(self, values: Any) -> Any:
         """Sum the values of the parts of each word: (parts,) to (words,)."""
-        return np.bincount(self._words_of, values[self._parts], self.words)
+        return np.bincount(self.words_of, values[self.parts], self.words)
 
-    def sum_by_part(self, values):
+    def sum_by_part(self, values: Any) -> Any:
         """Sum the values of the words of each part: (words,) to (parts,)."""
-        return np.bincount(self._parts, values[self._words_of], self.count)
+        return np.bincount(self.parts, values[self.words_of], self.count)

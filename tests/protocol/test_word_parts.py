@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zoo.models import word_parts
+from zoo.protocol import word_parts
 
 
 def test_words_of_the_same_first_four_letters_have_one_stem() -> None:
