@@ -59,6 +59,7 @@ BLOCK = (
     "# Validated versions, written by scripts/maintenance/recipes_page.py:\n",
     "# End of the validated versions.\n",
 )
+PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
 CELLS = ("stack", "Python", "framework", "plug-in", "Keras", "NumPy", "platform", "device", "date", "result", "grade")
 
 
@@ -158,7 +159,7 @@ def _block(model: str, of: list[backends.Backend]) -> list[str]:
 
 def _line(backend: str, row: evidence.Row) -> list[str]:
     versions = row["versions"]
-    named = [recipe_status.version(versions, names) for names in (recipe_status.FRAMEWORKS, recipe_status.PLUGINS)]
+    named = [recipe_status.version(versions, names) for names in (recipe_status.FRAMEWORKS, PLUGINS)]
     keras = versions.get("keras") or versions.get("keras-nightly") or ""
     cells = [
         versions.get("python", ""),
