@@ -123,10 +123,7 @@ def _linked(folder: Path) -> Iterator[Evidence]:
     if not path.is_file():
         return
     rows = schema.read_yaml(path)
-    problems = [] if isinstance(rows, dict) else [f"expected keys and values, got {rows!r}"]
-    for platform, row in rows.items() if not problems else ():
-        problems += schema.violations(row, LinkedLock, f"{platform}.")
-    schema.refuse("file", path, problems)
+    schema.refuse("file", path, schema.misfits(rows, dict[str, LinkedLock], "the file"))
     for platform, value in sorted(rows.items()):
         row = LinkedLock(**value)
         lock = folder / f"{platform}.lock"
