@@ -1,6 +1,7 @@
 """The rows and locks of the stacks, and what is said of malformed ones."""
 
 import datetime
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from packaging.utils import canonicalize_name
 from tests.support import stack_files
 from zoo.core import paths
 from zoo.core.errors import ZooError
+from zoo.core.files import file_sha256
 from zoo.environments import stacks
+from zoo.protocol.request import StackPart
 
 LOCKS = [(stack, platform) for stack in stacks.load_all() for platform in stack.platforms]
 
@@ -42,6 +45,25 @@ def test_a_row_is_read_whole(tmp_path: Path) -> None:
     assert stack.platforms["linux-x86_64"].stand_in_for is None
     assert stack.evidence[0].grade == "measured"
     assert stack.folder == tmp_path / "mine"
+    assert not stack.source_builds
+    assert stack.requested == StackPart(framework="tensorflow", keras="keras")
+
+
+def test_what_the_files_of_a_lock_show_counts_until_the_lock_changes(tmp_path: Path) -> None:
+    lock = write(tmp_path, ROW) / "mine" / "linux-x86_64.lock"
+    lock.write_text("tensorflow==2.21.0\n")
+    row = {"lock_sha256": file_sha256(lock), "device": "cpu", "what": "all names found", "source": "link_check.py"}
+    linked = tmp_path / "mine" / stacks.LINKED_FILE
+    linked.write_text(json.dumps({"linux-x86_64": row}))
+    expected = stacks.Evidence(stacks.LINKED, "linux-x86_64", "cpu", "all names found", "link_check.py")
+    assert stacks.load("mine", tmp_path).evidence[1:] == [expected]
+    lock.write_text("tensorflow==2.21.1\n")
+    assert stacks.load("mine", tmp_path).evidence[1].grade == stacks.LINKED_STALE
+    lock.unlink()
+    assert stacks.load("mine", tmp_path).evidence[1].grade == stacks.LINKED_STALE
+    linked.write_text(json.dumps({"linux-x86_64": {**row, "what": 3}}))
+    with pytest.raises(ZooError, match=rf"The file {linked} is malformed:\n.*linux-x86_64\.what: expected text"):
+        stacks.load("mine", tmp_path)
 
 
 def test_an_unknown_stack_names_the_valid_ones_and_the_nearest() -> None:
