@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.maintenance import bundled_files
 from zoo.core import console
 from zoo.core.errors import ZooError
 from zoo.environments import resolution, stacks, uv_client
@@ -172,7 +173,8 @@ def jobs(names: list[str], platform: str | None, date: str | None, by_night: boo
         if name == HOST:
             yield from host_jobs(date)
             continue
-        stack = nightly(stacks.load(name)) if by_night else stacks.load(name)
+        stack = bundled_files.checked(stacks.load(name))
+        stack = nightly(stack) if by_night else stack
         if platform and platform not in stack.platforms:
             if names:
                 raise ZooError(f"Stack {name} has no platform {platform!r}", f"It has: {', '.join(stack.platforms)}")

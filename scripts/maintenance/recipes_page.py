@@ -14,13 +14,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.maintenance import measure_ranges
+from scripts.maintenance import bundled_files, measure_ranges
 from scripts.maintenance.evidence import machines
 from zoo.config import bounds, config_files
 from zoo.core import console, paths
 from zoo.core.errors import ZooError
 from zoo.environments import backends, stacks
-from zoo.runs import evidence, published_figures
+from zoo.runs import evidence
 from zoo.tasks import recipe_status
 
 PAGE = paths.RECIPES / "README.md"
@@ -59,6 +59,7 @@ BLOCK = (
     "# Validated versions, written by scripts/maintenance/recipes_page.py:\n",
     "# End of the validated versions.\n",
 )
+PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
 CELLS = ("stack", "Python", "framework", "plug-in", "Keras", "NumPy", "platform", "device", "date", "result", "grade")
 
 
@@ -158,7 +159,7 @@ def _block(model: str, of: list[backends.Backend]) -> list[str]:
 
 def _line(backend: str, row: evidence.Row) -> list[str]:
     versions = row["versions"]
-    named = [recipe_status.version(versions, names) for names in (recipe_status.FRAMEWORKS, recipe_status.PLUGINS)]
+    named = [recipe_status.version(versions, names) for names in (recipe_status.FRAMEWORKS, PLUGINS)]
     keras = versions.get("keras") or versions.get("keras-nightly") or ""
     cells = [
         versions.get("python", ""),
@@ -231,7 +232,7 @@ def _reported() -> str:
             row["what"], row["machine"], row["stack"],
             "; ".join(filter(None, [_figure(row), row.get("note", "")])), row["date"], row["source"],
         ]
-        for row in published_figures.read()
+        for row in evidence.published()
     ]  # fmt: skip
     columns = ["work", "machine", "stack", "reported", "date", "source"]
     return "## Reported of other networks\n\n" + _table(columns, rows) if rows else ""
@@ -252,6 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if the page is out of date")
     parsed = parser.parse_args(arguments)
     try:
+        bundled_files.check()
         texts = pages()
     except ZooError as error:
         console.fail(error.message, error.remedy)

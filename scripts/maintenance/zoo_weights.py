@@ -263,7 +263,8 @@ def change(named: list[str], result: Path) -> float:
 
 
 def _write_card(folder: Path, card: Card) -> None:
-    text = yaml.safe_dump(zoo_networks.as_dict(card), sort_keys=False, allow_unicode=True, width=110)
+    row = {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}
+    text = yaml.safe_dump(row, sort_keys=False, allow_unicode=True, width=110)
     (folder / zoo_networks.CARD).write_text(text, encoding="utf-8")
 
 

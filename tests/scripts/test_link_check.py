@@ -155,7 +155,7 @@ def test_an_unknown_stack_is_refused(run: Run, capsys: pytest.CaptureFixture[str
     ("text", "part"),
     [
         ("[]", "expected keys and values"),
-        ('{"macos-x86_64": {}}', "platform: 'macos-x86_64' is not one of linux-x86_64, macos-arm64"),
+        ('{"macos-x86_64": {}}', "macos-x86_64.lock_sha256: missing"),
         ('{"macos-arm64": {"device": "cpu"}}', "macos-arm64.lock_sha256: missing"),
         ('{"macos-arm64": 3}', "macos-arm64: expected keys and values, got 3"),
         ("{", "cannot be read"),

@@ -87,13 +87,14 @@ def violations(row: Any, kind: type[Any], where: str = "", given: tuple[str, ...
     problems = [f"{where}{key}: missing" for key in needed if key in hints and key not in row]
     for key, value in row.items():
         if key in hints:
-            problems += _value(value, hints[key], f"{where}{key}")
+            problems += misfits(value, hints[key], f"{where}{key}")
         else:
             problems.append(f"{where}{key}: unknown key{nearest(str(key), list(hints))}")
     return problems
 
 
-def _value(value: Any, hint: Any, where: str) -> list[str]:
+def misfits(value: Any, hint: Any, where: str) -> list[str]:
+    """List wrong types of a value and of its parts; ``hint`` is the annotation of a field."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     for option in options:
         if _is(value, option):
@@ -114,8 +115,8 @@ def _inside(value: Any, hint: Any, where: str) -> list[str]:
         return violations(value, typing.cast(type[Any], hint), f"{where}.")
     parts = typing.get_args(hint)
     if isinstance(value, list) and parts:
-        return [problem for index, item in enumerate(value) for problem in _value(item, parts[0], f"{where}.{index}")]
+        return [problem for index, item in enumerate(value) for problem in misfits(item, parts[0], f"{where}.{index}")]
     if isinstance(value, dict) and parts:
-        keys = [problem for key in value for problem in _value(key, parts[0], f"{where}: its key {key!r}")]
-        return keys + [problem for key, item in value.items() for problem in _value(item, parts[1], f"{where}.{key}")]
+        keys = [problem for key in value for problem in misfits(key, parts[0], f"{where}: its key {key!r}")]
+        return keys + [problem for key, item in value.items() for problem in misfits(item, parts[1], f"{where}.{key}")]
     return []

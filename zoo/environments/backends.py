@@ -1,16 +1,12 @@
 """Read and check the backends, ``configs/backend/NAME.yaml``. The folder is the registry."""
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from zoo.core import paths, schema
-from zoo.core.errors import nearest
-from zoo.environments.platforms import SYSTEMS
 
 VENDORS = {"apple": "Apple", "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
-KINDS = ("cpu", "gpu")
 PRECISIONS = ["float32", "float64", "mixed_bfloat16", "mixed_float16"]
 
 
@@ -110,9 +106,7 @@ def names(root: Path | None = None) -> list[str]:
 def load_all(root: Path | None = None) -> list[Backend]:
     folder = root or paths.CONFIGS / "backend"
     rows = {name: schema.read_yaml(folder / f"{name}.yaml") for name in names(root)}
-    problems: list[str] = []
-    for name, row in rows.items():
-        problems += schema.violations(row, Backend, f"{name}.") or _meaning(name, _backend(row))
+    problems = [text for name, row in rows.items() for text in schema.violations(row, Backend, f"{name}.")]
     schema.refuse("folder of backends", folder, problems)
     return [_backend(row) for row in rows.values()]
 
@@ -125,31 +119,3 @@ def _backend(row: dict[str, Any]) -> Backend:
     facts = {name: Fact(**value) for name, value in row["known"].items() if name in ("compiles", "shares_memory")}
     serves = [Support(**entry) for entry in row["serves"]]
     return Backend(**{**row, "serves": serves, "known": Known(**{**row["known"], **facts})})
-
-
-def _meaning(name: str, row: Backend) -> Iterator[str]:
-    if row.name != name:
-        yield f"{name}.name: must be the file's name, got {row.name!r}"
-    if row.device_kind not in KINDS:
-        yield f"{name}.device_kind: must be cpu or gpu, got {row.device_kind!r}"
-    if not row.runnable and not row.reason:
-        yield f"{name}.reason: a backend that is not runnable must say why"
-    for precision in row.known.precisions.keys() | row.known.untrusted.keys():
-        if precision not in PRECISIONS:
-            yield f"{name}.known: unknown precision {precision!r}{nearest(precision, PRECISIONS)}"
-    for precision in row.known.precisions.keys() & row.known.untrusted.keys():
-        yield f"{name}.known: {precision} is both trusted and untrusted"
-    if row.runnable and not row.stacks:
-        yield f"{name}.stacks: at least one is needed"
-    for number, entry in enumerate(row.serves):
-        where = f"{name}.serves.{number}"
-        checks: list[tuple[str, str, tuple[str, ...]]] = [
-            ("os", entry.os, (*SYSTEMS, "any")), ("arch", entry.arch, ("x86_64", "arm64", "any")),
-            ("device_kind", entry.device_kind, KINDS),
-            *(("vendors", vendor, tuple(VENDORS)) for vendor in entry.vendors),
-        ]  # fmt: skip
-        for key, value, valid in checks:
-            if value not in valid:
-                yield f"{where}.{key}: must be one of {', '.join(valid)}, got {value!r}"
-        if entry.device_kind == "gpu" and not entry.vendors:
-            yield f"{where}.vendors: an entry that drives a GPU must name the vendor"

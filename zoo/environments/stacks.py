@@ -4,23 +4,17 @@ A folder contains ``stack.yaml`` and a hashed lock file per platform. The folder
 """
 
 import dataclasses
-import datetime
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from zoo.core import paths, schema
-from zoo.core.errors import NoLockError, ZooError, nearest, require_known
+from zoo.core.errors import NoLockError, ZooError, require_known
 from zoo.core.files import file_sha256
-from zoo.environments.platforms import version_numbers
 from zoo.protocol.request import StackPart
 
-PLATFORMS = ("linux-x86_64", "linux-arm64", "macos-arm64", "macos-x86_64")
-FRAMEWORKS = tuple(paths.worker_modules("devices"))
-KERASES = ("keras", "tf.keras", "none")
 GRADES = ("measured", "stand-in", "reported")
 # Results of `scripts/link_check.py` for a lock; they are stale after a change of the lock.
 LINKED, LINKED_STALE, LINKED_FILE = "linked", "linked (stale)", "linked.json"
@@ -118,22 +112,18 @@ def load(name: str, root: Path | None = None) -> Stack:
     folder = (root or paths.STACKS) / name
     path = folder / "stack.yaml"
     row = schema.read_yaml(path)
-    schema.refuse("stack", path, schema.violations(row, Stack, given=("name", "folder")) or _meaning(row))
+    schema.refuse("stack", path, schema.violations(row, Stack, given=("name", "folder")))
     platforms = {key: Platform(**value) for key, value in row.pop("platforms").items()}
-    evidence = [*(Evidence(**value) for value in row.pop("evidence")), *_linked(folder, tuple(platforms))]
+    evidence = [*(Evidence(**value) for value in row.pop("evidence")), *_linked(folder)]
     return Stack(name=name, folder=folder, platforms=platforms, evidence=evidence, **row)
 
 
-def _linked(folder: Path, platforms: tuple[str, ...]) -> Iterator[Evidence]:
+def _linked(folder: Path) -> Iterator[Evidence]:
     path = folder / LINKED_FILE
     if not path.is_file():
         return
     rows = schema.read_yaml(path)
-    problems = [] if isinstance(rows, dict) else [f"expected keys and values, got {rows!r}"]
-    for platform, row in rows.items() if not problems else ():
-        problems += _one_of(platform, platforms, "platform")
-        problems += schema.violations(row, LinkedLock, f"{platform}.")
-    schema.refuse("file", path, problems)
+    schema.refuse("file", path, schema.misfits(rows, dict[str, LinkedLock], "the file"))
     for platform, value in sorted(rows.items()):
         row = LinkedLock(**value)
         lock = folder / f"{platform}.lock"
@@ -161,63 +151,3 @@ def pins(lock: Path) -> dict[str, str]:
     """Return the pinned versions in a lock by normalized package name."""
     lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return {canonicalize_name(name): version for name, version in lines}
-
-
-def _meaning(row: dict[str, Any]) -> list[str]:
-    problems = _one_of(row["framework"], FRAMEWORKS, "framework") + _one_of(row["keras"], KERASES, "keras")
-    if not re.fullmatch(r"3\.\d{1,2}", row["python"]):
-        problems.append(f'python: expected a version like "3.8", received {row["python"]!r}')
-    if row["keras"] == "none" and row["trains"]:
-        problems.append("trains: training requires Keras")
-    if row["size_mb"] <= 0:
-        problems.append(f"size_mb: must be positive, received {row['size_mb']}")
-    try:
-        datetime.date.fromisoformat(row["exclude_newer"])
-    except ValueError:
-        problems.append(f'exclude_newer: expected a date like "2021-07-01", received {row["exclude_newer"]!r}')
-    if not row["platforms"]:
-        problems.append("platforms: at least one is needed")
-    for key, value in row["platforms"].items():
-        problems += _platform_meaning(key, value)
-    for number, value in enumerate(row["evidence"]):
-        problems += _one_of(value["grade"], GRADES, f"evidence.{number}.grade")
-        problems += _one_of(value["platform"], tuple(row["platforms"]), f"evidence.{number}.platform")
-    return problems
-
-
-def _platform_meaning(name: str, value: dict[str, Any]) -> list[str]:
-    where = f"platforms.{name}"
-    problems = _one_of(name, PLATFORMS, where)
-    problems += [f"{where}.{key}: must not be empty" for key in ("requirements", "devices") if not value[key]]
-    problems += [f"{where}.requirements: {text}" for text in _bad_pairs(value["requirements"])]
-    minimum = value.get("minimum_os")
-    if name.startswith("macos") and not re.fullmatch(r"\d+\.\d+", minimum or ""):
-        problems.append(f'{where}.minimum_os: expected a macOS version like "12.0", received {minimum!r}')
-    return problems
-
-
-# tensorflow-metal requires no specific TensorFlow, so the installer accepts pairs that cannot work. Its last version
-# uses symbols that TensorFlow 2.20 removed (tensorflow/tensorflow#126360). Keras 3.7 and newer add biases in a way
-# that the plug-in silently fuses wrongly with ReLU (keras-team/keras#21668).
-METAL_BEFORE = {"tensorflow": (2, 20), "tensorflow-macos": (2, 20), "keras": (3, 7)}
-
-
-def _bad_pairs(requirements: list[str]) -> list[str]:
-    """List packages that conflict with tensorflow-metal, and packages that must be pinned with it."""
-    pinned = dict(text.split("==", 1) for text in requirements if "==" in text)
-    names = {re.split(r"[=<>!~\[; ]", text)[0] for text in requirements}
-    if "tensorflow-metal" not in names:
-        return []
-    unpinned = sorted(names & METAL_BEFORE.keys() - pinned.keys())
-    problems = [f"{name} must be pinned together with tensorflow-metal" for name in unpinned]
-    for name, first_bad in METAL_BEFORE.items():
-        if version_numbers(pinned.get(name, "0"))[:2] >= first_bad:
-            limit = f"it must be older than {'.'.join(map(str, first_bad))}"
-            problems.append(f"{name} {pinned[name]} does not work with tensorflow-metal; {limit}")
-    return problems
-
-
-def _one_of(value: str, valid: tuple[str, ...], where: str) -> list[str]:
-    if value in valid:
-        return []
-    return [f"{where}: {value!r} is not one of {', '.join(valid)}{nearest(value, list(valid))}"]

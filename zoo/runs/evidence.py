@@ -254,3 +254,22 @@ def refuse_wrong_rows(path: Path, rows: list[Any], of_row: Callable[[Any], list[
         for problem in of_row(row)
     ]
     schema.refuse("file", path, listed)
+
+
+def published_file() -> Path:
+    """Return the path of the published results of networks that differ from those of the recipes."""
+    return paths.RECIPES / "reported.yaml"
+
+
+def published() -> list[Row]:
+    path = published_file()
+    content = schema.read_yaml(path) if path.is_file() else {"figures": []}
+    figures = content.get("figures") if isinstance(content, dict) else None
+    if not isinstance(figures, list):
+        raise ZooError(f"{path} must contain a list called figures", "Correct the file.")
+    return figures
+
+
+def published_about(name: str) -> list[Row]:
+    """Return the published results about a model, or a benchmark without a model."""
+    return [row for row in published() if name in row.get("about", [])]

@@ -14,10 +14,10 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from zoo.config.schemas.common import Output
-from zoo.core import paths
+from zoo.core import paths, schema
 from zoo.core.errors import ZooError, closest
 from zoo.core.files import write_json
 from zoo.runs import lock
@@ -156,8 +156,7 @@ FIELDS = {part.name for part in dataclasses.fields(RunRecord)} - {"other"}
 
 def read(folder: Path) -> Json:
     record = as_written(folder)
-    sound = all(isinstance(record[name], kinds) for name, kinds in KINDS.items() if name in record)
-    if not sound or not all(isinstance(seconds, int | float) for seconds in record.get("phases", {}).values()):
+    if any(schema.misfits(record[name], hint, name) for name, hint in CHECKED.items() if name in record):
         raise _no_record(folder / RECORD)
     return record
 
@@ -197,18 +196,11 @@ def _text(path: Path) -> str:
     return content.decode("utf-8")
 
 
-def _types(hint: Any) -> tuple[type, ...]:
-    parts = [get_origin(part) or part for part in (get_args(hint) if get_origin(hint) is UNION else (hint,))]
-    return (*parts, int) if float in parts else tuple(parts)
-
-
-UNION = type(str | None)
-# Fields whose type is checked if they are present.
-CHECKED = {
+# Types of the fields that are checked if they are present.
+CHECKED = {name: get_type_hints(RunRecord)[name] for name in (
     "verb", "model", "backend", "started", "run_id", "config", "data", "stack", "metrics", "phases", "seconds",
     "command", "machine", "interruptions", "attempts", "adjusted", "artifacts",
-}  # fmt: skip
-KINDS = {name: _types(hint) for name, hint in get_type_hints(RunRecord).items() if name in CHECKED}
+)}  # fmt: skip
 
 
 def require(folder: Path, record: Json, needed: Mapping[str, type]) -> None:

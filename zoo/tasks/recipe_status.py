@@ -21,7 +21,6 @@ RESOLVED = "resolved"
 GRADES = (*stacks.GRADES, stacks.LINKED, RESOLVED)
 # Packages whose version is shown, the framework first.
 FRAMEWORKS = ("tensorflow", "tensorflow-macos", "torch", "mlx", "plaidml", "jax")
-PLUGINS = ("tensorflow-metal", "jax-mps", "keras-mlx", "plaidml-keras")
 
 
 @dataclasses.dataclass(frozen=True)

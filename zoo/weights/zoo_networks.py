@@ -4,7 +4,6 @@ Each is in ``assets/weights/MODEL/NAME``: a run folder (``run.json``, ``request.
 that ``run=`` accepts, with a ``card.yaml``. ``scripts/maintenance/zoo_weights.py`` creates them.
 """
 
-import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +179,3 @@ def start_from(model: str, source: str, given: dict[str, Any]) -> tuple[ZooNetwo
         raise ZooError(f"{network.source} has {own}, and {asked} is requested", remedy)
     console.say(f"Starting from {network.source}: {network.card.about}")
     return network, fixed
-
-
-def as_dict(card: Card) -> dict[str, Any]:
-    return {key: value for key, value in dataclasses.asdict(card).items() if value not in (None, False)}

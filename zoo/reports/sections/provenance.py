@@ -10,7 +10,7 @@ from zoo.environments import backends
 from zoo.protocol.events import short_device
 from zoo.reports.html import Child, Html, folded, join, link, pairs, table, tag
 from zoo.reports.units import data, seconds, short, size
-from zoo.runs import evidence, published_figures, untrusted
+from zoo.runs import evidence, untrusted
 from zoo.runs.untrusted import Untrusted
 
 KEY_VERSIONS = ("keras", "tensorflow", "torch", "jax", "jaxlib", "openvino", "plaidml", "numpy", "python")
@@ -156,7 +156,7 @@ def reported(model: str, rows: list[evidence.Row]) -> Html | None:
             where = f"{row['machine']}, {evidence.device(row)}"
             cells.append([[badge("reported"), " ", evidence.figure(row)], work, where, row["stack"], row["date"],
                           link(str(row["source"]))])  # fmt: skip
-    for row in published_figures.about(model):
+    for row in evidence.published_about(model):
         figure = f"{short(row['figure'])} {row['unit']}" if row["figure"] is not None else "no figure"
         note = f": {row['note']}" if row.get("note") else ""
         cells.append([[badge("reported"), " ", figure], f"{row['what']}{note}", row["machine"], row["stack"],

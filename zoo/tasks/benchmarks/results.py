@@ -11,7 +11,7 @@ from zoo.core.errors import ZooError
 from zoo.environments import machine
 from zoo.execution.execution import execute, raise_if_failed, request_of
 from zoo.protocol.request import NetworksBench, OperationsBench
-from zoo.runs import published_figures
+from zoo.runs import evidence
 from zoo.runs.context import RunContext
 
 Row = dict[str, Any]
@@ -88,7 +88,7 @@ def published(about: str) -> list[Row]:
             "pass_ms": row["figure"] * 100, "grade": "reported", "machine": row["machine"], "date": row["date"],
             "source": row["source"], "note": row.get("note", ""),
         }
-        for row in published_figures.about(about)
+        for row in evidence.published_about(about)
         if row["figure"] is not None and row["unit"] == "s"
     ]  # fmt: skip
 
