@@ -617,7 +617,7 @@ def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path, monkeypa
     path = tmp_path / "all.csv"
     path.write_text(f"text,label,Fold name\n{rows}")
     (note, *_) = sources.source_of(row("text_table", path)).read().notes
-    command = note.partition("column Fold name is not used. To keep its parts: ")[2].partition(", then")[0]
+    command = note.partition("column Fold name is not used. To keep its parts: ")[2].partition("\n")[0]
     monkeypatch.chdir(tmp_path)
     assert scripts.load("table_of").main(shlex.split(command)[2:]) == 0
     assert Counter(sources.source_of(row("text_table", tmp_path / "parts")).read().parts) == dict.fromkeys(

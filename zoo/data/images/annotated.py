@@ -10,6 +10,7 @@ from pathlib import Path
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.core.files import files_below
+from zoo.data import datasets
 from zoo.data.images import decode, set_parts, unknown_kinds
 
 _MASKS = set(
@@ -89,8 +90,7 @@ def _refuse_tags(path: Path, folder: Path) -> None:
         if b"<annotations>" in content[:200] and re.search(rb"<image [^>]*>\s*<tag [^>]*label=", content):
             raise ZooError(
                 f"{file} contains the classes of the images, as CVAT writes them",
-                f"Write them as a table: python scripts/table_of.py cvat {shlex.quote(str(file))} labels.csv\n"
-                f"Then give data=image_table data.root=labels.csv data.images={shlex.quote(str(path))}. "
+                f"Write them as a table: {datasets.table_command('cvat', file, 'labels.csv', images=path)}. "
                 "If the folders are the classes, move the file elsewhere.",
             )
 

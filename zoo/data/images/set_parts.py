@@ -372,9 +372,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     name = first.relative_to(path).as_posix()
     write = "write them as CSV, and give data=image_table"
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
-        root, images = shlex.quote(f"{first}.csv"), shlex.quote(str(path))
-        write = f"python scripts/table_of.py coco {shlex.quote(str(first))} {root}\nThen give data=image_table "
-        write += f"data.root={root} data.images={images}"
+        write = datasets.table_command("coco", first, f"{first}.csv", images=path)
     return f"{begin} are not read from {name}: {write}{end}"
 
 
@@ -475,10 +473,9 @@ def groups_of(names: list[str], group: str) -> list[str]:
 
 def as_table(path: Path, label: str, group: str = "") -> str:
     """Return how to write a table of the images in a folder, with columns of folders and of parts of the names."""
-    images, table = (shlex.quote(str(each)) for each in (path, path.resolve().parent / f"{path.resolve().name}.csv"))
     group = f" data.group={group}" if group else ""
-    settings = f"data.root={table} data.images={images} data.label_column={label}{group}"
-    return f"python scripts/table_of.py names {images} {table}\nThen give data=image_table {settings}"
+    table = path.resolve().parent / f"{path.resolve().name}.csv"
+    return datasets.table_command("names", path, table, images=path, then=f" data.label_column={label}{group}")
 
 
 def says_nothing(name: str, parent: str) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, counted, listed, nearest
+from zoo.data import datasets
 from zoo.data.images import decode, set_parts
 from zoo.data.targets import FLAG, FLAGS, sign_in
 from zoo.data.text import tables
@@ -245,11 +246,10 @@ def _refuse_joined(path: Path, column: list[str], title: str, titles: list[str],
     kinds = {kind for *_, kind in pairs}
     if len(titles) != 2 or 2 * len(kinds) > len(column) or any(number(name) is None for name, *_ in pairs[:20]):
         return
-    source, table = (shlex.quote(str(each)) for each in (path, path.with_name("labels_of_images.csv")))
-    write = f"python scripts/table_of.py labels {source} {table} --column {shlex.quote(title)}"
+    given = path, path.with_name("labels_of_images.csv"), "--column", title
     raise ZooError(
         f"{path}: column {title} names an image and one of {counted(len(kinds), 'label')}, such as {column[0]!r}",
-        f"To write a row for each image: {write}\nThen give data.root={table} data.target=labels.",
+        f"To write a row for each image: {datasets.table_command('labels', *given, then=' data.target=labels.')}",
     )
 
 
@@ -347,10 +347,9 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
         ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
         if near != path and ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)
-            first, second, table = (shlex.quote(str(each)) for each in (labels, named, path.parent / "joined.csv"))
-            key = shlex.quote(ids[0])
-            join = f"python scripts/table_of.py join {first} {second} {table} --on {key}"
-            return f"\nTo join it with {near.name}: {join}\nThen give data.root={table} data.group={key}"
+            given, key = ([labels, named], path.parent / "joined.csv", "--on", ids[0]), shlex.quote(ids[0])
+            command = datasets.table_command("join", *given, then=f" data.group={key}")
+            return f"\nTo join it with {near.name}: {command}"
     return ""
 
 

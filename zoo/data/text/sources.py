@@ -203,11 +203,10 @@ def _joined(root: Path, files: list[Path]) -> str:
             heads.add(source.readline(4096).strip())
     if len(present) < 2 or len(heads) != 1:
         return ""
-    write = f"python scripts/table_of.py files {shlex.quote(str(root))} joined.csv"
     if any(map(tables.is_of_labels, heads.pop().decode("utf-8", "replace").replace('"', "").split(","))):
-        return f"Join them: {write}\nThen give data.root=joined.csv. Or give one file."
-    more = "Then give data.root=joined.csv data.label_column=class. If not, give one file."
-    return f"If each file is a class, join them: {write}\n{more}"
+        return f"Join them: {datasets.table_command('files', root, 'joined.csv')}. Or give one file."
+    write = datasets.table_command("files", root, "joined.csv", then=" data.label_column=class")
+    return f"If each file is a class, join them: {write}. If not, give one file."
 
 
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
@@ -226,10 +225,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         )
     packed = sorted({each.parent for kind in ("*.parquet", "*/*.parquet") for each in root.glob(kind)})
     if packed and not any(tables.suffix(path) in datasets.TABLES for path in files):
-        write = f"python scripts/table_of.py texts {shlex.quote(str(packed[0]))} tables"
         raise ZooError(
             f"{root} has texts in Parquet files of {listed(map(str, packed))}",
-            f"Write those of a folder as tables: {write}\nThen give data.root=tables",
+            f"Write those of a folder as tables: {datasets.table_command('texts', packed[0], 'tables')}",
         )
     named = [(part, path) for path in files if (part := _part_of_table(path.stem))]
     if not files:  # perhaps each part has a folder
@@ -301,7 +299,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
                     f"{where}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
                     "its keys and punctuation",
                     "Extract the text into its own column and set data.text_column=NAME."
-                    + f" Lists of words: {foreign_formats.as_rows(path)}" * (cells[0][:1] == "["),
+                    + f" Lists of words: {datasets.table_command('texts', path, 'table.csv')}" * (cells[0][:1] == "["),
                 )
             count, label = count + 1, cells[1]
             if row.kind != CLASSES:

@@ -12,6 +12,7 @@ from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import TableReading
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
+from zoo.data import datasets
 from zoo.data.images import set_parts
 from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
@@ -122,8 +123,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     columns_of = itertools.zip_longest(*some, fillvalue="")
     unused = [column for place, column in enumerate(columns_of) if header and place not in places]
     if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
-        write = f"table_of.py split {shlex.quote(str(path))} parts --column {shlex.quote(parts[0])}"
-        words += f"; column {parts[0]} is not used. To keep its parts: python scripts/{write}, then data.root=parts"
+        write = datasets.table_command("split", path, "parts", "--column", parts[0])
+        words += f"; column {parts[0]} is not used. To keep its parts: {write}"
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
@@ -188,18 +189,12 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     """Raise an error for lines in the format of fastText with several labels, or with labels at their ends."""
     lines = [" ".join(cells).strip() for cells in some]
     several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
+    remedy = f"Write them into a column: {datasets.table_command('fasttext', path, 'labels.csv')}"
     if 10 * len(several) > len(lines):
-        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
-        raise ZooError(
-            f"{path} has several labels in many lines, such as {several[0][:80]!r}",
-            f"Write them into a column: {write}\nThen give data.root=labels.csv data.target=labels.",
-        )
+        message = f"{path} has several labels in many lines, such as {several[0][:80]!r}"
+        raise ZooError(message, f"{remedy} data.target=labels.")
     if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
-        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
-        raise ZooError(
-            f"{path} has its labels, __label__NAME, at the end of each line",
-            f"Write them into a column: {write}\nThen give data.root=labels.csv",
-        )
+        raise ZooError(f"{path} has its labels, __label__NAME, at the end of each line", remedy)
 
 
 def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str], delimiter: str) -> ZooError:
@@ -231,11 +226,9 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     if key == "data.text_column" and len(both) > 1 and {*both} <= {*first}:
         several = sum(bool(set_parts.part_of(each.stem)) for each in path.parent.glob(f"*{path.suffix}")) > 1
         source, target = (path.parent, "joined") if several else (path, "joined.csv")
-        write = f"python scripts/table_of.py both {shlex.quote(str(source))} {target} --columns {shlex.join(both)}"
-        return ZooError(
-            f"data.text_column takes one column, not {name!r}",
-            f"Join them: {write}\nThen give data.root={target} data.label_column={columns[-1][1]}.",
-        )
+        then = f" data.label_column={columns[-1][1]}."
+        write = datasets.table_command("both", source, target, "--columns", *both, then=then)
+        return ZooError(f"data.text_column takes one column, not {name!r}", f"Join them: {write}")
     # A user who typed no name gets none that is only spelled alike, such as date.
     near = [title for title in first if name not in ("text", "label") or name in title.lower()]
     message = f"{path} has no column {name!r}{nearest(name, near)}"
