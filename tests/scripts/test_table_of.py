@@ -143,7 +143,7 @@ def test_two_columns_and_several_files(tmp_path: Path, capsys: pytest.CaptureFix
             "coco",
             '{"images": [{"file_name": "a.png"}], "annotations": [], "categories": []}',
             [],
-            "column 'id'",
+            "an entry of images has no id or image_id, but file_name",
         ),
         ("cvat", "<image", [], "cannot be read"),
     ],
@@ -163,7 +163,7 @@ def test_a_table_or_a_folder_is_written_as_the_target_is_named(
     assert table_of.main(
         ["split", str(tmp_path / "all.csv"), str(tmp_path / "parts.csv"), "--column", "part"]
     ) == 1  # fmt: skip
-    assert "split writes a folder of tables" in capsys.readouterr().err
+    assert "parts.csv would be several tables: train, test" in capsys.readouterr().err
     words = ["both", str(tmp_path / "all.csv"), str(tmp_path / "joined"), "--columns", "title", "text"]
     assert table_of.main(words) == 0
     assert (tmp_path / "joined").read_text().splitlines()[1] == "a b,train"

@@ -163,6 +163,10 @@ def _listing(
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
+    if odd := [name for name in listing.names if Path(name).suffix.lower() not in decode.SUFFIXES]:
+        listing.notes.append(
+            f"Read by their content: {counted(len(odd), 'file')} without an image suffix, such as {odd[0]}"
+        )
     listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
@@ -213,11 +217,14 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
+    if lists := [] if any(part for part, *_ in files_by_class) else set_parts.lists_near(path):
+        shown = listed(os.path.relpath(file, path.parent) for file in lists)
+        yield f"Not used: {shown}, lists of the images of each part. To use them: {set_parts.as_table(path, 'folder1')}"
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
-    tables = [*path.glob("*.[ct]sv"), *near]
+    tables = [*path.glob("*.[ct]sv"), *(table for table in near if table not in lists)]
     tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"
@@ -227,35 +234,29 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             places[key] = os.path.commonpath(folders)
             inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
-    if several:
-        if layout != "classes" and not any(
-            "" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items()
-        ):
-            several.sort(
-                key=lambda each: (
-                    "augment" in places[each[0]].lower(),
-                    not part_folders(path / places[each[0]], each[1], refuse=False),
-                )
-            )
-            roots = [shlex.quote(str(path / places[each])) for each, _ in several]
-            single = [f"{each[1]}{each[2]}" for each in inner if len(inner[each]) < 2]
-            whole = [*roots, *(shlex.quote(str(path / name)) for name in single)]
-            folder, names = places[several[0][0]], several[0][1]
-            outer = "add data.layout=classes"
-            if several[0][0][0]:  # the outermost folders are parts
-                outer = set_parts.as_table(path, "folder2", "folder3")
-            raise ZooError(
-                f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
-                f"The outer folders: {outer}. The inner ones: give one folder of them, such as "
-                f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. "
-                + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*")
-                + set_parts.TOGETHER,
-            )
-        (key, names), folder = several[0], places[several[0][0]]
-        yield (
-            f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
-            f"the inner folders are the classes, move them into one folder. {set_parts.TOGETHER}"
-        )
+    if not several:
+        return
+    altered = "augment" in "".join(places.values()).lower()
+    several.sort(key=lambda each: ("augment" in places[each[0]].lower(),
+                                   not part_folders(path / places[each[0]], each[1], refuse=False)))  # fmt: skip
+    (part, prefix, name), such = several[0][0], f"such as {places[several[0][0]]}/{several[0][1][0]}"
+    files = [file for each in files_by_class.values() for file in each]
+    levels, group = set_parts.levels_of(files)
+    keep = f"data.group={group}" * (group not in ("", f"folder{1 + prefix.count('/')}"))
+    if layout == "classes" or any(
+        "" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items()
+    ):
+        way = f"With {keep}, the images of a patient or an object stay in one part"
+        way = way if keep else f"If the inner folders are the classes: {set_parts.as_table(path, 'inner')}"
+        yield f"Images in folders within a class folder, {such}, are of the class {name}. {way}"
+        return
+    roots = listed((set_parts.as_root(path / places[each]) for each, _ in several), " or ", most=3)
+    outer = f"The outer folders: add {f'data.layout=classes {keep}'.strip()}. " * ("folder1" in levels and not part)
+    what = "either may be the classes" if "folder1" in levels or part else "the outer ones are first letters"
+    raise ZooError(
+        f"{path} has folders of images in folders, {such}: {what}",
+        f"{outer}One folder of inner ones: {roots}.\n{'' if altered else set_parts.levels_note(path, files)}",
+    )
 
 
 def _counts(classes: list[str], files_by_class: Files) -> str:
@@ -283,6 +284,7 @@ def _without_classes(
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         deeper = f"The class folders are further down: {set_parts.as_root(inner)}"
         if full and all(any(map(str.isalpha, name)) for name in full):  # not folders of persons, such as 7890
+            labels = "" if set_parts.lists_near(inner) else labels  # the parts, and not the classes, are in files
             deeper, labels = f"{deeper}\n{labels.removesuffix('; or: ')}".strip(), ""
         return ZooError(f"{path} {message}{reasons}", labels + deeper)
     remedy = labels + set_parts.names_note(path) + LAYOUT
@@ -293,7 +295,8 @@ def _without_classes(
     if loose and classes and not labels and not set_parts.says_nothing(classes[0], path.name):
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
-        message = f"has images such as {loose!r}, but no class folders"
+        what = " (by its content)" * (Path(loose).suffix.lower() not in decode.SUFFIXES)
+        message = f"has images such as {loose!r}{what}, but no class folders"
         few = remedy == LAYOUT and len(list(itertools.islice(decode.iter_images(path), 4))) < 4
         other, instead = (unknown_kinds.instead(path) if few else None) or ("", "")
         if "of images" in other:

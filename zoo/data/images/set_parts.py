@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.core import console
@@ -39,17 +40,17 @@ _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive
 # Names of classes that number persons.
 PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
 # The setting of groups by a part of the names, and how a name is cut into the parts that it counts.
-PART_OF_NAME = re.compile(r"part([1-9]\d?)")
+PART_OF_NAME = re.compile(r"(part|folder)([1-9]\d?)")
 cut = re.compile(r"[\W_]+").split
-# Parts of the names of images that may number a person or an object: S037, 1016042.
-_NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|(?!(19|20)\d{6}$)\d{5,}")
+# Parts of the names of images that may number a person or an object: S037, 1016042, 22549AB; image1 only counts.
+_NUMBERED = re.compile(r"(?!(image|img|photo|frame|file|picture|scan|pic)\d)[A-Za-z]{1,8}\d+|\d{4,}[A-Za-z]{1,3}"
+                       r"|(?!(19|20)\d{6}$)\d{5,}", re.IGNORECASE)  # fmt: skip
 # The end of a folder name that numbers the clips of a class, and names of frames.
 OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 _OTHER_WORD = re.compile(rf"(?<![a-z])({_OTHER_PARTS})", re.IGNORECASE)
-TOGETHER = "To keep the images of a patient or an object in one part, write a table (data=image_table, data.group)."
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
@@ -60,16 +61,16 @@ def as_root(path: Path) -> str:
     return f"data.root={shlex.quote(str(path))}"
 
 
-def copy_remedy(begin: str, folders: list[str], files: str) -> str:
-    """Return how to copy files, a pattern, to FOLDER/CLASS, with their paths in the new names.
+def stem_of(name: str) -> str:
+    """Return the name of an image without folders and suffix: subject01.happy as a whole, for it has none."""
+    file = name.rpartition("/")[2]
+    stem, suffix = os.path.splitext(file)
+    return stem if suffix.lower() in decode.SUFFIXES else file
 
-    The text is empty if one of the folders holds altered copies of the images in another.
-    """
-    if any("augment" in name.lower() for name in folders):
-        return ""
-    new = '"$c/$(dirname "$d" | tr / _)_$(basename "$f")"'
-    copy = f'd=$(dirname "$f"); c=FOLDER/$(basename "$d"); mkdir -p "$c"; cp -r "$f" {new}'
-    return f"{begin}`for f in {files}; do {copy}; done`, and give data.root=FOLDER. "
+
+def kind_of(folder: str) -> str:
+    """Return the name of a folder without the numbers at its ends: positive for study1_positive."""
+    return re.sub(r"^([A-Za-z]+\d+[ _.-]+)+", "", OF_CLIP.sub("", folder))
 
 
 def part_of(name: str) -> tuple[str, str] | None:
@@ -238,17 +239,13 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{folders[0]} is a class: {sort}\nThen give data.root=FOLDER. {folders[-1]} has classes in its parts: "
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes.",
         )
-    each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
-    inner = "The inner folders are the classes, and the outer ones mean nothing: "
-    together = f"{folders[0]} is a patient, object or session, of which all images belong into one part: "
-    together += f"{as_table(path, 'folder2', 'folder1')}. "
     numbered = all(re.fullmatch(r"[A-Za-z]{0,10}[ _-]?\d+", name) for name in folders)
+    levels = levels_note(path, list(decode.iter_images(path)), "folder1" * numbered)
     raise ZooError(
         begin,
-        f"{together * numbered}Variants or folds: give one of them, such as "
-        f"{as_root(path / folders[0])}. Parts: rename them to train and test (or val). "
-        f"{copy_remedy(inner, folders, f'{here}/*/*/*')}Outer and inner together: `cd {here} && {each}`, and give "
-        "data.root=FOLDER. Classes: add data.layout=classes.",
+        f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to train and "
+        f"test (or val). {folders[0]} is a class: add data.layout=classes.\n{levels}\nOr data.label_column=folders for "
+        "the outer and inner ones together",
     )
 
 
@@ -359,8 +356,10 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         file
         for file in likely
         if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
+        if not is_list(file, decode.iter_images(path))
     )
     tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
+    tables = [file for file in tables if not is_list(file, decode.iter_images(path))]
     tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
     first = next((file for file in tables if names_image(file, stems, likely=False)), None) or next(usual, None)
     if first is None:
@@ -371,6 +370,9 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     name = first.relative_to(path).as_posix()
     write = "write them as CSV, and give data=image_table"
+    if first.suffix == ".mat":
+        name = listed(file.relative_to(path).as_posix() for file in likely if file.suffix == ".mat")
+        write = datasets.table_command("matlab", path, _table_of(path), images=path)
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
         write = datasets.table_command("coco", first, f"{first}.csv", images=path)
     return f"{begin} are not read from {name}: {write}{end}"
@@ -378,12 +380,48 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
     """Return whether the first rows of a table name an image; ``likely`` is the answer if they are too few."""
-    if not table.is_file() or not os.access(table, os.R_OK):
-        return False
-    with table.open("rb") as file:
-        head = file.read(_HEAD).decode("latin-1")
+    head = _head_of(table)
     few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
     return bool(likely and few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
+
+
+def _head_of(table: Path) -> str:
+    if not table.is_file() or not os.access(table, os.R_OK):
+        return ""
+    with table.open("rb") as file:
+        return file.read(_HEAD).decode("latin-1")
+
+
+def ends_of(name: str) -> list[str]:
+    """Return the path of an image without its suffix, and the ends of this path."""
+    folders = name.replace("\\", "/").strip("/ ").split("/")
+    return ["/".join([*folders[place:-1], stem_of(name)]) for place in range(len(folders))]
+
+
+def is_list(file: Path, names: Iterable[str]) -> bool:
+    """Return whether the lines of a file are paths of some of these images, or ends of them, and nothing else."""
+    lines = [ends_of(line) for line in _head_of(file).splitlines()] if file.suffix == ".txt" else []
+    paths = [ends_of(name) for name in itertools.islice(names, _LISTED * bool(lines))]
+    whole, ends = {each[0] for each in paths}, set(itertools.chain.from_iterable(paths))
+    return 10 * sum(each[0] in ends or not whole.isdisjoint(each) for each in lines) > len(lines)
+
+
+def lists_near(path: Path, place: Path | None = None) -> list[Path]:
+    """Return a file such as train.txt for each part, which only names images below a folder; none for a single one.
+
+    The files are in one folder: ``place``, or the folder of images, or near it.
+    """
+    for folder in [place] if place else [path, path.parent, *sorted(path.parent.glob("*/")), path.parent.parent]:
+        files = [file for file in itertools.islice(sorted(folder.glob("*.txt")), 50) if role_of(file.stem)]
+        number = min(
+            (min(re.findall(r"\d+", file.stem), default="") for file in files), default=""
+        )  # of several splits
+        files = [file for file in files if number in (*re.findall(r"\d+", file.stem), "")]
+        first = {role_of(file.stem): file for file in sorted(files, key=lambda file: -len(file.stem))}
+        lists = [first[part] for part in sorted(first) if is_list(first[part], decode.iter_images(path))]
+        if first.get("train") in lists and len(lists) > 1:
+            return lists
+    return []
 
 
 def names_note(path: Path) -> str:
@@ -395,18 +433,20 @@ def names_note(path: Path) -> str:
         names = list(itertools.islice(decode.iter_images(path), 1000))
         inner = names[0].rpartition("/")[0] if names else ""
         path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
-    stems = [Path(each).stem for each in names]
+    stems = [stem_of(each) for each in names]
     letters = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d" * any(re.match("[A-Za-z]", stem) for stem in stems)
+    persons = all(PERSON.fullmatch(cut(stem)[0]) for stem in stems)
     for where, column, pattern in (
         ("begin", "letters" if letters else "part1", letters or r"(\d{1,3})_"),
         ("begin", "part1", r"([A-Za-z]+\d+)[_-]+\d+$"),  # obj1__0: the second number counts
-        ("end", "last", r".*_(\d{1,2}|[A-Za-z]+)$"),
+        ("end", "last", r".*(_\d{1,2}|[\W_][A-Za-z]+)$"),
     ):
-        words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
+        words = Counter(match[1].strip("_.- ") for stem in stems if (match := re.match(pattern, stem)))
         likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4
         if likely and not all(map(part_of, words)):
-            shown = listed(sorted(words), most=3)
-            return f"The names may {where} with their classes, such as {shown}: {as_table(path, column)}. "
+            way = as_table(path, column, "part1" * persons)
+            way += ". If each person is a class: data.label_column=part1, without a group" * persons
+            return f"The names may {where} with their classes, such as {listed(sorted(words), most=3)}: {way}. "
     fields = [stem.split("_") if "_" in stem else stem.split(".") for stem in stems]
     columns = {f"part{place}": {*cells} for place, cells in enumerate(zip(*fields, strict=False), 1)}
     for title, cells in [*columns.items()]:
@@ -424,7 +464,7 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     Args:
         images: names of the images below ``path``, by folder.
     """
-    stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
+    stems = [(folder, stem_of(file)) for folder, files in images.items() for file in files]
     fields = [cut(re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
     columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
@@ -446,13 +486,14 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
     Args:
         parts: the part of each image, if the data have parts.
     """
-    rows = [cut(Path(name).stem) for name in names]
+    rows = [cut(stem_of(name)) for name in names]
     for place, column in enumerate(zip(*rows, strict=False), 1):
         second = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
-        sides = place == 1 and all(len(row) == 2 and row[0].isdecimal() and row[1].isalpha() for row in rows)
-        sides = sides and len({row[1] for row in rows}) > 1  # left and right
-        if classes < len({*column}) <= len(column) / 2 and (second or sides or all(map(_NUMBERED.fullmatch, column))):
-            note = f"Part {place} of the names, such as {column[0]}, may number a person or an object"
+        first = place == 1 and all(len(row) == 2 and re.fullmatch(r"\d{1,7}", row[0]) for row in rows)
+        ends = {row[-1] for row in rows if first}  # left and right, or the numbers of the pieces of an image
+        first = len(ends) > 1 and (all(map(str.isalpha, ends)) or all(re.fullmatch(r"\d{1,4}", end) for end in ends))
+        if classes < len({*column}) <= len(column) / 2 and (second or first or all(map(_NUMBERED.fullmatch, column))):
+            note = f"Part {place} of the names, such as {column[0]}, may number a person, an object or a whole image"
             of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
             if both := of.get("train", set()) & of.get("test", set()):
                 note += f", of which {len(both):,} are in the training part and in the test part"
@@ -462,20 +503,66 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
 
 
 def groups_of(names: list[str], group: str) -> list[str]:
-    """Return the part of each name that ``group`` means, such as part2."""
+    """Return the part or folder of each name that ``group`` means, such as part2 or folder2."""
     if not (match := PART_OF_NAME.fullmatch(group)):
         raise ZooError(
             f"data.group={group} is a column of a table", "For the second part of the file names: data.group=part2"
         )
-    place = int(match[1]) - 1
-    return ["".join(cut(Path(name).stem)[place : place + 1]) for name in names]
+    place, folders = int(match[2]) - 1, match[1] == "folder"
+    rows = (name.split("/")[:-1] if folders else cut(stem_of(name)) for name in names)
+    groups = ["".join(row[place : place + 1]) for row in rows]
+    if not any(groups):
+        raise ZooError(f"No image, such as {names[0]}, has what data.group={group} means", "Give a smaller number.")
+    return groups
 
 
-def as_table(path: Path, label: str, group: str = "") -> str:
-    """Return how to write a table of the images in a folder, with columns of folders and of parts of the names."""
-    group = f" data.group={group}" if group else ""
-    table = path.resolve().parent / f"{path.resolve().name}.csv"
-    return datasets.table_command("names", path, table, images=path, then=f" data.label_column={label}{group}")
+def as_table(path: Path, label: str, group: str = "", place: Path | None = None) -> str:
+    """Return how to write a table of the images in a folder, with columns of folders and of parts of the names.
+
+    If files list the images of each part, the table has these parts. They are in the folder ``place``, or near.
+    """
+    then = f" data.label_column={label}" + (f" data.group={group}" if group else "")
+    lists = [str(file) for file in lists_near(path, place)]
+    kind, options = ("lists", ["--files", *lists]) if lists else ("names", [])
+    return datasets.table_command(kind, path, _table_of(path), *options, images=path, then=then)
+
+
+def _table_of(path: Path) -> Path:
+    return path.resolve().parent / f"{path.resolve().name}.csv"
+
+
+def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:
+    """Return the levels of the folders of images that may be classes, and the one that may number patients or objects.
+
+    The levels are columns that scripts/table_of.py writes, each with the names of its folders.
+    """
+    rows = [name.split("/")[:-1] for name in names]
+    levels = {f"folder{number}": {*each} for number, each in enumerate(zip(*rows, strict=False), 1)}
+    levels = {title: each for title, each in levels.items() if len(each) > 1 and not all(map(part_of, each))}
+    numbered = {title: len(each) for title, each in levels.items() if all(re.search(r"\d", name) for name in each)}
+    group = max(numbered, key=numbered.__getitem__, default="")
+    last, kinds = f"folder{min(map(len, rows), default=0)}", {kind_of(row[-1]) for row in rows if row}
+    if len({*map(len, rows)}) > 1:
+        levels = {"folder1": levels.get("folder1", set()), "inner": {"/".join(row[1:]) for row in rows} - {""}}
+    elif last in numbered and not re.search(r"\d", "".join(kinds)):  # study1_positive
+        levels = {title: each for title, each in levels.items() if group == title or title != last} | {"kind": kinds}
+    if all(len(row) > 1 and row[0].lower() == row[1][:1].lower() for row in rows):  # sorted by first letters
+        levels.pop("folder1", None)
+    return {title: sorted(each) for title, each in levels.items() if len(each) > 1}, group
+
+
+def levels_note(path: Path, names: Iterable[str], group: str = "", place: Path | None = None) -> str:
+    """Return how to write a table of images in nested folders, with a setting for each level of possible classes."""
+    levels, likely = levels_of(names)
+    group = group or likely
+    given = f" data.group={group}" if group else ""
+    words = [f"{key}{given} for the classes {listed(each, most=3)}" for key, each in levels.items() if key != group]
+    if group in levels and not all(map(PERSON.fullmatch, levels[group])):
+        words.append(f"{group} for the classes {listed(levels[group], most=3)}")
+    first, *more = words or ["COLUMN"]
+    return "\nOr ".join(
+        (f"For one table: {as_table(path, first, place=place)}", *(f"data.label_column={each}" for each in more))
+    )
 
 
 def says_nothing(name: str, parent: str) -> bool:

@@ -325,13 +325,11 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
             raise ZooError(f"{path}: {title} numbers objects, and the classes are in another table", way.strip())
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
-    awk = f"(echo image,label; awk -F/ -v OFS=, '{{print $0, $(NF-1)}}' {shlex.quote(str(path))}) > {path.stem}.csv"
-    inner = f"{_IN_FOLDERS}\nTo use only these, with their folders as classes: {awk}\nThen give that file."
     unread = f"Objects are not read, as in {listed(nested)}: export a flat table (CSV or JSON-MIN). " * bool(nested)
     add = "Add a column with the class of each image, or set data.label_column=NAME."
     raise ZooError(
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
-        unread + (inner if inside else add),
+        unread + (_IN_FOLDERS if inside else add),
     )
 
 
