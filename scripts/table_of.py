@@ -3,6 +3,7 @@
     python scripts/table_of.py names FOLDER TABLE.csv            images with their folders and parts of their names
     python scripts/table_of.py lists FOLDER TABLE.csv --files train.txt test.txt    as names, of the listed images
     python scripts/table_of.py matlab FILE|FOLDER TABLE.csv      labels and parts of images, as MATLAB writes them
+    python scripts/table_of.py yolo FOLDER TABLE.csv --folders images labels     the classes of the boxes in each image
     python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
@@ -43,7 +44,7 @@ from scipy.io.matlab import MatReadError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from zoo.config.schemas.text import LabelledData
-from zoo.core import console
+from zoo.core import console, schema
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import files_below
 from zoo.data.images import decode, set_parts
@@ -166,17 +167,42 @@ def finder(images: Iterable[str]) -> Callable[[str], str]:
     """Return a function that finds the image that a path means, of which either may lack outer folders, or a suffix."""
     ends = defaultdict[str, list[str]](list)
     for image in images:
-        for end in set_parts.ends_of(image):
+        for end in _ends_of(image):
             ends[end].append(image)
 
     def find(name: str) -> str:
-        whole, *shorter = set_parts.ends_of(name)
+        whole, *shorter = _ends_of(name)
         images_of = ends.get(whole) or next(
-            (ends[end] for end in shorter if end in ends and set_parts.ends_of(ends[end][0])[0] == end), []
+            (ends[end] for end in shorter if end in ends and _ends_of(ends[end][0])[0] == end), []
         )
         return images_of[0] if len(images_of) == 1 else ""
 
     return find
+
+
+def _ends_of(name: str) -> list[str]:
+    """Return the path of an image without its suffix, and the ends of this path."""
+    folders = name.replace("\\", "/").strip("/").split("/")
+    return ["/".join([*folders[place:-1], set_parts.stem_of(name)]) for place in range(len(folders))]
+
+
+def of_yolo(folder: Path, images: str, labels: str) -> Iterable[Row]:
+    """Yield the row of each image in folders of a name, with the classes of its boxes in folders of another name."""
+    names: list[str] = []
+    for file in sorted(folder.glob("*.yaml")):
+        content = schema.read_yaml(file).get("names", [])
+        names = names or [str(each) for each in (content.values() if isinstance(content, dict) else content)]
+    for file in sorted(folder.rglob("classes.txt")):
+        names = names or file.read_text(encoding="utf-8").split("\n")
+    for row in of_names(folder):
+        *folders, _ = row["image"].split("/")
+        if images in folders:
+            place = folders[: folders.index(images)], folders[folders.index(images) + 1 :]
+            file = folder.joinpath(*place[0], labels, *place[1], f"{set_parts.stem_of(row['image'])}.txt")
+            lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
+            numbers = [int(line.split()[0]) for line in lines if line.strip()]
+            boxes = [names[number] if number < len(names) else str(number) for number in numbers]
+            yield row | {"label": next(iter(boxes), "none"), "labels": "|".join(sorted({*boxes}))}
 
 
 def of_matlab(source: Path) -> Iterable[Row]:
@@ -508,6 +534,7 @@ KINDS = {
     "names": Kind(of_names),
     "lists": Kind(of_lists, "--files", "+"),
     "matlab": Kind(of_matlab),
+    "yolo": Kind(of_yolo, "--folders", 2),
     "coco": Kind(of_coco),
     "join": Kind(of_two, "--on"),
     "texts": Kind(of_texts),

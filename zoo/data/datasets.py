@@ -56,12 +56,15 @@ def table_remedy(path: Path) -> str:
 def table_command(
     kind: str, source: Path | list[Path], target: object, *options: str, images: Path | None = None, then: str = ""
 ) -> str:
-    """Return the command of scripts/table_of.py that writes a table, and a line with the settings that read it."""
+    """Return the command of scripts/table_of.py that writes a table, and a line with the settings that read it.
+
+    Without a target, the table is next to the folder of the images.
+    """
+    target = str(target or (images and images.resolve().with_name(f"{images.resolve().name}.csv")))
     sources = map(str, source if isinstance(source, list) else [source])
-    command = shlex.join(("python", "scripts/table_of.py", kind, *sources, str(target), *options))
+    command = shlex.join(("python", "scripts/table_of.py", kind, *sources, target, *options))
     of_images = f" data.images={shlex.quote(str(images))}" if images else ""
-    root = f"{'data=image_table ' * bool(images)}data.root={shlex.quote(str(target))}"
-    return f"{command}\nThen give {root}{of_images}{then}"
+    return f"{command}\nThen give {'data=image_table ' * bool(images)}data.root={shlex.quote(target)}{of_images}{then}"
 
 
 def _is_list(path: Path) -> bool:

@@ -727,3 +727,15 @@ def test_files_of_classes_without_a_usual_ending_are_named(tmp_path: Path) -> No
     with pytest.raises(ZooError) as caught:
         sources.source_of(LabelledData(name="text_lines", root=str(tmp_path))).read()
     assert caught.value.remedy.endswith("such as 'data.class_files=[plot.tok.gt9.5000,quote.tok.gt9.5000]'.")
+
+
+def test_a_list_of_commands_among_numbered_texts_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    """SpamAssassin: e-mails without a suffix, and a file cmds in each folder."""
+    files = {f"{kind}/{n:05}.{n * 7919:032x}": f"{kind} mail {n}" for kind in ("easy_ham", "spam") for n in range(30)}
+    commands = {f"{kind}/cmds": "mv a b\nmv c d\n" for kind in ("easy_ham", "spam")}
+    texts = sources.source_of(row("text_folder", folder(tmp_path, {**files, **commands}))).read()
+    assert len(texts.texts) == 60
+    assert [where.rpartition("/")[2] for where, _ in texts.skipped] == ["cmds", "cmds"]
+    assert "its name has no number" in texts.skipped[0][1]
+    few = {f"{kind}/{name}": f"{kind} {name}" for kind in "ab" for name in ("one", "two", "3", "4")}
+    assert len(sources.source_of(row("text_folder", folder(tmp_path / "few", few))).read().texts) == 8

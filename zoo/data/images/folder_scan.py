@@ -236,9 +236,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
     if not several:
         return
-    altered = "augment" in "".join(places.values()).lower()
-    several.sort(key=lambda each: ("augment" in places[each[0]].lower(),
-                                   not part_folders(path / places[each[0]], each[1], refuse=False)))  # fmt: skip
+    altered = {key: "augment" in place.lower() for key, place in places.items()}
+    several.sort(key=lambda one: (altered[one[0]], not part_folders(path / places[one[0]], one[1], refuse=False)))
     (part, prefix, name), such = several[0][0], f"such as {places[several[0][0]]}/{several[0][1][0]}"
     files = [file for each in files_by_class.values() for file in each]
     levels, group = set_parts.levels_of(files)
@@ -252,10 +251,11 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         return
     roots = listed((set_parts.as_root(path / places[each]) for each, _ in several), " or ", most=3)
     outer = f"The outer folders: add {f'data.layout=classes {keep}'.strip()}. " * ("folder1" in levels and not part)
+    table = "" if any(altered.values()) else set_parts.levels_note(path, files)
     what = "either may be the classes" if "folder1" in levels or part else "the outer ones are first letters"
     raise ZooError(
         f"{path} has folders of images in folders, {such}: {what}",
-        f"{outer}One folder of inner ones: {roots}.\n{'' if altered else set_parts.levels_note(path, files)}",
+        f"{outer}One folder of inner ones: {roots}.\n{table}",
     )
 
 

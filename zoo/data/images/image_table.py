@@ -110,7 +110,7 @@ class _Reader:
         """Read a table; return its columns, or None if it lacks the class column of an earlier table."""
         self.table = path
         text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
-        if set_parts.is_list(path, self.names):
+        if set_parts.is_list(path, {set_parts.stem_of(name).lower() for name in self.names}):
             way = set_parts.levels_note(self.root, self.names, place=path.parent)
             raise ZooError(f"{path} lists images without their classes", f"If their folders are the classes. {way}")
         if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks

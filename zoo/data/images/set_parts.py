@@ -43,8 +43,8 @@ PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d
 PART_OF_NAME = re.compile(r"(part|folder)([1-9]\d?)")
 cut = re.compile(r"[\W_]+").split
 # Parts of the names of images that may number a person or an object: S037, 1016042, 22549AB; image1 only counts.
-_NUMBERED = re.compile(r"(?!(image|img|photo|frame|file|picture|scan|pic)\d)[A-Za-z]{1,8}\d+|\d{4,}[A-Za-z]{1,3}"
-                       r"|(?!(19|20)\d{6}$)\d{5,}", re.IGNORECASE)  # fmt: skip
+_COUNTED = "(image|img|photo|frame|file|picture|scan|pic)"
+_NUMBERED = re.compile(rf"(?i)(?!{_COUNTED}\d)[a-z]{{1,8}}\d+|\d{{4,}}[a-z]{{1,3}}|(?!(19|20)\d{{6}}$)\d{{5,}}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
 OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
@@ -351,17 +351,16 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
     stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
+    tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
+    tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
+    named = (file for file in tables if names_image(file, stems, likely=False))
     # The content is read last, because there may be a file for each image.
-    usual = (
+    sure = (
         file
         for file in likely
         if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
-        if not is_list(file, decode.iter_images(path))
     )
-    tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
-    tables = [file for file in tables if not is_list(file, decode.iter_images(path))]
-    tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
-    first = next((file for file in tables if names_image(file, stems, likely=False)), None) or next(usual, None)
+    first = next((file for file in itertools.chain(named, sure) if not is_list(file, stems)), None)
     if first is None:
         return ""
     if command := datasets.table_remedy(first):
@@ -372,7 +371,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     write = "write them as CSV, and give data=image_table"
     if first.suffix == ".mat":
         name = listed(file.relative_to(path).as_posix() for file in likely if file.suffix == ".mat")
-        write = datasets.table_command("matlab", path, _table_of(path), images=path)
+        write = datasets.table_command("matlab", path, None, images=path)
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
         write = datasets.table_command("coco", first, f"{first}.csv", images=path)
     return f"{begin} are not read from {name}: {write}{end}"
@@ -380,30 +379,17 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
     """Return whether the first rows of a table name an image; ``likely`` is the answer if they are too few."""
-    head = _head_of(table)
+    head = unknown_kinds.head_of(table, _HEAD).decode("latin-1")
     few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
     return bool(likely and few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
 
 
-def _head_of(table: Path) -> str:
-    if not table.is_file() or not os.access(table, os.R_OK):
-        return ""
-    with table.open("rb") as file:
-        return file.read(_HEAD).decode("latin-1")
-
-
-def ends_of(name: str) -> list[str]:
-    """Return the path of an image without its suffix, and the ends of this path."""
-    folders = name.replace("\\", "/").strip("/ ").split("/")
-    return ["/".join([*folders[place:-1], stem_of(name)]) for place in range(len(folders))]
-
-
-def is_list(file: Path, names: Iterable[str]) -> bool:
-    """Return whether the lines of a file are paths of some of these images, or ends of them, and nothing else."""
-    lines = [ends_of(line) for line in _head_of(file).splitlines()] if file.suffix == ".txt" else []
-    paths = [ends_of(name) for name in itertools.islice(names, _LISTED * bool(lines))]
-    whole, ends = {each[0] for each in paths}, set(itertools.chain.from_iterable(paths))
-    return 10 * sum(each[0] in ends or not whole.isdisjoint(each) for each in lines) > len(lines)
+def is_list(file: Path, stems: set[str]) -> bool:
+    """Return whether a file only has the name of an image in each line, perhaps without its suffix."""
+    head = unknown_kinds.head_of(file, _HEAD).decode("latin-1") if file.suffix == ".txt" else ""
+    words, few = head.split(), len(head.splitlines())
+    plain = len(words) <= few and not re.search(r"[,;|]", head)
+    return plain and 10 * sum(stem_of(word).lower() in stems for word in words) > few
 
 
 def lists_near(path: Path, place: Path | None = None) -> list[Path]:
@@ -418,7 +404,9 @@ def lists_near(path: Path, place: Path | None = None) -> list[Path]:
         )  # of several splits
         files = [file for file in files if number in (*re.findall(r"\d+", file.stem), "")]
         first = {role_of(file.stem): file for file in sorted(files, key=lambda file: -len(file.stem))}
-        lists = [first[part] for part in sorted(first) if is_list(first[part], decode.iter_images(path))]
+        names = itertools.islice(decode.iter_images(path), _LISTED * bool(first))
+        stems = {stem_of(name).lower() for name in names}
+        lists = [first[part] for part in sorted(first) if is_list(first[part], stems)]
         if first.get("train") in lists and len(lists) > 1:
             return lists
     return []
@@ -524,11 +512,7 @@ def as_table(path: Path, label: str, group: str = "", place: Path | None = None)
     then = f" data.label_column={label}" + (f" data.group={group}" if group else "")
     lists = [str(file) for file in lists_near(path, place)]
     kind, options = ("lists", ["--files", *lists]) if lists else ("names", [])
-    return datasets.table_command(kind, path, _table_of(path), *options, images=path, then=then)
-
-
-def _table_of(path: Path) -> Path:
-    return path.resolve().parent / f"{path.resolve().name}.csv"
+    return datasets.table_command(kind, path, None, *options, images=path, then=then)
 
 
 def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:

@@ -76,9 +76,10 @@ def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
 
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
-    """Yield the rows without the few files that lie next to class folders, such as a summary."""
+    """Yield the rows without files next to class folders, such as a summary, or unnumbered among numbered ones."""
     folders = [Path(where).parent for *_, where in rows]
     counts, inner = Counter(folders), dict[Path, list[int]]()
+    numbered = Counter(Path(where).parent for *_, where in rows if re.search(r"\d", Path(where).name))
     for folder, count in counts.items():
         for above in folder.parents:
             inner.setdefault(above, []).append(count)
@@ -86,6 +87,8 @@ def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
     for row, folder in zip(rows, folders, strict=True):
         if folder in few:
             remarks.skipped.append((row[3], "it lies next to class folders, and in none of them"))
+        elif not re.search(r"\d", Path(row[3]).name) and 20 * (counts[folder] - numbered[folder]) < numbered[folder]:
+            remarks.skipped.append((row[3], "its name has no number, and those of the texts next to it have: add one"))
         else:
             yield row
 

@@ -255,6 +255,14 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     least = sizes[text] / 4
     originals = [place for place, title in enumerate(some[0]) if title in title_words and sizes[place] > least]
     text = originals[0] if originals and own != originals[:1] else text
+    blank = [sum(count for cell, count in kinds.items() if not cell.strip()) for kinds in values]
+    varied = [place for place, kinds in enumerate(values) if sizes[place] and 2 * len(kinds) > len(body)]
+    wordy = [place for place in varied if sum(len(cell.split()) for cell in values[place]) > 2 * len(values[place])]
+    wordy = [place for place in wordy if 2 * blank[place] < blank[text]]
+    fuller = max(wordy, key=sizes.__getitem__, default=text) if 50 * blank[text] > len(body) else text
+    both = shlex.quote(f"{columns[0][0]}={some[0][fuller]},{some[0][text]}")
+    lacks = f"; {some[0][text]} is empty in {blank[text]:,} of {len(body):,} rows" * (50 * blank[text] > len(body))
+    lacks, text = f"{lacks}. {both} prints how to join both" if fuller != text else lacks, fuller
     few = own or [
         place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2
         and 2 * kinds[""] < len(body) and not DATE.fullmatch(some[0][place].strip())
@@ -289,7 +297,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         titles = listed((repr(some[0][place]) for place in every if place not in ids), " or ", most=5)
         number = f". To predict a number: data.target=number, and {columns[-1][0]} as {titles}"
         other += number * bool(titles)
-    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}{lacks * header}"
 
 
 def _as_settings(columns: list[Column], names: list[str]) -> str:
@@ -299,7 +307,7 @@ def _as_settings(columns: list[Column], names: list[str]) -> str:
 def _size(title: str, column: Sequence[str]) -> int:
     """Return how many different letters and words a column contains; 0 for dates, addresses and trees of a parser."""
     if DATE.fullmatch(title.strip()) or all(
-        re.fullmatch(r"\S*://\S*", cell) or cell.startswith(("( ", "(ROOT")) for cell in column
+        re.fullmatch(r"\S*://\S*|\s*", cell) or cell.startswith(("( ", "(ROOT")) for cell in column
     ):
         return 0
     return len(set(column)) * sum(map(str.isalpha, "".join(column))) * sum(len(cell.split()) for cell in column)
