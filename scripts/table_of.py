@@ -21,7 +21,8 @@
 The columns of names are image, folder1, folder2, ... (folder1 is the outermost one below FOLDER), folders (all of
 them), inner (all without the outermost one), kind (the last folder without its numbers), rest (the name without that of
 its last folder), letters (the first ones), last (what follows the last sign), part1, part2, ... (the name, cut at
-signs), and letters1, letters2, ... (parts such as AN3 without their numbers). Lists have these, and part.
+signs), and letters1, letters2, ... (parts such as AN3 without their numbers). If the outermost folders are parts, such
+as trainA, there are also part and class (A).
 """
 
 import argparse
@@ -119,7 +120,9 @@ def write(target: Path, content: Iterable[Any], between: str) -> None:
 
 def of_names(folder: Path) -> Iterable[Row]:
     """Yield a row for each image below a folder."""
-    for name in decode.iter_images(folder):
+    names = list(decode.iter_images(folder))
+    in_parts = set_parts.are_parts(sorted({name.partition("/")[0] for name in names}))
+    for name in names:
         *folders, _ = name.split("/")
         stem = set_parts.stem_of(name)
         row = {"image": name} | {f"folder{number}": each for number, each in enumerate(folders, 1)}
@@ -136,12 +139,16 @@ def of_names(folder: Path) -> Iterable[Row]:
             row[f"part{number}"] = part
             if each := NUMBERED.match(part):
                 row[f"letters{number}"] = each[0]
+        if in_parts and folders:
+            row["part"], row["class"] = set_parts.part_of(folders[0]) or ("", "")
         yield row
 
 
 def of_lists(folder: Path, *files: str) -> Iterable[Row]:
     """Return the rows of the images that files such as train.txt list, with the part of each."""
     rows, missing = {row["image"]: row for row in of_names(folder)}, list[str]()
+    for row in rows.values():
+        row.pop("part", None)
     find = finder(rows)
     for file in map(Path, files):
         if not (part := set_parts.role_of(file.stem)):

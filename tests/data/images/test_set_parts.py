@@ -989,11 +989,14 @@ def test_names_of_a_part_and_a_class_are_explained_with_a_command(tmp_path: Path
     lay(tmp_path / "my set", *(f"{part}{name}/{n}.png" for part in ("train", "test") for name in "AB" for n in "12"))
     with pytest.raises(ZooError, match="names of a part and of a class, a, b") as caught:
         folder_scan.scan(str(tmp_path / "my set"))
-    remedy = caught.value.remedy or ""
-    copy = remedy.partition(": ")[2].partition("\n")[0].replace("FOLDER", str(tmp_path / "sorted"))
-    subprocess.run(copy, shell=True, check=True)  # noqa: S602  (the printed command)
-    listing = folder_scan.scan(str(tmp_path / "sorted"))
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(caught.value.remedy)))
     assert (listing.class_names, sorted(set(listing.parts))) == (["a", "b"], ["test", "train"])
+    lay(tmp_path / "scenes", *in_parts("seg_train", "seg_test"))
+    table_of = scripts.load("table_of")
+    assert table_of.main(["names", str(tmp_path / "scenes"), str(tmp_path / "scenes.csv")]) == 0
+    settings = DataSettings(name="image_table", root=f"{tmp_path}/scenes.csv", images=f"{tmp_path}/scenes")
+    settings.label_column = "folder2"
+    assert set(image_table.scan(settings).parts) == {"test", "train"}
 
 
 def test_a_folder_further_down_is_quoted_for_the_shell(tmp_path: Path) -> None:

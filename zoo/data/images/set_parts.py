@@ -202,13 +202,9 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     trained = {rest for _, (part, rest) in flat if part == "train"}
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
     if len(same) > 1 and len({each for _, each in flat}) == len(flat) and all(rest in same for _, (_, rest) in flat):
-        parents = " ".join(sorted({f"FOLDER/{part}" for _, (part, _) in flat}))
-        pairs = [(str(path / name), f"FOLDER/{part}/{rest}") for name, (part, rest) in flat]
-        commands = [f" && cp -r {shlex.quote(source)} {shlex.quote(target)}" for source, target in pairs]
         raise ZooError(
             f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
-            f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give "
-            "data.root=FOLDER. Classes: add data.layout=classes.",
+            f"Parts and classes: {as_table(path, 'class')}. If each folder is a class: add data.layout=classes.",
         )
     if same:
         raise ZooError(
@@ -399,11 +395,9 @@ def lists_near(path: Path, place: Path | None = None) -> list[Path]:
     """
     for folder in [place] if place else [path, path.parent, *sorted(path.parent.glob("*/")), path.parent.parent]:
         files = [file for file in itertools.islice(sorted(folder.glob("*.txt")), 50) if role_of(file.stem)]
-        number = min(
-            (min(re.findall(r"\d+", file.stem), default="") for file in files), default=""
-        )  # of several splits
-        files = [file for file in files if number in (*re.findall(r"\d+", file.stem), "")]
-        first = {role_of(file.stem): file for file in sorted(files, key=lambda file: -len(file.stem))}
+        numbers = {file: re.findall(r"\d+", file.stem) for file in sorted(files, key=lambda file: -len(file.stem))}
+        split = min(itertools.chain.from_iterable(numbers.values()), default="")  # of several, such as train1.txt
+        first = {role_of(file.stem): file for file, each in numbers.items() if split in each or not each}
         names = itertools.islice(decode.iter_images(path), _LISTED * bool(first))
         stems = {stem_of(name).lower() for name in names}
         lists = [first[part] for part in sorted(first) if is_list(first[part], stems)]
