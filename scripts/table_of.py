@@ -6,6 +6,7 @@
     python scripts/table_of.py yolo FOLDER TABLE.csv --folders images labels     the classes of the boxes in each image
     python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
+    python scripts/table_of.py paired TEXTS LABELS FOLDER       lines of texts and of labels; two files for each part
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
     python scripts/table_of.py texts FOLDER|FILE FOLDER          Parquet files of several parts, JSON with parts
     python scripts/table_of.py both FILE|FOLDER TABLE.csv|FOLDER --columns A B    two columns of texts as one, text
@@ -72,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     kinds = parser.add_subparsers(dest="kind", required=True)
     for name, kind in KINDS.items():
         own = kinds.add_parser(name)
-        own.add_argument("sources", nargs=2 if name == "join" else 1, type=Path)
+        own.add_argument("sources", nargs=kind.sources, type=Path)
         own.add_argument("target", type=Path)
         if kind.option:
             own.add_argument(kind.option, dest="columns", required=True, nargs=kind.values, metavar="COLUMN")
@@ -353,6 +354,22 @@ def of_both(file: Path, first: str, second: str) -> Iterable[Row]:
         yield {"text": f"{row[first]} {row[second]}"} | {key: row[key] for key in row if key not in (first, second)}
 
 
+def of_paired(*files: Path) -> Parts:
+    """Return rows of the lines of a file of texts and of the next file, of their labels, for each part."""
+    parts: Parts = {}
+    for texts, labels in zip(files[::2], files[1::2], strict=True):
+        columns = [
+            text_files.lines(text_files.decode(file.read_bytes(), "auto", str(file))[0]) for file in (texts, labels)
+        ]
+        if len(columns[0]) != len(columns[1]):
+            raise ZooError(
+                f"{texts} has {len(columns[0]):,} lines, and {labels} {len(columns[1]):,}", "Give two files."
+            )
+        part = set_parts.role_of(texts.stem) or set_parts.role_of(texts.parent.name) or "all"
+        parts[part] = [{"text": text, "label": label} for text, label in zip(*columns, strict=True)]
+    return parts
+
+
 def of_files(folder: Path) -> Iterable[Row]:
     """Yield the rows of all tables in a folder, with their names as the class."""
     for file in sorted(folder.glob("*.csv")):
@@ -529,12 +546,14 @@ class Kind(NamedTuple):
         make: returns rows, texts, or rows by the name of a table, of the sources and options.
         option, values: name and number of further words that ``make`` needs.
         between: what separates texts.
+        sources: their number.
     """
 
     make: Callable[..., Iterable[Any]]
     option: str = ""
     values: int | str = 1
     between: str = "\n"
+    sources: int | str = 1
 
 
 KINDS = {
@@ -543,7 +562,8 @@ KINDS = {
     "matlab": Kind(of_matlab),
     "yolo": Kind(of_yolo, "--folders", 2),
     "coco": Kind(of_coco),
-    "join": Kind(of_two, "--on"),
+    "join": Kind(of_two, "--on", sources=2),
+    "paired": Kind(of_paired, sources="+"),
     "texts": Kind(of_texts),
     "both": Kind(of_both_in, "--columns", 2),
     "files": Kind(of_files),

@@ -489,7 +489,9 @@ def test_combinations_of_labels_that_one_part_lacks_suggest_labels(tmp_path: Pat
 
 
 @pytest.mark.parametrize("sign", ["/", "_"])
-def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign: str) -> None:
+def test_labels_in_a_second_file_are_joined_by_the_command(
+    tmp_path: Path, sign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts in folders; as in TweetEval, parts in the names of files."""
     for part, count in (("train", 40), ("dev", 12), ("test", 12)):
         texts = "".join(f"text {part} {number}\n" for number in range(count))
@@ -497,10 +499,10 @@ def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign:
         folder(tmp_path / "set", {f"{part}{sign}sents.txt": texts, f"{part}{sign}moods.txt": labels})
     with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of .*sents\.txt") as caught:
         sources.source_of(row("text_lines", tmp_path / "set")).read()
-    command = caught.value.remedy.partition("`")[2].partition("`")[0]
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
-    table = LabelledData(name="text_table", root=str(tmp_path / "joined"), text_column="0", label_column="1")
-    texts = sources.source_of(table).read()
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(caught.value.remedy) == {"root": "joined"}
+    assert caught.value.remedy.endswith(" data=text_table")
+    texts = sources.source_of(row("text_table", tmp_path / "joined")).read()
     assert texts.class_names == ["0", "1"]
     assert Counter(texts.parts or []) == {"train": 40, "validation": 12, "test": 12}
 
@@ -515,7 +517,7 @@ def test_files_of_texts_and_labels_without_suffix_are_joined_by_the_command(tmp_
             ("label", "flight\nfare\n" * (count // 2)), ("seq.in", texts), ("seq.out", tags))})  # fmt: skip
     with pytest.raises(ZooError, match=r"label may hold the labels of seq\.in") as caught:
         sources.source_of(row(kind, tmp_path / "set")).read()
-    assert "validation.tsv" in caught.value.remedy
+    assert f"paired {tmp_path}/set/test/seq.in {tmp_path}/set/test/label {tmp_path}/set/train" in caught.value.remedy
 
 
 def test_tables_are_not_read_as_one_text_a_line(tmp_path: Path) -> None:

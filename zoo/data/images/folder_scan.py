@@ -224,7 +224,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
-    tables = [*path.glob("*.[ct]sv"), *(table for table in near if table not in lists)]
+    tables = [*path.glob("*.[ct]sv"), *(table for table in near if not set_parts.is_list(table, stems))]
     tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"

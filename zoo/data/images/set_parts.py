@@ -63,9 +63,8 @@ def as_root(path: Path) -> str:
 
 def stem_of(name: str) -> str:
     """Return the name of an image without folders and suffix: subject01.happy as a whole, for it has none."""
-    file = name.rpartition("/")[2]
-    stem, suffix = os.path.splitext(file)
-    return stem if suffix.lower() in decode.SUFFIXES else file
+    stem, suffix = os.path.splitext(name.rpartition("/")[2])
+    return stem if suffix.lower() in decode.SUFFIXES else stem + suffix
 
 
 def kind_of(folder: str) -> str:
@@ -107,11 +106,8 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
         exact = all(name.lower() in WORDS for name in group)
         others = [name for name in folders if name not in group]
         several = len(set(group.values())) > 1
-        if "train" not in group.values() and not exact:
-            continue
-        if exact and (several or not others):
-            return _chosen(path, group, others, inside)
-        if not exact and several and all(inside[name] for name, part in group.items() if part == "train"):
+        trained = [bool(inside[name]) for name, part in group.items() if part == "train"]
+        if several or not others if exact else several and trained and all(trained):
             return _chosen(path, group, others, inside)
     return {}
 
@@ -538,9 +534,7 @@ def levels_note(path: Path, names: Iterable[str], group: str = "", place: Path |
     if group in levels and not all(map(PERSON.fullmatch, levels[group])):
         words.append(f"{group} for the classes {listed(levels[group], most=3)}")
     first, *more = words or ["COLUMN"]
-    return "\nOr ".join(
-        (f"For one table: {as_table(path, first, place=place)}", *(f"data.label_column={each}" for each in more))
-    )
+    return "\nOr data.label_column=".join((f"For one table: {as_table(path, first, place=place)}", *more))
 
 
 def says_nothing(name: str, parent: str) -> bool:

@@ -382,17 +382,12 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
     few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines}) and max(map(len, lines)) < 60]
     whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
     if few and whole and len({len(read[path]) for path in rows}) == 1:
-        label = {path: label for _, label, path in files}
-        of_part = {(part, label): shlex.quote(str(path.absolute())) for part, label, path in files}
-        joined = [
-            f"paste {of_part[part, label[whole[0]]]} {of_part[part, label[few[0]]]} > {part or 'all'}.tsv"
-            for part in dict.fromkeys(part for part, *_ in files)
-            if {(part, label[whole[0]]), (part, label[few[0]])} <= of_part.keys()
-        ]
+        places = {(part, label): path for part, label, path in files}
+        both = [label for each in (whole, few) for _, label, path in files if path == each[0]]
+        pairs = [places[part, label] for part in dict.fromkeys(part for part, *_ in files) for label in both]
         raise ZooError(
             f"{few[0]} may hold the labels of {whole[0].name}: both have {len(read[few[0]]):,} lines",
-            f"Join them in a new folder: `mkdir joined && (cd joined && {' && '.join(joined)})`. Then give "
-            "data=text_table data.root=joined data.text_column=0 data.label_column=1.",
+            f"Join them: {datasets.table_command('paired', pairs, 'joined')} data=text_table",
         )
 
 

@@ -256,9 +256,10 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     originals = [place for place, title in enumerate(some[0]) if title in title_words and sizes[place] > least]
     text = originals[0] if originals and own != originals[:1] else text
     blank = [sum(count for cell, count in kinds.items() if not cell.strip()) for kinds in values]
-    varied = [place for place, kinds in enumerate(values) if sizes[place] and 2 * len(kinds) > len(body)]
-    wordy = [place for place in varied if sum(len(cell.split()) for cell in values[place]) > 2 * len(values[place])]
-    wordy = [place for place in wordy if 2 * blank[place] < blank[text]]
+    filled = [
+        place for place, count in enumerate(blank) if 2 * count < blank[text] and 2 * len(values[place]) > len(body)
+    ]
+    wordy = [place for place in filled if sizes[place] and sum(map(len, map(str.split, values[place]))) > 2 * len(body)]
     fuller = max(wordy, key=sizes.__getitem__, default=text) if 50 * blank[text] > len(body) else text
     both = shlex.quote(f"{columns[0][0]}={some[0][fuller]},{some[0][text]}")
     lacks = f"; {some[0][text]} is empty in {blank[text]:,} of {len(body):,} rows" * (50 * blank[text] > len(body))
