@@ -1,7 +1,7 @@
 """Write a table (CSV) that data=image_table or data=text_table reads.
 
     python scripts/table_of.py names FOLDER TABLE.csv            images with their folders and parts of their names
-    python scripts/table_of.py lists FOLDER TABLE.csv --files train.txt test.txt    as names, of the listed images
+    python scripts/table_of.py lists FOLDER|TABLE TABLE.csv --files train.txt test.txt    parts of the listed images
     python scripts/table_of.py matlab FILE|FOLDER TABLE.csv      labels and parts of images, as MATLAB writes them
     python scripts/table_of.py yolo FOLDER TABLE.csv --folders images labels     the classes of the boxes in each image
     python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
@@ -145,29 +145,35 @@ def of_names(folder: Path) -> Iterable[Row]:
         yield row
 
 
-def of_lists(folder: Path, *files: str) -> Iterable[Row]:
-    """Return the rows of the images that files such as train.txt list, with the part of each."""
-    rows, missing = {row["image"]: row for row in of_names(folder)}, list[str]()
-    for row in rows.values():
+def of_lists(source: Path, *files: str) -> Iterable[Row]:
+    """Return the rows of the images of a folder or table that files such as train.txt list, with the part of each."""
+    lines = {
+        Path(file): text_files.decode(Path(file).read_bytes(), "auto", file)[0].split("\n") for file in files
+    }  # fmt: skip
+    rows, missing = list(of_names(source) if source.is_dir() else of_any(source)), list[str]()
+    if not rows:
+        raise ZooError(f"{source} has no images or rows", "Name the folder of the images, or a table of them.")
+    stems = {set_parts.stem_of(line.strip()) for each in lines.values() for line in each} - {""}
+    counts = {title: sum(set_parts.stem_of(str(row.get(title))) in stems for row in rows) for title in rows[0]}
+    by_image = {str(row[max(counts, key=counts.__getitem__)]): row for row in rows}
+    for row in rows:
         row.pop("part", None)
-    find = finder(rows)
-    for file in map(Path, files):
+    find = finder(by_image)
+    for file, names in lines.items():
         if not (part := set_parts.role_of(file.stem)):
             raise ZooError(f"{file}: its name is not that of a part", "Name it train.txt, val.txt or test.txt.")
-        for line in filter(
-            None, map(str.strip, text_files.decode(file.read_bytes(), "auto", str(file))[0].splitlines())
-        ):
+        for line in filter(None, map(str.strip, names)):
             if not (image := find(line)):
                 missing.append(f"{line} ({file.name})")
-            elif rows[image].setdefault("part", part) != part:
-                raise ZooError(f"{file}: {line} is also in the {rows[image]['part']} part", "Remove one of both.")
-    chosen = [row for row in rows.values() if "part" in row]
+            elif by_image[image].setdefault("part", part) != part:
+                raise ZooError(f"{file}: {line} is also in the {by_image[image]['part']} part", "Remove one of both.")
+    chosen = [row for row in rows if "part" in row]
     if missing:
-        message = f"{len(missing):,} lines name no image of {folder}, or several: {listed(missing, most=3)}"
+        message = f"{len(missing):,} lines name no image of {source}, or several: {listed(missing, most=3)}"
         if len(missing) > len(chosen) / 10:
             raise ZooError(message, "Name the folder of the images, and the files that list them.")
         console.warn(message)
-    console.say(f"Images of {folder} that are not listed, and not in the table: {len(rows) - len(chosen):,}")
+    console.say(f"Images of {source} that are not listed, and not in the table: {len(rows) - len(chosen):,}")
     return chosen
 
 
@@ -221,7 +227,8 @@ def of_matlab(source: Path) -> Iterable[Row]:
     """
     folder, rows, vectors = source if source.is_dir() else source.parent, list[Row](), dict[str, list[Any]]()
     for file in sorted(folder.rglob("*.mat")) if source.is_dir() else [source]:
-        part, arrays = set_parts.role_of(file.stem), dict[str, list[Any]]()
+        arrays = dict[str, list[Any]]()
+        part = next(filter(None, map(set_parts.role_of, re.split("[^A-Za-z]+", file.stem))), "")
         for key, value in scipy.io.loadmat(file, simplify_cells=True).items():
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 rows += _of_columns({title: [each.get(title) for each in value] for title in value[0]}, part)
@@ -233,19 +240,25 @@ def of_matlab(source: Path) -> Iterable[Row]:
     images, places = sorted(decode.iter_images(folder), key=in_order), defaultdict[tuple[str, str], list[str]](list)
     for image in images:
         places[Path(image).name, set_parts.role_of(image.partition("/")[0])].append(image)
-    for row, title in itertools.product(rows, rows[0] if rows else ()):  # Stanford Cars: 00001.jpg is in both parts
-        own = places.get((Path(str(row.get(title))).name, row.get("part", "")), [])
+    titles = dict.fromkeys(title for row in rows for title in row)
+    for row, title in itertools.product(rows, titles):  # both parts of Stanford Cars have an image 00001.jpg
+        name, part = Path(str(row.get(title))).name, row.get("part", "")
+        own = places.get((name, part)) or places.get((name, "")) or []
         row |= {title: own[0]} if len(own) == 1 else {}
     if not rows:
         rows = _of_numbers(source, images, {key: each for key, each in vectors.items() if all(map(_is_whole, each))})
     words = [each for each in vectors.values() if all(isinstance(one, str) for one in each)]
-    for title in [*rows[0]]:
+    for title in titles:
         values = [row[title] for row in rows if title in row]
         if all(map(_is_whole, values)) and min(values) == 1:
             classes = next((each for each in words if len(each) == max(values) and not any(map(_is_image, each))), [])
             for row in rows if classes else ():
                 row |= {f"name of {title}": classes[row[title] - 1]} if title in row else {}
-    return rows
+    named = next((title for title in titles if all(_is_image(row.get(title)) for row in rows)), "image")
+    merged = defaultdict[str, Row](dict)
+    for row in rows:  # Stanford Dogs lists all images, and those of each part
+        merged[row[named]] |= row
+    return list(merged.values())
 
 
 def _of_numbers(source: Path, images: list[str], vectors: dict[str, list[int]]) -> list[Row]:

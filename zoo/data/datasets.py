@@ -56,10 +56,7 @@ def table_remedy(path: Path) -> str:
 def table_command(
     kind: str, source: Path | list[Path], target: object, *options: str, images: Path | None = None, then: str = ""
 ) -> str:
-    """Return the command of scripts/table_of.py that writes a table, and a line with the settings that read it.
-
-    Without a target, the table is next to the folder of the images.
-    """
+    """Return the command of scripts/table_of.py that writes a table, or one next to the images, and its settings."""
     target = str(target or (images and images.resolve().with_name(f"{images.resolve().name}.csv")))
     sources = map(str, source if isinstance(source, list) else [source])
     command = shlex.join(("python", "scripts/table_of.py", kind, *sources, target, *options))

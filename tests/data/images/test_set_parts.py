@@ -396,8 +396,9 @@ def test_slides_in_the_names_of_images_are_groups() -> None:
         f"{kind}/SOB_B_A-14-{slide}-40-{n:03}.png" for kind in "ab" for slide in ("22549AB", "3411F") for n in (1, 2)
     ]
     names += [f"a/SOB_B_A-14-9461-40-{n:03}.png" for n in (1, 2)]
-    (note,) = set_parts.groups_notes([name.replace("9461", "9461G") for name in names], 2, [])
+    (note,) = set_parts.groups_notes(names, 2, [])
     assert note.endswith("data.group=part5")
+    assert not set_parts.groups_notes([f"a/x-{year}-{n}-b.png" for year in range(2001, 2009) for n in "12"], 2, [])
 
 
 @pytest.mark.parametrize(
@@ -1074,3 +1075,40 @@ def test_the_list_of_training_images_is_named_before_that_of_tests(tmp_path: Pat
     (note,) = [note for note in notes if note.startswith("Not used: ../TestImages.txt, ../TrainImages.txt, lists of")]
     listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
     assert (listing.class_names, Counter(listing.parts)) == (["bakery", "bathroom"], {"train": 6, "test": 6})
+
+
+def test_arrays_of_names_and_records_in_matlab_files_give_the_parts(tmp_path: Path) -> None:
+    """Stanford Dogs lists names for each part, and Stanford Cars records; both parts of the latter number from 1."""
+    names = [f"n0{k}-{kind}/n0{k}_{n}.jpg" for k, kind in enumerate(("Beagle", "Boxer"), 1) for n in range(6)]
+    dogs = lay(tmp_path / "dogs", *(f"Images/{name}" for name in names))
+    for file, kept in (("file_list", names), ("train_list", names[::2]), ("test_list", names[1::2])):
+        cells = np.array([[name] for name in kept], object)
+        content = {"file_list": cells, "labels": np.array([[int(name[2])] for name in kept], np.uint8)}
+        scipy.io.savemat(dogs / f"{file}.mat", content)
+    cars = lay(tmp_path / "cars", *(f"cars_{part}/{n:05}.jpg" for part in ("train", "test") for n in range(1, 7)))
+    for part in ("train", "test"):
+        records = np.zeros((1, 6), [("class", "O"), ("fname", "O")])
+        for n in range(6):
+            records[0, n] = (np.array([[n % 2 + 1]], np.uint8), np.array([f"{n + 1:05}.jpg"]))
+        scipy.io.savemat(cars / f"cars_{part}_annos.mat", {"annotations": records})
+    scipy.io.savemat(cars / "cars_meta.mat", {"class_names": np.array([["Acura", "Audi"]], object)})
+    for root, column, classes in ((dogs, "labels", ["1", "2"]), (cars, "name of class", ["Acura", "Audi"])):
+        with pytest.raises(ZooError) as caught:
+            folder_scan.scan(str(root))
+        given = {**scripts.table_written(caught.value.remedy), "label_column": column}
+        listing = image_table.scan(DataSettings(name="image_table", **given))
+        assert (listing.class_names, Counter(listing.parts)) == (classes, {"train": 6, "test": 6})
+        assert all(part in name for name, part in zip(listing.names, listing.parts, strict=True) if root == cars)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"), [([1, 2, 9], "that of no image"), ([1, 4], "of two parts"), (None, "no array with a label")]
+)
+def test_numbers_of_matlab_that_do_not_fit_the_images_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: list[int] | None, says: str
+) -> None:
+    root = lay(tmp_path / "set", *(f"image_{n}.jpg" for n in range(1, 7)))
+    labels = np.array([[1, 2] * (3 if numbers else 2)], np.uint8)
+    scipy.io.savemat(root / "labels.mat", {"labels": labels, "trnid": np.array([numbers or [1]]), "tstid": [[4, 5, 6]]})
+    assert scripts.load("table_of").main(["matlab", str(root), str(tmp_path / "out.csv")]) == 1
+    assert says in " ".join(capsys.readouterr().err.split())

@@ -217,9 +217,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    if lists := [] if any(part for part, *_ in files_by_class) else set_parts.lists_near(path):
-        shown = listed(os.path.relpath(file, path.parent) for file in lists)
-        yield f"Not used: {shown}, lists of the images of each part. To use them: {set_parts.as_table(path, 'folder1')}"
+    if not any(part for part, *_ in files_by_class):
+        yield from set_parts.lists_note(path, path, None, " data.label_column=folder1")
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]

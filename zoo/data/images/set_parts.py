@@ -77,7 +77,7 @@ def part_of(name: str) -> tuple[str, str] | None:
 
     ``seg_train`` is ``("train", "seg")``, ``Testing`` and ``test1`` are ``("test", "")``.
     """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    spaced = re.sub(r"train[ _-]val(?![a-z])", "trainval", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     words = [word for word in re.split(r"[^a-z]+", spaced) if word and not re.fullmatch(_FILLERS, word)]
     for place in {0, len(words) - 1} if words else ():
         match = _GLUED.fullmatch(words[place])
@@ -245,22 +245,15 @@ def _refuse_copies(path: Path, folders: list[str]) -> None:
     """Raise an error if each folder contains the same images."""
     files = [[path / name / each for each in decode.iter_images(path / name)] for name in folders]
     first, *others = [Counter((file.name, file.stat().st_size) for file in each) for each in files]
-    if (
-        first.total() >= _MANY
-        and all(each == first for each in others)
-        and len({_digests(each) for each in files}) == 1
-    ):
+    if first.total() < _MANY or any(each != first for each in others):
+        return
+    some = [sorted(each, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY] for each in files]
+    if len({frozenset((file.name, file_sha256(file)) for file in each) for each in some}) == 1:
         kept = min(files, key=lambda each: len(each[0].parts))[0].relative_to(path).parts[0]
         raise ZooError(
             f"{path}: the folders {listed(folders)} contain the same {first.total():,} images",
             f"Give one of them: {as_root(path / kept)}.",
         )
-
-
-def _digests(files: list[Path]) -> frozenset[tuple[str, str]]:
-    """Return names and checksums of some files, the same ones for copies of a folder."""
-    some = sorted(files, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY]
-    return frozenset((file.name, file_sha256(file)) for file in some)
 
 
 def _refuse_doubled(path: Path, full: list[str]) -> None:
@@ -337,8 +330,12 @@ def parts_beside(table: Path, images: str | None = None) -> list[str]:
 
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
-    files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not PROSE.match(file.name)]
+    likely = [
+        file
+        for kind in ("*", "*/*")
+        for file in sorted(path.glob(kind))
+        if file.suffix.lower() in _TABLES and not PROSE.match(file.name)
+    ]
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
@@ -366,7 +363,7 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         write = datasets.table_command("matlab", path, None, images=path)
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
         write = datasets.table_command("coco", first, f"{first}.csv", images=path)
-    return f"{begin} are not read from {name}: {write}{end}"
+    return f"{begin} are not read from {name}: {write}{'. Or: ' if 'Then give' in write else end}"
 
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
@@ -384,12 +381,9 @@ def is_list(file: Path, stems: set[str]) -> bool:
     return plain and 10 * sum(stem_of(word).lower() in stems for word in words) > few
 
 
-def lists_near(path: Path, place: Path | None = None) -> list[Path]:
-    """Return a file such as train.txt for each part, which only names images below a folder; none for a single one.
-
-    The files are in one folder: ``place``, or the folder of images, or near it.
-    """
-    for folder in [place] if place else [path, path.parent, *sorted(path.parent.glob("*/")), path.parent.parent]:
+def lists_near(path: Path) -> list[Path]:
+    """Return a file such as train.txt for each part, in or near a folder, that only names its images; not only one."""
+    for folder in (path, path.parent, *sorted(path.parent.glob("*/")), path.parent.parent):
         files = [file for file in itertools.islice(sorted(folder.glob("*.txt")), 50) if role_of(file.stem)]
         numbers = {file: re.findall(r"\d+", file.stem) for file in sorted(files, key=lambda file: -len(file.stem))}
         split = min(itertools.chain.from_iterable(numbers.values()), default="")  # of several, such as train1.txt
@@ -400,6 +394,15 @@ def lists_near(path: Path, place: Path | None = None) -> list[Path]:
         if first.get("train") in lists and len(lists) > 1:
             return lists
     return []
+
+
+def lists_note(path: Path, source: Path, target: Path | None, label: str = "") -> list[str]:
+    """Return a note on files that list the images of each part, and how to use them for a folder or a table."""
+    if not (lists := lists_near(path)):
+        return []
+    shown, files = listed(os.path.relpath(file, path.parent) for file in lists), ["--files", *map(str, lists)]
+    write = datasets.table_command("lists", source, target, *files, images=path, then=label)
+    return [f"Not used: {shown}, lists of the images of each part. To use them: {write}"]
 
 
 def names_note(path: Path) -> str:
@@ -437,11 +440,7 @@ def names_note(path: Path) -> str:
 
 
 def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
-    """Return a note if the names of images may hold the classes, and not the folders: AF01/AF01ANS.jpg.
-
-    Args:
-        images: names of the images below ``path``, by folder.
-    """
+    """Return a note if the names of images, by folder, may hold the classes, and not the folders: AF01/AF01ANS.jpg."""
     stems = [(folder, stem_of(file)) for folder, files in images.items() for file in files]
     fields = [cut(re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
@@ -465,12 +464,13 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
         parts: the part of each image, if the data have parts.
     """
     rows = [cut(stem_of(name)) for name in names]
+    shapes = {1: r"\d{1,7}_(\d{1,4}|[A-Za-z]+)", 2: r"[^\W\d_]+_\d+_[^_]*"}  # pieces or sides; a person, and a counter
     for place, column in enumerate(zip(*rows, strict=False), 1):
-        second = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
-        first = place == 1 and all(len(row) == 2 and re.fullmatch(r"\d{1,7}", row[0]) for row in rows)
-        ends = {row[-1] for row in rows if first}  # left and right, or the numbers of the pieces of an image
-        first = len(ends) > 1 and (all(map(str.isalpha, ends)) or all(re.fullmatch(r"\d{1,4}", end) for end in ends))
-        if classes < len({*column}) <= len(column) / 2 and (second or first or all(map(_NUMBERED.fullmatch, column))):
+        shaped = all(re.fullmatch(shapes.get(place, "(?!)"), "_".join(row)) for row in rows)
+        shaped = shaped and len({row[-1] for row in rows}) > 1
+        numbered = [each for each in column if not re.fullmatch(r"\d{4}", each)]  # these could be years
+        numbers = bool(numbered) and all(map(_NUMBERED.fullmatch, numbered))
+        if classes < len({*column}) <= len(column) / 2 and (shaped or numbers):
             note = f"Part {place} of the names, such as {column[0]}, may number a person, an object or a whole image"
             of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
             if both := of.get("train", set()) & of.get("test", set()):
@@ -494,22 +494,16 @@ def groups_of(names: list[str], group: str) -> list[str]:
     return groups
 
 
-def as_table(path: Path, label: str, group: str = "", place: Path | None = None) -> str:
-    """Return how to write a table of the images in a folder, with columns of folders and of parts of the names.
-
-    If files list the images of each part, the table has these parts. They are in the folder ``place``, or near.
-    """
+def as_table(path: Path, label: str, group: str = "") -> str:
+    """Return how to write a table of the images in a folder: their folders, parts of names, and listed parts."""
     then = f" data.label_column={label}" + (f" data.group={group}" if group else "")
-    lists = [str(file) for file in lists_near(path, place)]
+    lists = [str(file) for file in lists_near(path)]
     kind, options = ("lists", ["--files", *lists]) if lists else ("names", [])
     return datasets.table_command(kind, path, None, *options, images=path, then=then)
 
 
 def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:
-    """Return the levels of the folders of images that may be classes, and the one that may number patients or objects.
-
-    The levels are columns that scripts/table_of.py writes, each with the names of its folders.
-    """
+    """Return the levels of folders that may be classes, by column of the table, and that of patients or objects."""
     rows = [name.split("/")[:-1] for name in names]
     levels = {f"folder{number}": {*each} for number, each in enumerate(zip(*rows, strict=False), 1)}
     levels = {title: each for title, each in levels.items() if len(each) > 1 and not all(map(part_of, each))}
@@ -525,7 +519,7 @@ def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     return {title: sorted(each) for title, each in levels.items() if len(each) > 1}, group
 
 
-def levels_note(path: Path, names: Iterable[str], group: str = "", place: Path | None = None) -> str:
+def levels_note(path: Path, names: Iterable[str], group: str = "") -> str:
     """Return how to write a table of images in nested folders, with a setting for each level of possible classes."""
     levels, likely = levels_of(names)
     group = group or likely
@@ -534,7 +528,7 @@ def levels_note(path: Path, names: Iterable[str], group: str = "", place: Path |
     if group in levels and not all(map(PERSON.fullmatch, levels[group])):
         words.append(f"{group} for the classes {listed(levels[group], most=3)}")
     first, *more = words or ["COLUMN"]
-    return "\nOr data.label_column=".join((f"For one table: {as_table(path, first, place=place)}", *more))
+    return "\nOr data.label_column=".join((f"For one table: {as_table(path, first)}", *more))
 
 
 def says_nothing(name: str, parent: str) -> bool:

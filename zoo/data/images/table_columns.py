@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, counted, listed, nearest
 from zoo.data import datasets
-from zoo.data.images import decode, set_parts
+from zoo.data.images import decode, set_parts, unknown_kinds
 from zoo.data.targets import FLAG, FLAGS, sign_in
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
@@ -340,8 +340,8 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
         images: title of the column that names images; empty if the other table names them.
     """
     for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
-        with near.open(encoding="utf-8", errors="replace") as stream:
-            head = [cell.strip().strip('"') for cell in stream.readline(1 << 16).split(",")]
+        row = unknown_kinds.head_of(near, 1 << 16).decode("utf-8", "replace").partition("\n")[0]
+        head = [cell.strip().strip('"') for cell in row.split(",")]
         ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
         if near != path and ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)

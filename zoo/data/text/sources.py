@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
 from zoo.core.paths import key_of
 from zoo.data import datasets, targets
-from zoo.data.images import set_parts
+from zoo.data.images import set_parts, unknown_kinds
 from zoo.data.text import encodings, foreign_formats, labelled_texts, tables
 from zoo.data.text import files as text_files
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
@@ -200,10 +200,7 @@ def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[Fi
 def _joined(root: Path, files: list[Path]) -> str:
     """Return how to join tables of one class each, which have the same header; empty for other files."""
     present = [path for path in files if tables.suffix(path) == ".csv"]
-    heads = set()
-    for path in present:
-        with path.open("rb") as source:
-            heads.add(source.readline(4096).strip())
+    heads = {unknown_kinds.head_of(path, 4096).partition(b"\n")[0].strip() for path in present}
     if len(present) < 2 or len(heads) != 1:
         return ""
     if any(map(tables.is_of_labels, heads.pop().decode("utf-8", "replace").replace('"', "").split(","))):

@@ -257,7 +257,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     text = originals[0] if originals and own != originals[:1] else text
     blank = [sum(count for cell, count in kinds.items() if not cell.strip()) for kinds in values]
     filled = [
-        place for place, count in enumerate(blank) if 2 * count < blank[text] and 2 * len(values[place]) > len(body)
+        place for place, lack in enumerate(blank) if 2 * lack < blank[text] and 2 * len(values[place]) > len(body)
     ]
     wordy = [place for place in filled if sizes[place] and sum(map(len, map(str.split, values[place]))) > 2 * len(body)]
     fuller = max(wordy, key=sizes.__getitem__, default=text) if 50 * blank[text] > len(body) else text
