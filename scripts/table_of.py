@@ -150,6 +150,13 @@ def of_lists(source: Path, *files: str) -> Iterable[Row]:
     lines = {
         Path(file): text_files.decode(Path(file).read_bytes(), "auto", file)[0].split("\n") for file in files
     }  # fmt: skip
+    for split in [file for file in lines if file.name == "train_test_split.txt"]:  # CUB-200: number, and 1 for training
+        names = dict(line.split(maxsplit=1) for file in [*lines][:1] for line in lines[file] if line.strip())
+        flags = [line.split() for line in lines[split] if line.strip()]
+        lines = {
+            split.with_name(f"{part}.txt"): [names[number] for number, flag in flags if flag == wanted]
+            for part, wanted in (("train", "1"), ("test", "0"))
+        }
     rows, missing = list(of_names(source) if source.is_dir() else of_any(source)), list[str]()
     if not rows:
         raise ZooError(f"{source} has no images or rows", "Name the folder of the images, or a table of them.")
@@ -159,10 +166,10 @@ def of_lists(source: Path, *files: str) -> Iterable[Row]:
     for row in rows:
         row.pop("part", None)
     find = finder(by_image)
-    for file, names in lines.items():
+    for file, listing in lines.items():
         if not (part := set_parts.role_of(file.stem)):
             raise ZooError(f"{file}: its name is not that of a part", "Name it train.txt, val.txt or test.txt.")
-        for line in filter(None, map(str.strip, names)):
+        for line in filter(None, map(str.strip, listing)):
             if not (image := find(line)):
                 missing.append(f"{line} ({file.name})")
             elif by_image[image].setdefault("part", part) != part:

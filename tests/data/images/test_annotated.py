@@ -103,7 +103,7 @@ def test_the_label_files_of_yolo_become_a_table(tmp_path: Path, pattern: str, na
     assert "data.layout=classes" not in caught.value.remedy
     given = scripts.table_written(caught.value.remedy)
     listing = image_table.scan(DataSettings(name="image_table", **given))
-    sizes = "(2 train, 2 test, 2 validation)"
+    sizes = "(2 train, 2 validation, 2 test)"
     assert listing.notes[-1] == f"3 classes: bolt {sizes}, none {sizes}, nut {sizes}"
     assert caught.value.remedy.endswith("Or, for all boxes of each: data.label_column=labels data.target=labels")
     settings = DataSettings(name="image_table", **{**given, "label_column": "labels", "target": "labels"})

@@ -1141,3 +1141,12 @@ def test_lists_of_the_images_of_each_part_next_to_a_table_are_named(tmp_path: Pa
     assert "train_val_list.txt, lists of the images of each part. To use them: " in note
     listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
     assert Counter(listing.parts) == {"train": 10, "test": 6}
+
+
+def test_the_place_and_size_of_a_box_are_no_classes(tmp_path: Path) -> None:
+    """RSNA pneumonia: y is a place here, and not the label; a patient with two boxes has two rows."""
+    lay(tmp_path, *(f"p{number}.png" for number in range(12)))
+    lines = [f"p{number},{'264.0,152.0,213.0,379.0,1' if number % 2 else ',,,,0'}" for number in range(12)]
+    listing = scan(write(tmp_path / "labels.csv", "patientId,x,y,width,height,Target", *lines, "p1,9.0,8.0,7.0,6.0,1"))
+    assert listing.class_names == ["0", "1"]
+    assert listing.notes[0].endswith("class in Target, image in patientId; not used: x, y, width, height")

@@ -1112,3 +1112,51 @@ def test_numbers_of_matlab_that_do_not_fit_the_images_are_an_error(
     scipy.io.savemat(root / "labels.mat", {"labels": labels, "trnid": np.array([numbers or [1]]), "tstid": [[4, 5, 6]]})
     assert scripts.load("table_of").main(["matlab", str(root), str(tmp_path / "out.csv")]) == 1
     assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_numbers_of_persons_as_classes_are_named_with_the_codes_of_their_images(tmp_path: Path) -> None:
+    """RAVDESS as spectrograms: folders of actors, and the emotion in the third part of the names."""
+    actors = itertools.product(range(1, 5), range(1, 5), (1, 2))
+    root = lay(tmp_path / "set", *(f"Actor_0{a}/03-01-0{e}-01-02-0{r}-0{a}.png" for a, e, r in actors))
+    notes = folder_scan.scan(str(root)).notes
+    assert any("look like numbers of persons" in note for note in notes)
+    (note,) = [note for note in notes if note.startswith("Each name holds one of 4 codes")]
+    given = scripts.table_written(note)
+    assert (given["label_column"], given["group"]) == ("part3", "folder1")
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert (listing.class_names, len({*listing.groups})) == (["01", "02", "03", "04"], 4)
+
+
+def test_folders_of_patients_are_groups_of_a_table() -> None:
+    """CheXpert: train/patient00001/study1/view1_frontal.jpg."""
+    names = [f"train/patient{n:05}/study{s}/view1_frontal.jpg" for n in range(5) for s in "123"]
+    (note,) = set_parts.groups_notes(names, 2, [])
+    assert note.startswith("Folder 2 of the paths, such as patient00000, may number a person")
+    assert note.endswith("data.group=folder2")
+
+
+def test_numbers_of_training_images_give_the_official_parts(tmp_path: Path) -> None:
+    """CUB-200: images.txt numbers the images, and train_test_split.txt has 1 for each in the training part."""
+    root = tmp_path / "CUB"
+    names = [f"00{k}.{name}/{name}_{n:04}_79{k}{n}.jpg" for k, name in enumerate(("Auk", "Owl"), 1) for n in range(6)]
+    lay(root / "images", *names)
+    (root / "images.txt").write_text("".join(f"{number} {name}\n" for number, name in enumerate(names, 1)))
+    (root / "train_test_split.txt").write_text("".join(f"{number} {number % 2}\n" for number in range(1, 13)))
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(root))
+    assert caught.value.remedy == f"The class folders are further down: data.root={root / 'images'}"
+    (note,) = [note for note in folder_scan.scan(str(root / "images")).notes if note.startswith("Not used: ")]
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
+    trained = [name for name, part in zip(listing.names, listing.parts, strict=True) if part == "train"]
+    assert (listing.class_names, sorted(trained)) == (["001.Auk", "002.Owl"], names[::2])
+    lay(tmp_path / "other", *(f"{kind}/{n}.png" for kind in ("bolt", "nut") for n in range(3)))
+    assert not any("lists of" in note for note in folder_scan.scan(str(tmp_path / "other")).notes)
+
+
+def test_a_table_is_named_if_the_folders_of_a_part_are_persons(tmp_path: Path) -> None:
+    """CheXpert, given as a folder."""
+    lay(tmp_path, *(f"{part}/patient{n}/view1.png" for part, n in (("train", 1), ("train", 2), ("valid", 3))))
+    (tmp_path / "train.csv").write_text("Path,Edema\ntrain/patient1/view1.png,1\ntrain/patient2/view1.png,0\n")
+    with pytest.raises(ZooError, match="has classes that train/ does not have: 'patient3'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.startswith(f"Read the labels with `data=image_table data.root={tmp_path}/train.csv`. ")

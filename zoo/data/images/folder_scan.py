@@ -12,7 +12,7 @@ from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data import datasets
 from zoo.data.images import annotated, decode, set_parts, unknown_kinds
 from zoo.data.targets import Targets
-from zoo.data.text import tables
+from zoo.data.text import labelled_texts, tables
 
 # The files of each part, folder of the part, and class.
 Files = dict[tuple[str, str, str], list[str]]
@@ -138,6 +138,7 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
             raise ZooError(
                 f"{place} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], longer[unknown[0]] or classes)}",
+                f"{set_parts.labels_note(path, 'Labels', '. ').replace('; or: ', '. ')}"
                 "Each class needs images for training: add its folder there, or remove it here. To train on this "
                 f"part alone: {set_parts.as_root(place)}."
                 + f" If only the names differ, rename them: {' && '.join(moves)}"
@@ -198,6 +199,7 @@ def assembled(
         if name in number
         for file in files
     ]
+    counts = labelled_texts.counts_note(classes, [classes[row[1]] for row in rows], [row[2] for row in rows])
     return FolderListing(
         root=path,
         class_names=classes,
@@ -206,7 +208,7 @@ def assembled(
         parts=[part for _, _, part in rows if part],
         unreadable=unreadable,
         empty_classes=sorted({name for _, _, name in files_by_class} - set(classes)),
-        notes=[*notes, _counts(classes, files_by_class)],
+        notes=[*notes, counts],
     )
 
 
@@ -217,13 +219,14 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
-    if not any(part for part, *_ in files_by_class):
-        yield from set_parts.lists_note(path, path, None, " data.label_column=folder1")
+    lists = [] if any(part for part, *_ in files_by_class) else set_parts.lists_near(path)
+    yield from set_parts.lists_note(path, lists, path, None, " data.label_column=folder1")
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
-    tables = [*path.glob("*.[ct]sv"), *(table for table in near if not set_parts.is_list(table, stems))]
+    near = [table for table in near if table not in lists and not set_parts.is_list(table, stems)]
+    tables = [*path.glob("*.[ct]sv"), *near]
     tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
         yield f"Not used: {unread[0].name}. {datasets.table_remedy(unread[0])}; data.group=COLUMN keeps persons apart"
@@ -241,9 +244,8 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     files = [file for each in files_by_class.values() for file in each]
     levels, group = set_parts.levels_of(files)
     keep = f"data.group={group}" * (group not in ("", f"folder{1 + prefix.count('/')}"))
-    if layout == "classes" or any(
-        "" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items()
-    ):
+    mixed = any("" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items())
+    if mixed or layout == "classes":
         way = f"With {keep}, the images of a patient or an object stay in one part"
         way = way if keep else f"If the inner folders are the classes: {set_parts.as_table(path, 'inner')}"
         yield f"Images in folders within a class folder, {such}, are of the class {name}. {way}"
@@ -256,15 +258,6 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
         f"{path} has folders of images in folders, {such}: {what}",
         f"{outer}One folder of inner ones: {roots}.\n{table}",
     )
-
-
-def _counts(classes: list[str], files_by_class: Files) -> str:
-    sizes: dict[str, list[str]] = {name: [] for name in classes}
-    for (part, _, name), files in files_by_class.items():
-        if name in sizes:
-            sizes[name].append(f"{len(files):,} {part}".rstrip())
-    shown = listed(f"{name} ({', '.join(counts)})" for name, counts in sizes.items())
-    return f"{len(classes):,} classes: {shown}"
 
 
 def _without_classes(

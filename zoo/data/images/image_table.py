@@ -306,7 +306,7 @@ def scan(data: TableReading, trains: bool = True) -> FolderListing:
     reader.check(trains)
     if not any(row.part for row in reader.rows.values()):
         table = reader.source.with_name(f"{reader.source.stem}_in_parts.csv")
-        notes += set_parts.lists_note(reader.root, reader.source, table)
+        notes += set_parts.lists_note(reader.root, set_parts.lists_near(reader.root), reader.source, table)
     return reader.listing()
 
 

@@ -38,7 +38,7 @@ _MANY = 10
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Names of classes that number persons.
-PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
+PERSON = re.compile(r"(?i)(s|id|subj?|subject|person|patient|user|case|actor|speaker|driver|participant)[ _-]?0*\d+")
 # The setting of groups by a part of the names, and how a name is cut into the parts that it counts.
 PART_OF_NAME = re.compile(r"(part|folder)([1-9]\d?)")
 cut = re.compile(r"[\W_]+").split
@@ -53,6 +53,8 @@ _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 _OTHER_WORD = re.compile(rf"(?<![a-z])({_OTHER_PARTS})", re.IGNORECASE)
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
+# Folders next to images with lists of them.
+_OF_LISTS = ("meta", "metadata", "labels", "annotations", "lists", "splits", "split")
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
 
 
@@ -288,9 +290,8 @@ def _refuse_clips(path: Path, folders: list[str]) -> None:
     actions = Counter(OF_CLIP.sub("", name) for name in folders)
     first = [set(itertools.islice(decode.iter_images(path / name), _LISTED)) for name in folders[:4]]
     frames = set.intersection(*first) if first else set()
-    if not 2 < 2 * len(actions) <= len(folders) or not all(map(_FRAME.fullmatch, frames)):
-        return
-    if 2 * len(frames) > min(map(len, first)):
+    alike = 2 < 2 * len(actions) <= len(folders) and all(map(_FRAME.fullmatch, frames))
+    if alike and 2 * len(frames) > min(map(len, first)):
         raise ZooError(
             f"{path} has folders such as {listed(folders[:2])} with numbered images: classes, or the frames of one "
             "clip each, which resemble each other",
@@ -383,26 +384,27 @@ def is_list(file: Path, stems: set[str]) -> bool:
 
 def lists_near(path: Path) -> list[Path]:
     """Return a file such as train.txt for each part, in or near a folder, that only names its images; not only one."""
-    for folder in (path, path.parent, *sorted(path.parent.glob("*/")), path.parent.parent):
+    for folder in (path, path.parent, *(path.parent / name for name in _OF_LISTS), path.parent.parent):
         files = [file for file in itertools.islice(sorted(folder.glob("*.txt")), 50) if role_of(file.stem)]
+        counted = [folder / "images.txt", folder / "train_test_split.txt"]  # CUB-200
+        names = itertools.islice(decode.iter_images(path), _LISTED * (bool(files) or counted[1].is_file()))
+        stems = {stem_of(name).lower() for name in names}
+        if counted[1].is_file() and names_image(counted[0], stems, likely=False):
+            return counted
         numbers = {file: re.findall(r"\d+", file.stem) for file in sorted(files, key=lambda file: -len(file.stem))}
         split = min(itertools.chain.from_iterable(numbers.values()), default="")  # of several, such as train1.txt
         first = {role_of(file.stem): file for file, each in numbers.items() if split in each or not each}
-        names = itertools.islice(decode.iter_images(path), _LISTED * bool(first))
-        stems = {stem_of(name).lower() for name in names}
         lists = [first[part] for part in sorted(first) if is_list(first[part], stems)]
         if first.get("train") in lists and len(lists) > 1:
             return lists
     return []
 
 
-def lists_note(path: Path, source: Path, target: Path | None, label: str = "") -> list[str]:
+def lists_note(path: Path, lists: list[Path], source: Path, target: Path | None, label: str = "") -> list[str]:
     """Return a note on files that list the images of each part, and how to use them for a folder or a table."""
-    if not (lists := lists_near(path)):
-        return []
     shown, files = listed(os.path.relpath(file, path.parent) for file in lists), ["--files", *map(str, lists)]
     write = datasets.table_command("lists", source, target, *files, images=path, then=label)
-    return [f"Not used: {shown}, lists of the images of each part. To use them: {write}"]
+    return [f"Not used: {shown}, lists of the images of each part. To use them: {write}"] * bool(lists)
 
 
 def names_note(path: Path) -> str:
@@ -444,14 +446,15 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     stems = [(folder, stem_of(file)) for folder, files in images.items() for file in files]
     fields = [cut(re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
-    columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
+    after = all(stem.startswith(folder) for folder, stem in stems)
+    columns = zip(*fields, strict=False) if after or persons else ()
     for part, column in enumerate(columns, 1):
         codes = Counter(column)
         few = persons and 2 * len(codes) * len(images) <= len(stems)
         usual = sum(count for count in codes.values() if 2 * count > len(images))
         if len(codes) > 1 and 5 * usual > 4 * len(column) and (few or all(map(str.isalpha, codes))):
-            note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
-            before = len(cut(stems[0][0]))
+            note = f"Each name holds {'its folder and ' * after}one of {len(codes)} codes, such as {min(codes)}. "
+            before = len(cut(stems[0][0])) * after
             label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
             return [f"{note}If these are the classes: {as_table(path, label, 'folder1')}"]
     return []
@@ -463,20 +466,22 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
     Args:
         parts: the part of each image, if the data have parts.
     """
-    rows = [cut(stem_of(name)) for name in names]
+    rows, folders = [cut(stem_of(name)) for name in names], zip(*(name.split("/")[:-1] for name in names), strict=False)
     shapes = {1: r"\d{1,7}_(\d{1,4}|[A-Za-z]+)", 2: r"[^\W\d_]+_\d+_[^_]*"}  # pieces or sides; a person, and a counter
+    likely = [(f"folder{place}", each) for place, each in enumerate(folders, 1) if all(map(PERSON.fullmatch, each))]
     for place, column in enumerate(zip(*rows, strict=False), 1):
         shaped = all(re.fullmatch(shapes.get(place, "(?!)"), "_".join(row)) for row in rows)
-        shaped = shaped and len({row[-1] for row in rows}) > 1
         numbered = [each for each in column if not re.fullmatch(r"\d{4}", each)]  # these could be years
-        numbers = bool(numbered) and all(map(_NUMBERED.fullmatch, numbered))
-        if classes < len({*column}) <= len(column) / 2 and (shaped or numbers):
-            note = f"Part {place} of the names, such as {column[0]}, may number a person, an object or a whole image"
+        if (shaped and len({row[-1] for row in rows}) > 1) or (numbered and all(map(_NUMBERED.fullmatch, numbered))):
+            likely.append((f"part{place}", column))
+    for title, column in likely:
+        if classes < len({*column}) <= len(column) / 2:
+            what = f"Part {title[4:]} of the names" if title.startswith("part") else f"Folder {title[6:]} of the paths"
+            note = f"{what}, such as {column[0]}, may number a person, an object or a whole image"
             of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
             if both := of.get("train", set()) & of.get("test", set()):
                 note += f", of which {len(both):,} are in the training part and in the test part"
-            keep = f". To keep its images in one part: data.group=part{place}"
-            return [note + keep * ("validation" not in of)]
+            return [f"{note}. To keep its images in one part: data.group={title}" if "validation" not in of else note]
     return []
 
 
