@@ -508,7 +508,7 @@ def as_table(path: Path, label: str, group: str = "") -> str:
 
 
 def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:
-    """Return the levels of folders that may be classes, by column of the table, and that of patients or objects."""
+    """Return the levels of folders that may be classes, by column of the table, and the one of patients or objects."""
     rows = [name.split("/")[:-1] for name in names]
     levels = {f"folder{number}": {*each} for number, each in enumerate(zip(*rows, strict=False), 1)}
     levels = {title: each for title, each in levels.items() if len(each) > 1 and not all(map(part_of, each))}
