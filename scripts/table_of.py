@@ -41,7 +41,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import scipy.io
-from scipy.io.matlab import MatReadError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -89,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyError as error:
         console.fail(f"{listed(map(str, given.sources))} has no key or column {error}", "Check its spelling.")
         return 1
-    except (OSError, ValueError, NotImplementedError, MatReadError, csv.Error, ElementTree.ParseError) as error:
+    except (OSError, ValueError, csv.Error, ElementTree.ParseError) as error:
         console.fail(f"{listed(map(str, given.sources))} cannot be read: {error}", "Is it complete?")
         return 1
     return 0
@@ -215,6 +214,8 @@ def of_yolo(folder: Path, images: str, labels: str) -> Iterable[Row]:
         names = names or [str(each) for each in (content.values() if isinstance(content, dict) else content)]
     for file in sorted(folder.rglob("classes.txt")):
         names = names or file.read_text(encoding="utf-8").split("\n")
+    if not any(folder.rglob(f"{labels}/*.txt")) and not any(folder.rglob(f"{labels}/**/*.txt")):
+        raise ZooError(f"{folder} has no label files, .txt, in folders named {labels}", "Name the folder of labels.")
     for row in of_names(folder):
         *folders, _ = row["image"].split("/")
         if images in folders:
@@ -236,7 +237,11 @@ def of_matlab(source: Path) -> Iterable[Row]:
     for file in sorted(folder.rglob("*.mat")) if source.is_dir() else [source]:
         arrays = dict[str, list[Any]]()
         part = next(filter(None, map(set_parts.role_of, re.split("[^A-Za-z]+", file.stem))), "")
-        for key, value in scipy.io.loadmat(file, simplify_cells=True).items():
+        try:
+            content = scipy.io.loadmat(file, simplify_cells=True)
+        except Exception as error:  # damaged bytes make the reader raise nearly any
+            raise ZooError(f"{file} cannot be read: {error}", "Is it complete? MATLAB's version 5 is read.") from error
+        for key, value in content.items():
             if isinstance(value, list) and value and isinstance(value[0], dict):
                 rows += _of_columns({title: [each.get(title) for each in value] for title in value[0]}, part)
             elif isinstance(value, np.ndarray) and value.ndim == 1:
