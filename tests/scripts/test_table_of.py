@@ -4,7 +4,9 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.io
 
 from scripts import table_of
 
@@ -143,7 +145,7 @@ def test_two_columns_and_several_files(tmp_path: Path, capsys: pytest.CaptureFix
             "coco",
             '{"images": [{"file_name": "a.png"}], "annotations": [], "categories": []}',
             [],
-            "column 'id'",
+            "an entry of images has no id or image_id, but file_name",
         ),
         ("cvat", "<image", [], "cannot be read"),
     ],
@@ -163,7 +165,21 @@ def test_a_table_or_a_folder_is_written_as_the_target_is_named(
     assert table_of.main(
         ["split", str(tmp_path / "all.csv"), str(tmp_path / "parts.csv"), "--column", "part"]
     ) == 1  # fmt: skip
-    assert "split writes a folder of tables" in capsys.readouterr().err
+    assert "parts.csv would be several tables: train, test" in capsys.readouterr().err
     words = ["both", str(tmp_path / "all.csv"), str(tmp_path / "joined"), "--columns", "title", "text"]
     assert table_of.main(words) == 0
     assert (tmp_path / "joined").read_text().splitlines()[1] == "a b,train"
+
+
+def test_damaged_files_of_matlab_and_missing_label_files_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scipy.io.savemat(tmp_path / "a.mat", {"labels": np.arange(500)}, do_compression=True)
+    whole = (tmp_path / "a.mat").read_bytes()
+    for end in range(0, len(whole) - 1, 50):
+        (tmp_path / "a.mat").write_bytes(whole[:end])
+        assert table_of.main(["matlab", str(tmp_path / "a.mat"), str(tmp_path / "out.csv")]) == 1
+    assert "a.mat cannot be read" in capsys.readouterr().err
+    words = ["yolo", str(tmp_path), str(tmp_path / "out.csv"), "--folders", "images", "labels"]
+    assert table_of.main(words) == 1
+    assert "no label files" in capsys.readouterr().err

@@ -53,6 +53,17 @@ def table_remedy(path: Path) -> str:
     return f"Read its labels with `data=image_table data.root={shlex.quote(str(path))}`" if known else ""
 
 
+def table_command(
+    kind: str, source: Path | list[Path], target: object, *options: str, images: Path | None = None, then: str = ""
+) -> str:
+    """Return the command of scripts/table_of.py that writes a table, or one next to the images, and its settings."""
+    target = str(target or (images and images.resolve().with_name(f"{images.resolve().name}.csv")))
+    sources = map(str, source if isinstance(source, list) else [source])
+    command = shlex.join(("python", "scripts/table_of.py", kind, *sources, target, *options))
+    of_images = f" data.images={shlex.quote(str(images))}" if images else ""
+    return f"{command}\nThen give {'data=image_table ' * bool(images)}data.root={shlex.quote(target)}{of_images}{then}"
+
+
 def _is_list(path: Path) -> bool:
     """Return whether a JSON file begins like a list of objects, which are rows of a table."""
     with path.open("rb") as file:

@@ -86,8 +86,10 @@ def test_masks_and_label_files_are_not_classes(
     assert ("data.layout=classes" in caught.value.remedy) == offered
 
 
+@pytest.mark.parametrize("names", ["[bolt, nut]", "{0: bolt, 1: nut}"])
 @pytest.mark.parametrize("pattern", ["{part}/{kind}/{number} a{end}", "{kind}/{part}/{number}{end}"])
-def test_the_command_sorts_images_by_the_label_files_of_yolo(tmp_path: Path, pattern: str) -> None:
+def test_the_label_files_of_yolo_become_a_table(tmp_path: Path, pattern: str, names: str) -> None:
+    """Roboflow: a folder for each part with its images and labels; Ultralytics: the parts are further down."""
     root = tmp_path / "a set"
     for part in ("train", "valid", "test"):
         for number in range(6):
@@ -95,15 +97,17 @@ def test_the_command_sorts_images_by_the_label_files_of_yolo(tmp_path: Path, pat
             path = root / pattern.format(part=part, kind="labels", number=number, end=".txt")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{number % 2} 0.5 0.5 0.2 0.2\n1 0.1 0.1 0.2 0.2\n" * (number < 4))
+    (root / "data.yaml").write_text(f"nc: 2\nnames: {names}\n")
     with pytest.raises(ZooError, match="label files of the images in images") as caught:
         folder_scan.scan(str(root))
     assert "data.layout=classes" not in caught.value.remedy
-    _, command, last = caught.value.remedy.split("\n")
-    subprocess.run(command.partition(": ")[2], shell=True, check=True)  # noqa: S602
-    listing = folder_scan.scan(str(tmp_path / "sorted"))
-    assert last == f"Then give data.root={tmp_path / 'sorted'}."
-    sizes = "(2 test, 2 train, 2 validation)"
-    assert listing.notes[-2] == f"3 classes: 0 {sizes}, 1 {sizes}, none {sizes}"
+    given = scripts.table_written(caught.value.remedy)
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    sizes = "(2 train, 2 validation, 2 test)"
+    assert listing.notes[-1] == f"3 classes: bolt {sizes}, none {sizes}, nut {sizes}"
+    assert caught.value.remedy.endswith("Or, for all boxes of each: data.label_column=labels data.target=labels")
+    settings = DataSettings(name="image_table", **{**given, "label_column": "labels", "target": "labels"})
+    assert image_table.scan(settings).notes[-1].startswith("2 labels: bolt (6), nut (12)")
 
 
 def test_the_command_moves_masks_next_to_images(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -1111,3 +1112,41 @@ def test_wide_tables_are_read_in_seconds(tmp_path: Path) -> None:
     begin = time.process_time()
     assert scan(table).class_names == ["a", "b"]
     assert time.process_time() - begin < 10
+
+
+def test_images_of_sounds_are_found_by_the_names_of_the_sounds(tmp_path: Path) -> None:
+    """UrbanSound8K and ESC-50 as spectrograms: the table names .wav files."""
+    lay(
+        tmp_path,
+        *(f"fold1/{number}-{number % 2}-0.png" for number in range(12)),
+        "fold2/12-0-1.png",
+        "fold2/12-0-2.png",
+    )
+    lines = [f"{number}-{number % 2}-0.wav,{('dog', 'rain')[number % 2]}" for number in range(12)]
+    listing = scan(write(tmp_path / "meta.csv", "filename,category", *lines))
+    assert (listing.class_names, len(listing.names)) == (["dog", "rain"], 12)
+    assert any("-0.wav in the table mean the images of the same names" in note for note in listing.notes)
+
+
+def test_lists_of_the_images_of_each_part_next_to_a_table_are_named(tmp_path: Path) -> None:
+    """NIH chest X-rays: the official parts keep patients apart."""
+    names = [f"{patient:08}_{number:03}.png" for patient in range(1, 9) for number in range(2)]
+    lay(tmp_path, *(f"images_001/images/{name}" for name in names))
+    lines = [f"{name},{('Hernia', 'Mass')[number % 2]},{name[:8]}" for number, name in enumerate(names)]
+    table = write(tmp_path / "Data_Entry_2017.csv", "Image Index,Label,Patient ID", *lines)
+    for part, kept in (("train_val", names[:10]), ("test", names[10:])):
+        (tmp_path / f"{part}_list.txt").write_text("\n".join(kept))
+    notes = scan(table).notes
+    (note,) = [note for note in notes if "test_list.txt, " in note]
+    assert "train_val_list.txt, lists of the images of each part. To use them: " in note
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
+    assert Counter(listing.parts) == {"train": 10, "test": 6}
+
+
+def test_the_place_and_size_of_a_box_are_no_classes(tmp_path: Path) -> None:
+    """RSNA pneumonia: y is a place here, and not the label; a patient with two boxes has two rows."""
+    lay(tmp_path, *(f"p{number}.png" for number in range(12)))
+    lines = [f"p{number},{'264.0,152.0,213.0,379.0,1' if number % 2 else ',,,,0'}" for number in range(12)]
+    listing = scan(write(tmp_path / "labels.csv", "patientId,x,y,width,height,Target", *lines, "p1,9.0,8.0,7.0,6.0,1"))
+    assert listing.class_names == ["0", "1"]
+    assert listing.notes[0].endswith("class in Target, image in patientId; not used: x, y, width, height")

@@ -1,12 +1,16 @@
 """Recognize the parts of a data set; refuse ambiguous folders and name both readings."""
 
 import itertools
+import json
 import shutil
 import subprocess
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.io
 from PIL import Image
 
 from tests.support import scripts
@@ -95,14 +99,13 @@ def test_copies_of_a_set_are_named_and_variants_are_not_copies(tmp_path: Path) -
         folder_scan.scan(str(root))
 
 
-def test_the_inner_folders_of_subjects_are_copied_by_the_command(tmp_path: Path) -> None:
+def test_the_inner_folders_of_subjects_are_classes_in_a_table(tmp_path: Path) -> None:
     """leapGestRecog: each of ten subjects has a folder of each gesture."""
-    root = lay(tmp_path / "a set", *(f"{subject:02}/{name}/0.png" for subject in range(5) for name in "ab"))
-    with pytest.raises(ZooError, match="all contain the folders a, b") as caught:
+    root = lay(tmp_path / "a set", *(f"{subject:02}/0{n}_{n}/0.png" for subject in range(5) for n in range(6)))
+    with pytest.raises(ZooError, match="all contain the folders 00_0, 01_1") as caught:
         folder_scan.scan(str(root))
-    command = caught.value.remedy.partition("`")[2].partition("`")[0]
-    subprocess.run(command, shell=True, check=True, cwd=tmp_path)  # noqa: S602
-    assert folder_scan.scan(str(tmp_path / "FOLDER")).notes[-1] == "2 classes: a (5), b (5)"
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(caught.value.remedy)))
+    assert (listing.class_names, len({*listing.groups})) == ([f"0{n}_{n}" for n in range(6)], 5)
 
 
 def test_a_layout_of_classes_outranks_names(tmp_path: Path) -> None:
@@ -178,7 +181,7 @@ def test_a_part_beside_the_classes_that_it_repeats_is_no_class(tmp_path: Path) -
     [
         ("train/images", "metadata.csv"), ("train/images", "train/metadata.jsonl"), ("images", "list.txt"),
         ("train/images", "data/train-00000-of-00001.parquet"), ("trainval", "categories.txt"),
-        ("trainval", "annotations/labels.json"), ("jpg", "imagelabels.mat"),
+        ("trainval", "annotations/labels.json"),
     ],
 )  # fmt: skip
 def test_a_table_of_classes_is_named(tmp_path: Path, images: str, table: str) -> None:
@@ -328,27 +331,128 @@ def test_parts_of_unsorted_images_further_down_are_not_recommended(tmp_path: Pat
 
 
 def test_classes_within_folders_are_refused_with_both_readings(tmp_path: Path) -> None:
-    lay(tmp_path, "a/abbey/1.png", "a/airfield/1.png", "b/b/1.png")
-    with pytest.raises(ZooError, match="such as a/abbey: either may be the classes") as caught:
+    lay(tmp_path, *(f"{name}/{n}.png" for name in ("in/abbey", "in/airfield", "out/b") for n in "12"))
+    with pytest.raises(ZooError, match="such as in/abbey: either may be the classes") as caught:
         folder_scan.scan(str(tmp_path))
-    assert "data.layout=classes" in caught.value.remedy
-    command = caught.value.remedy.partition("`")[2].partition("`")[0]
-    subprocess.run(command.replace("FOLDER", f"{tmp_path}-all"), shell=True, check=True)  # noqa: S602
-    assert folder_scan.scan(f"{tmp_path}-all").class_names == ["abbey", "airfield", "b"]
-    assert folder_scan.scan(str(tmp_path), "classes").class_names == ["a", "b"]
-    assert folder_scan.scan(str(lay(tmp_path, "a/1.png"))).class_names == ["a", "b"]
+    assert "The outer folders: add data.layout=classes. " in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    for column, names in (("folder1", ["in", "out"]), ("folder2", ["abbey", "airfield", "b"])):
+        assert f"data.label_column={column} for the classes {', '.join(names)}" in caught.value.remedy
+        settings = DataSettings(name="image_table", **{**given, "label_column": column})
+        assert image_table.scan(settings).class_names == names
+    assert folder_scan.scan(str(tmp_path), "classes").class_names == ["in", "out"]
+    assert folder_scan.scan(str(lay(tmp_path, "in/1.png"))).class_names == ["in", "out"]
 
 
-def test_folders_of_persons_in_parts_have_a_table_with_groups(tmp_path: Path) -> None:
-    """MURA: parts, bones, patients and studies."""
-    places = itertools.product(("train", "valid"), ("elbow", "hand"), range(3), "12")
-    studies = [f"{part}/{bone}/p{n}/study{n}_{('good', 'bad')[n % 2]}/{file}.png" for part, bone, n, file in places]
+def test_first_letters_of_folders_are_not_classes(tmp_path: Path) -> None:
+    """SUN397: the deepest folders are the classes, below their first letter."""
+    classes = ("abbey", "apartment_building/outdoor", "bakery/kitchen", "bakery/shop", "bar")
+    lay(tmp_path / "sun", *(f"{name[0]}/{name}/sun_{n}{name[:2]}.jpg" for name in classes for n in range(3)))
+    with pytest.raises(ZooError, match="such as a/abbey: the outer ones are first letters") as caught:
+        folder_scan.scan(str(tmp_path / "sun"))
+    assert "data.layout=classes" not in caught.value.remedy
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(caught.value.remedy)))
+    assert listing.class_names == list(classes)
+
+
+def test_a_class_in_the_name_of_the_last_folder_is_one_of_both_readings(tmp_path: Path) -> None:
+    """MURA: parts, bones, patients and studies, whose names contain the label."""
+    places = itertools.product(("train", "valid"), ("XR_ELBOW", "XR_HAND"), range(4), "12")
+    studies = [
+        f"{part}/{bone}/patient{n + 9 * (part == 'valid')}/study{s}_{('negative', 'positive')[n % 2]}/image1.png"
+        for part, bone, n, s in places
+    ]
     lay(tmp_path / "mura", *studies)
     with pytest.raises(ZooError, match="either may be the classes") as caught:
         folder_scan.scan(str(tmp_path / "mura"))
     assert "data.layout=classes" not in caught.value.remedy
-    assert "data.label_column=folder2 data.group=folder3." in caught.value.remedy
-    assert caught.value.remedy.startswith("The outer folders: python scripts/table_of.py names ")
+    assert "\nOr data.label_column=kind data.group=folder3 for the classes negative, positive" in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    assert (given["label_column"], given["group"]) == ("folder2", "folder3")
+    listing = image_table.scan(DataSettings(name="image_table", **{**given, "label_column": "kind"}))
+    assert (listing.class_names, {*listing.parts}) == (["negative", "positive"], {"train", "validation"})
+
+
+def test_slides_within_classes_are_groups(tmp_path: Path) -> None:
+    """BreakHis: slides in classes, and magnifications in them."""
+    slides = itertools.product(("adenosis", "papilloma"), ("14-22549AB", "14-22549CD", "14-1G"), ("40X", "100X"), "12")
+    names = [f"SOB/{kind}/SOB_B_{kind[0]}_{slide}/{zoom}/SOB-{slide}-{n}.png" for kind, slide, zoom, n in slides]
+    root = lay(tmp_path, *names) / "SOB"
+    with pytest.raises(ZooError, match="either may be the classes") as caught:
+        folder_scan.scan(str(root))
+    assert "The outer folders: add data.layout=classes data.group=folder2. " in caught.value.remedy
+    assert "data.label_column=folder3 data.group=folder2 for the classes 100X, 40X" in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    assert (given["label_column"], given["group"]) == ("folder1", "folder2")
+    listing = folder_scan.scan(str(root), "classes")
+    assert listing.notes[-1].endswith("With data.group=folder2, the images of a patient or an object stay in one part")
+    assert len({*set_parts.groups_of(listing.names, "folder2")}) == 6
+    with pytest.raises(ZooError, match=r"has what data\.group=folder9 means"):
+        set_parts.groups_of(listing.names, "folder9")
+
+
+def test_slides_in_the_names_of_images_are_groups() -> None:
+    names = [
+        f"{kind}/SOB_B_A-14-{slide}-40-{n:03}.png" for kind in "ab" for slide in ("22549AB", "3411F") for n in (1, 2)
+    ]
+    names += [f"a/SOB_B_A-14-9461-40-{n:03}.png" for n in (1, 2)]
+    (note,) = set_parts.groups_notes(names, 2, [])
+    assert note.endswith("data.group=part5")
+    assert not set_parts.groups_notes([f"a/x-{year}-{n}-b.png" for year in range(2001, 2009) for n in "12"], 2, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("{photo}-{tile}", "part1"), ("image{photo}_{tile}x", None), ("IMG{photo}-{tile}", None),
+     ("2018010{photo}-{tile}", None), ("frame{photo}.{tile}", None)],
+)  # fmt: skip
+def test_pieces_of_one_photograph_are_groups_and_counters_are_not(name: str, part: str | None) -> None:
+    """SDNET2018: 7001-100.jpg is a piece of photograph 7001, and another class has more of its pieces."""
+    names = [
+        f"{'cu'[tile % 2]}/{name.format(photo=7000 + photo if part else photo, tile=tile)}.jpg"
+        for photo in range(1, 6)
+        for tile in range(9)
+    ]
+    notes = set_parts.groups_notes(names, 2, [])
+    assert [note.rpartition("data.group=")[2] for note in notes] == [part] * bool(part)
+
+
+def test_images_without_a_suffix_are_named_with_the_ways_to_their_classes(tmp_path: Path) -> None:
+    """Yale faces: GIF files whose names end with the expression."""
+    root = tmp_path / "yalefaces"
+    root.mkdir()
+    for person, kind in itertools.product(range(1, 5), ("centerlight", "glasses", "happy", "normal")):
+        Image.new("L", (8, 8), person).save(root / f"subject{person:02}.{kind}", "GIF")
+    (root / "Readme.txt").write_text("About.")
+    with pytest.raises(ZooError, match=r"has images such as 'subject01.centerlight' \(by its content\)") as caught:
+        folder_scan.scan(str(root))
+    given = scripts.table_written(caught.value.remedy)
+    assert (given["label_column"], given["group"]) == ("last", "part1")
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert (listing.class_names, len({*listing.groups})) == (["centerlight", "glasses", "happy", "normal"], 4)
+    assert "If each person is a class: data.label_column=part1" in caught.value.remedy
+    for kind in ("happy", "normal"):
+        (root / kind.upper()).mkdir()
+        for file in root.glob(f"*.{kind}"):
+            file.rename(root / kind.upper() / file.name)
+    notes = folder_scan.scan(str(root)).notes
+    assert any(note.startswith("Read by their content: 8 files without an image suffix, such as") for note in notes)
+
+
+def test_labels_and_parts_of_matlab_are_written_as_a_table(tmp_path: Path) -> None:
+    """102 Flowers: a label for each image, and the numbers of the images of each part."""
+    root = lay(tmp_path / "flowers", *(f"jpg/image_{number:05}.jpg" for number in range(1, 13)))
+    scipy.io.savemat(root / "imagelabels.mat", {"labels": np.array([[1, 2, 3] * 4], np.uint8)})
+    numbers = {"trnid": [1, 2, 3, 10, 11, 12], "valid": [4, 5, 6], "tstid": [7, 8, 9]}
+    scipy.io.savemat(root / "setid.mat", {key: np.array([each], np.uint16) for key, each in numbers.items()})
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(root))
+    assert "Labels are not read from imagelabels.mat, setid.mat: python scripts/table_of.py" in caught.value.remedy
+    given = scripts.table_written(caught.value.remedy)
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert listing.class_names == ["1", "2", "3"]
+    assert [listing.parts.count(part) for part in ("train", "validation", "test")] == [6, 3, 3]
+    assert listing.parts[listing.names.index("jpg/image_00004.jpg")] == "validation"
 
 
 def test_a_set_with_parts_is_named_before_another_with_the_same_classes(tmp_path: Path) -> None:
@@ -396,7 +500,7 @@ def test_a_part_of_names_with_a_number_is_a_class_without_it(tmp_path: Path) -> 
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path / "jaffe"))
     assert scripts.table_written(caught.value.remedy)["label_column"].startswith("letters2")
-    assert "KA.AN1.2.png,KA,KA.AN1.2,,KA,AN1,AN,2" in (tmp_path / "jaffe.csv").read_text()
+    assert "KA.AN1.2.png,,,,KA,2,KA,AN1,AN,2" in (tmp_path / "jaffe.csv").read_text()
 
 
 def test_a_folder_between_a_class_and_its_subfolders_hides_nothing(tmp_path: Path) -> None:
@@ -480,16 +584,36 @@ def test_lists_of_images_next_to_the_folder_of_classes_are_named_and_become_a_ta
         (tmp_path / "labels" / f"{part}.txt").write_text("".join(f"{name}\n" for name in kept))
     table = tmp_path / "labels/train1.txt"
     notes = folder_scan.scan(str(tmp_path / "images")).notes
-    named = f"Not used: train1.txt. Read its labels with `data=image_table data.root={table}`"
-    assert any(note.startswith(named) for note in notes)
     settings = DataSettings(name="image_table", root=str(table), images=str(tmp_path / "images"))
-    with pytest.raises(ZooError, match=r"has no column of classes") as caught:
+    with pytest.raises(ZooError, match=r"lists images without their classes") as caught:
         image_table.scan(settings)
-    command = caught.value.remedy.partition("as classes: ")[2].partition("\n")[0]
-    subprocess.run(["sh", "-c", command], check=True, cwd=tmp_path)
-    settings = DataSettings(name="image_table", root=str(tmp_path / "train1.csv"), images=str(tmp_path / "images"))
-    listing = image_table.scan(settings)
-    assert (listing.class_names, sorted(listing.names)) == (["banded", "dotted"], names[::2])
+    (note,) = [note for note in notes if note.startswith("Not used: labels/train1.txt, labels/val1.txt, lists of the")]
+    for message in (note, caught.value.remedy):
+        listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(message)))
+        assert (listing.class_names, {*listing.parts}) == (["banded", "dotted"], {"train", "validation"})
+        trained = [name for name, part in zip(listing.names, listing.parts, strict=True) if part == "train"]
+        assert sorted(trained) == names[::2]
+        (tmp_path / "images.csv").unlink()
+
+
+def test_lists_of_paths_without_a_suffix_give_the_official_test_part(tmp_path: Path) -> None:
+    """Food-101: lists without suffixes in meta, next to a list of the classes and the same lists as JSON."""
+    names = [f"{label}/{number}" for label in ("apple_pie", "baklava") for number in range(1005649, 1005655)]
+    lay(tmp_path, *(f"images/{name}.jpg" for name in names))
+    (tmp_path / "meta").mkdir()
+    for part, kept in (("train", names[::2]), ("test", names[1::2])):
+        (tmp_path / "meta" / f"{part}.txt").write_text("".join(f"{name}\n" for name in kept))
+        (tmp_path / "meta" / f"{part}.json").write_text(json.dumps({"apple_pie": kept}))
+    (tmp_path / "meta/classes.txt").write_text("apple_pie\nbaklava\n")
+    with pytest.raises(ZooError, match="has only one folder of images") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path / 'images'}"
+    notes = folder_scan.scan(str(tmp_path / "images")).notes
+    (note,) = [
+        note for note in notes if note.startswith("Not used: meta/test.txt, meta/train.txt, lists of the images")
+    ]
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
+    assert (listing.class_names, Counter(listing.parts)) == (["apple_pie", "baklava"], {"train": 6, "test": 6})
 
 
 def test_a_part_of_the_names_may_be_the_class(tmp_path: Path) -> None:
@@ -528,14 +652,14 @@ def test_names_of_parts_need_images_and_are_no_classes(tmp_path: Path) -> None:
 
 
 def test_patients_within_classes_can_be_kept_together(tmp_path: Path) -> None:
-    names = (f"{label}/{label}{patient}/{n}.png" for label in "ab" for patient in "12" for n in range(2))
+    names = (
+        f"{label}/p{patient}/{n}.png" for label, own in (("bird", "12"), ("cat", "34")) for patient in own for n in "56"
+    )
     lay(tmp_path, *names)
-    with pytest.raises(
-        ZooError, match=r"keep the images of a patient or an object in one part, write a table"
-    ) as caught:
+    with pytest.raises(ZooError, match="such as bird/p1") as caught:
         folder_scan.scan(str(tmp_path))
-    assert caught.value.remedy.endswith(set_parts.TOGETHER)
-    assert folder_scan.scan(str(tmp_path), layout="classes").notes[-1].endswith(set_parts.TOGETHER)
+    assert "add data.layout=classes data.group=folder2." in caught.value.remedy
+    assert "With data.group=folder2, " in folder_scan.scan(str(tmp_path), layout="classes").notes[-1]
 
 
 def test_a_part_without_images_is_named(tmp_path: Path) -> None:
@@ -748,7 +872,7 @@ def test_folders_of_patients_with_classes_are_written_as_a_table_with_groups(tmp
     lay(root, *(f"{each}/{name}/{each}_x{n}.png" for each in (10253, 10254, 8863) for name in "01" for n in range(4)))
     with pytest.raises(ZooError, match="is ambiguous") as caught:
         folder_scan.scan(str(root))
-    given = scripts.table_written(caught.value.remedy.partition("10253 is a patient, object or session")[2])
+    given = scripts.table_written(caught.value.remedy)
     listing = image_table.scan(DataSettings(name="image_table", **given))
     assert (listing.class_names, len(listing.names), len({*listing.groups})) == (["0", "1"], 24, 3)
 
@@ -815,10 +939,10 @@ def test_outer_and_inner_folders_together_may_be_the_classes(tmp_path: Path) -> 
     )
     with pytest.raises(ZooError, match="is ambiguous") as caught:
         folder_scan.scan(str(root))
-    command = caught.value.remedy.partition("together: `")[2].partition("`")[0]
-    subprocess.run(["sh", "-c", command.replace("FOLDER", str(tmp_path / "new"))], check=True)
-    listing = folder_scan.scan(str(tmp_path / "new"))
-    assert listing.class_names == [f"{outer}_character0{inner}" for outer in ("Greek", "Tengwar") for inner in "12"]
+    assert "Or data.label_column=folders for the outer and inner ones together" in caught.value.remedy
+    given = {**scripts.table_written(caught.value.remedy), "label_column": "folders"}
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert listing.class_names == [f"{outer}/character0{inner}" for outer in ("Greek", "Tengwar") for inner in "12"]
     assert len(listing.names) == 8
 
 
@@ -866,11 +990,14 @@ def test_names_of_a_part_and_a_class_are_explained_with_a_command(tmp_path: Path
     lay(tmp_path / "my set", *(f"{part}{name}/{n}.png" for part in ("train", "test") for name in "AB" for n in "12"))
     with pytest.raises(ZooError, match="names of a part and of a class, a, b") as caught:
         folder_scan.scan(str(tmp_path / "my set"))
-    remedy = caught.value.remedy or ""
-    copy = remedy.partition(": ")[2].partition("\n")[0].replace("FOLDER", str(tmp_path / "sorted"))
-    subprocess.run(copy, shell=True, check=True)  # noqa: S602  (the printed command)
-    listing = folder_scan.scan(str(tmp_path / "sorted"))
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(caught.value.remedy)))
     assert (listing.class_names, sorted(set(listing.parts))) == (["a", "b"], ["test", "train"])
+    lay(tmp_path / "scenes", *in_parts("seg_train", "seg_test"))
+    table_of = scripts.load("table_of")
+    assert table_of.main(["names", str(tmp_path / "scenes"), str(tmp_path / "scenes.csv")]) == 0
+    settings = DataSettings(name="image_table", root=f"{tmp_path}/scenes.csv", images=f"{tmp_path}/scenes")
+    settings.label_column = "folder2"
+    assert set(image_table.scan(settings).parts) == {"test", "train"}
 
 
 def test_a_folder_further_down_is_quoted_for_the_shell(tmp_path: Path) -> None:
@@ -945,4 +1072,91 @@ def test_the_list_of_training_images_is_named_before_that_of_tests(tmp_path: Pat
     for part, chosen in (("Train", names[::2]), ("Test", names[1::2])):
         (tmp_path / f"{part}Images.txt").write_text("\n".join(chosen))
     notes = folder_scan.scan(str(tmp_path / "indoorCVPR_09" / "Images")).notes
-    assert any(note.startswith("Not used: TrainImages.txt.") for note in notes)
+    (note,) = [note for note in notes if note.startswith("Not used: ../TestImages.txt, ../TrainImages.txt, lists of")]
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
+    assert (listing.class_names, Counter(listing.parts)) == (["bakery", "bathroom"], {"train": 6, "test": 6})
+
+
+def test_arrays_of_names_and_records_in_matlab_files_give_the_parts(tmp_path: Path) -> None:
+    """Stanford Dogs lists names for each part, and Stanford Cars records; both parts of the latter number from 1."""
+    names = [f"n0{k}-{kind}/n0{k}_{n}.jpg" for k, kind in enumerate(("Beagle", "Boxer"), 1) for n in range(6)]
+    dogs = lay(tmp_path / "dogs", *(f"Images/{name}" for name in names))
+    for file, kept in (("file_list", names), ("train_list", names[::2]), ("test_list", names[1::2])):
+        cells = np.array([[name] for name in kept], object)
+        content = {"file_list": cells, "labels": np.array([[int(name[2])] for name in kept], np.uint8)}
+        scipy.io.savemat(dogs / f"{file}.mat", content)
+    cars = lay(tmp_path / "cars", *(f"cars_{part}/{n:05}.jpg" for part in ("train", "test") for n in range(1, 7)))
+    for part in ("train", "test"):
+        records = np.zeros((1, 6), [("class", "O"), ("fname", "O")])
+        for n in range(6):
+            records[0, n] = (np.array([[n % 2 + 1]], np.uint8), np.array([f"{n + 1:05}.jpg"]))
+        scipy.io.savemat(cars / f"cars_{part}_annos.mat", {"annotations": records})
+    scipy.io.savemat(cars / "cars_meta.mat", {"class_names": np.array([["Acura", "Audi"]], object)})
+    for root, column, classes in ((dogs, "labels", ["1", "2"]), (cars, "name of class", ["Acura", "Audi"])):
+        with pytest.raises(ZooError) as caught:
+            folder_scan.scan(str(root))
+        given = {**scripts.table_written(caught.value.remedy), "label_column": column}
+        listing = image_table.scan(DataSettings(name="image_table", **given))
+        assert (listing.class_names, Counter(listing.parts)) == (classes, {"train": 6, "test": 6})
+        assert all(part in name for name, part in zip(listing.names, listing.parts, strict=True) if root == cars)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"), [([1, 2, 9], "that of no image"), ([1, 4], "of two parts"), (None, "no array with a label")]
+)
+def test_numbers_of_matlab_that_do_not_fit_the_images_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: list[int] | None, says: str
+) -> None:
+    root = lay(tmp_path / "set", *(f"image_{n}.jpg" for n in range(1, 7)))
+    labels = np.array([[1, 2] * (3 if numbers else 2)], np.uint8)
+    scipy.io.savemat(root / "labels.mat", {"labels": labels, "trnid": np.array([numbers or [1]]), "tstid": [[4, 5, 6]]})
+    assert scripts.load("table_of").main(["matlab", str(root), str(tmp_path / "out.csv")]) == 1
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_numbers_of_persons_as_classes_are_named_with_the_codes_of_their_images(tmp_path: Path) -> None:
+    """RAVDESS as spectrograms: folders of actors, and the emotion in the third part of the names."""
+    actors = itertools.product(range(1, 5), range(1, 5), (1, 2))
+    root = lay(tmp_path / "set", *(f"Actor_0{a}/03-01-0{e}-01-02-0{r}-0{a}.png" for a, e, r in actors))
+    notes = folder_scan.scan(str(root)).notes
+    assert any("look like numbers of persons" in note for note in notes)
+    (note,) = [note for note in notes if note.startswith("Each name holds one of 4 codes")]
+    given = scripts.table_written(note)
+    assert (given["label_column"], given["group"]) == ("part3", "folder1")
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert (listing.class_names, len({*listing.groups})) == (["01", "02", "03", "04"], 4)
+
+
+def test_folders_of_patients_are_groups_of_a_table() -> None:
+    """CheXpert: train/patient00001/study1/view1_frontal.jpg."""
+    names = [f"train/patient{n:05}/study{s}/view1_frontal.jpg" for n in range(5) for s in "123"]
+    (note,) = set_parts.groups_notes(names, 2, [])
+    assert note.startswith("Folder 2 of the paths, such as patient00000, may number a person")
+    assert note.endswith("data.group=folder2")
+
+
+def test_numbers_of_training_images_give_the_official_parts(tmp_path: Path) -> None:
+    """CUB-200: images.txt numbers the images, and train_test_split.txt has 1 for each in the training part."""
+    root = tmp_path / "CUB"
+    names = [f"00{k}.{name}/{name}_{n:04}_79{k}{n}.jpg" for k, name in enumerate(("Auk", "Owl"), 1) for n in range(6)]
+    lay(root / "images", *names)
+    (root / "images.txt").write_text("".join(f"{number} {name}\n" for number, name in enumerate(names, 1)))
+    (root / "train_test_split.txt").write_text("".join(f"{number} {number % 2}\n" for number in range(1, 13)))
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(root))
+    assert caught.value.remedy == f"The class folders are further down: data.root={root / 'images'}"
+    (note,) = [note for note in folder_scan.scan(str(root / "images")).notes if note.startswith("Not used: ")]
+    listing = image_table.scan(DataSettings(name="image_table", **scripts.table_written(note)))
+    trained = [name for name, part in zip(listing.names, listing.parts, strict=True) if part == "train"]
+    assert (listing.class_names, sorted(trained)) == (["001.Auk", "002.Owl"], names[::2])
+    lay(tmp_path / "other", *(f"{kind}/{n}.png" for kind in ("bolt", "nut") for n in range(3)))
+    assert not any("lists of" in note for note in folder_scan.scan(str(tmp_path / "other")).notes)
+
+
+def test_a_table_is_named_if_the_folders_of_a_part_are_persons(tmp_path: Path) -> None:
+    """CheXpert, given as a folder."""
+    lay(tmp_path, *(f"{part}/patient{n}/view1.png" for part, n in (("train", 1), ("train", 2), ("valid", 3))))
+    (tmp_path / "train.csv").write_text("Path,Edema\ntrain/patient1/view1.png,1\ntrain/patient2/view1.png,0\n")
+    with pytest.raises(ZooError, match="has classes that train/ does not have: 'patient3'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.startswith(f"Read the labels with `data=image_table data.root={tmp_path}/train.csv`. ")

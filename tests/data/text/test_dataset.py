@@ -286,7 +286,7 @@ def test_markup_is_read_as_a_text_with_a_note(tmp_path: Path, text: str, words: 
 def followed(note: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Execute the command that a note prints."""
     monkeypatch.chdir(folder)
-    command, _, then = note.partition("alone: python scripts/table_of.py ")[2].rpartition(", then ")
+    command, _, then = note.partition("alone: python scripts/table_of.py ")[2].partition("\nThen give ")
     assert scripts.load("table_of").main(shlex.split(command)) == 0
     assert then == "data.root=texts.txt"
 

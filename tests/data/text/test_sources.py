@@ -489,7 +489,9 @@ def test_combinations_of_labels_that_one_part_lacks_suggest_labels(tmp_path: Pat
 
 
 @pytest.mark.parametrize("sign", ["/", "_"])
-def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign: str) -> None:
+def test_labels_in_a_second_file_are_joined_by_the_command(
+    tmp_path: Path, sign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts in folders; as in TweetEval, parts in the names of files."""
     for part, count in (("train", 40), ("dev", 12), ("test", 12)):
         texts = "".join(f"text {part} {number}\n" for number in range(count))
@@ -497,10 +499,10 @@ def test_labels_in_a_second_file_are_joined_by_the_command(tmp_path: Path, sign:
         folder(tmp_path / "set", {f"{part}{sign}sents.txt": texts, f"{part}{sign}moods.txt": labels})
     with pytest.raises(ZooError, match=r"moods\.txt may hold the labels of .*sents\.txt") as caught:
         sources.source_of(row("text_lines", tmp_path / "set")).read()
-    command = caught.value.remedy.partition("`")[2].partition("`")[0]
-    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
-    table = LabelledData(name="text_table", root=str(tmp_path / "joined"), text_column="0", label_column="1")
-    texts = sources.source_of(table).read()
+    monkeypatch.chdir(tmp_path)
+    assert scripts.table_written(caught.value.remedy) == {"root": "joined"}
+    assert caught.value.remedy.endswith(" data=text_table")
+    texts = sources.source_of(row("text_table", tmp_path / "joined")).read()
     assert texts.class_names == ["0", "1"]
     assert Counter(texts.parts or []) == {"train": 40, "validation": 12, "test": 12}
 
@@ -515,7 +517,7 @@ def test_files_of_texts_and_labels_without_suffix_are_joined_by_the_command(tmp_
             ("label", "flight\nfare\n" * (count // 2)), ("seq.in", texts), ("seq.out", tags))})  # fmt: skip
     with pytest.raises(ZooError, match=r"label may hold the labels of seq\.in") as caught:
         sources.source_of(row(kind, tmp_path / "set")).read()
-    assert "validation.tsv" in caught.value.remedy
+    assert f"paired {tmp_path}/set/test/seq.in {tmp_path}/set/test/label {tmp_path}/set/train" in caught.value.remedy
 
 
 def test_tables_are_not_read_as_one_text_a_line(tmp_path: Path) -> None:
@@ -617,7 +619,7 @@ def test_a_column_of_parts_in_a_table_of_texts_is_named(tmp_path: Path, monkeypa
     path = tmp_path / "all.csv"
     path.write_text(f"text,label,Fold name\n{rows}")
     (note, *_) = sources.source_of(row("text_table", path)).read().notes
-    command = note.partition("column Fold name is not used. To keep its parts: ")[2].partition(", then")[0]
+    command = note.partition("column Fold name is not used. To keep its parts: ")[2].partition("\n")[0]
     monkeypatch.chdir(tmp_path)
     assert scripts.load("table_of").main(shlex.split(command)[2:]) == 0
     assert Counter(sources.source_of(row("text_table", tmp_path / "parts")).read().parts) == dict.fromkeys(
@@ -727,3 +729,15 @@ def test_files_of_classes_without_a_usual_ending_are_named(tmp_path: Path) -> No
     with pytest.raises(ZooError) as caught:
         sources.source_of(LabelledData(name="text_lines", root=str(tmp_path))).read()
     assert caught.value.remedy.endswith("such as 'data.class_files=[plot.tok.gt9.5000,quote.tok.gt9.5000]'.")
+
+
+def test_a_list_of_commands_among_numbered_texts_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    """SpamAssassin: e-mails without a suffix, and a file cmds in each folder."""
+    files = {f"{kind}/{n:05}.{n * 7919:032x}": f"{kind} mail {n}" for kind in ("easy_ham", "spam") for n in range(30)}
+    commands = {f"{kind}/cmds": "mv a b\nmv c d\n" for kind in ("easy_ham", "spam")}
+    texts = sources.source_of(row("text_folder", folder(tmp_path, {**files, **commands}))).read()
+    assert len(texts.texts) == 60
+    assert [where.rpartition("/")[2] for where, _ in texts.skipped] == ["cmds", "cmds"]
+    assert "its name has no number" in texts.skipped[0][1]
+    few = {f"{kind}/{name}": f"{kind} {name}" for kind in "ab" for name in ("one", "two", "3", "4")}
+    assert len(sources.source_of(row("text_folder", folder(tmp_path / "few", few))).read().texts) == 8

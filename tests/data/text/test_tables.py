@@ -630,3 +630,20 @@ def test_lists_of_texts_are_written_as_rows_by_the_command(tmp_path: Path, monke
     assert (texts.class_names, len(texts.texts)) == (["a", "b"], 12)
     rows = [{"text": f"some words {row}", "label": ["x", "y", "z"][row % 2 :]} for row in range(8)]
     assert "with a list of texts" not in str(read(tmp_path / "labels.json", json.dumps(rows), target="labels"))
+
+
+def test_a_column_with_few_blank_texts_is_proposed_and_blank_ones_are_counted(tmp_path: Path) -> None:
+    """News Category: many short descriptions are empty, and no headline is."""
+    lines = [
+        {"link": f"https://x.example/{n}", "headline": f"the {n} news of today", "category": "AB"[n % 2],
+         "short_description": f"what happened in the town {n} is written here" * (n % 4 > 0)}
+        for n in range(24)
+    ]  # fmt: skip
+    remedy = refusal(tmp_path / "news.json", "\n".join(map(json.dumps, lines)))
+    assert "By its content you mean data.text_column=headline data.label_column=category" in remedy
+    both = "data.text_column=headline,short_description"
+    assert f"; short_description is empty in 6 of 24 rows. {both} prints how to join both" in remedy
+    for line in lines:
+        line["headline"] = ""
+    remedy = refusal(tmp_path / "news.json", "\n".join(map(json.dumps, lines)))
+    assert "data.text_column=short_description data.label_column=category; short_description is empty in 6 of" in remedy

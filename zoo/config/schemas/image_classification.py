@@ -84,7 +84,7 @@ class TableReading(common.TestData):
     quoting: str = like(LabelledData, "quoting", needs=_TABLE)
     header: bool | None = like(LabelledData, "header", needs=_TABLE)
     group: str | None = setting(
-        None, "column of a table, such as patient_id, or part2, the second part of file names such as S1_P07_3: "
+        None, "column of a table, such as patient_id, or part2 of file names such as S1_P07_3, or folder2 of paths: "
         "images with the same value stay in the same part of the data", literal=True, needs=_OWN)  # fmt: skip
 
     def checks(self) -> list[str | None]:

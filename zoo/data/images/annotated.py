@@ -10,6 +10,7 @@ from pathlib import Path
 from zoo.core.arrays import np
 from zoo.core.errors import ZooError
 from zoo.core.files import files_below
+from zoo.data import datasets
 from zoo.data.images import decode, set_parts, unknown_kinds
 
 _MASKS = set(
@@ -89,14 +90,13 @@ def _refuse_tags(path: Path, folder: Path) -> None:
         if b"<annotations>" in content[:200] and re.search(rb"<image [^>]*>\s*<tag [^>]*label=", content):
             raise ZooError(
                 f"{file} contains the classes of the images, as CVAT writes them",
-                f"Write them as a table: python scripts/table_of.py cvat {shlex.quote(str(file))} labels.csv\n"
-                f"Then give data=image_table data.root=labels.csv data.images={shlex.quote(str(path))}. "
+                f"Write them as a table: {datasets.table_command('cvat', file, 'labels.csv', images=path)}. "
                 "If the folders are the classes, move the file elsewhere.",
             )
 
 
 def _way(path: Path, labels: Path, images: str) -> str:
-    """Return what may help: folders that can be classes, or a command that sorts images by label files of YOLO."""
+    """Return what may help: folders that can be classes, or a table of label files of YOLO."""
     if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
         if labels.parent == path:
             return " If every folder is a class, add data.layout=classes."
@@ -107,14 +107,11 @@ def _way(path: Path, labels: Path, images: str) -> str:
         move = f'mv "${{d}}{name}" "../masks of ${{d%/}}"; done'
         return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
-    plain = re.fullmatch(r"[\w-]+/[\w-]+", f"{labels.name}/{images}")  # safe in the command
-    if not plain or not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
+    if not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
         return ""
-    read = f'find . -path "*/{labels.name}/*.txt" | while read -r f; do c=$(head -n1 "$f" | cut -d" " -f1)'
-    make = f'd="../sorted/$(dirname "$f" | sed "s|/{labels.name}||")/${{c:-none}}"; mkdir -p "$d"'
-    copy = f'cp "$(echo "${{f%.txt}}" | sed "s|/{labels.name}/|/{images}/|")".* "$d"; done'
-    code, given = "; ".join((read, make, copy)), set_parts.as_root(path.parent / "sorted")
-    return f"\nTo sort copies by the first box of each: cd {shlex.quote(str(path))} && {code}\nThen give {given}."
+    then = " data.label_column=label\nOr, for all boxes of each: data.label_column=labels data.target=labels"
+    table = datasets.table_command("yolo", path, None, "--folders", images, labels.name, images=path, then=then)
+    return f"\nTo classify by the first box of each image: {table}"
 
 
 def _levels(path: Path, depth: int) -> Iterator[Path]:

@@ -12,7 +12,7 @@ from zoo.core.paths import refuse_unspellable, siblings, user_path
 from zoo.data import datasets
 from zoo.data.images import annotated, decode, set_parts, unknown_kinds
 from zoo.data.targets import Targets
-from zoo.data.text import tables
+from zoo.data.text import labelled_texts, tables
 
 # The files of each part, folder of the part, and class.
 Files = dict[tuple[str, str, str], list[str]]
@@ -138,6 +138,7 @@ def _in_parts(path: Path, parts: dict[str, str], notes: list[str]) -> FolderList
             raise ZooError(
                 f"{place} has classes that {parts['train']}/ does not have: {listed(map(repr, unknown))}"
                 f"{nearest(unknown[0], longer[unknown[0]] or classes)}",
+                f"{set_parts.labels_note(path, 'Labels', '. ').replace('; or: ', '. ')}"
                 "Each class needs images for training: add its folder there, or remove it here. To train on this "
                 f"part alone: {set_parts.as_root(place)}."
                 + f" If only the names differ, rename them: {' && '.join(moves)}"
@@ -163,6 +164,10 @@ def _listing(
     if len(classes) < 2:
         raise _without_classes(path, chosen, classes, unreadable)
     listing = assembled(path, files_by_class, classes, unreadable, notes)
+    if odd := [name for name in listing.names if Path(name).suffix.lower() not in decode.SUFFIXES]:
+        listing.notes.append(
+            f"Read by their content: {counted(len(odd), 'file')} without an image suffix, such as {odd[0]}"
+        )
     listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
@@ -194,6 +199,7 @@ def assembled(
         if name in number
         for file in files
     ]
+    counts = labelled_texts.counts_note(classes, [classes[row[1]] for row in rows], [row[2] for row in rows])
     return FolderListing(
         root=path,
         class_names=classes,
@@ -202,7 +208,7 @@ def assembled(
         parts=[part for _, _, part in rows if part],
         unreadable=unreadable,
         empty_classes=sorted({name for _, _, name in files_by_class} - set(classes)),
-        notes=[*notes, _counts(classes, files_by_class)],
+        notes=[*notes, counts],
     )
 
 
@@ -213,10 +219,13 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     if loose:
         shown = f"{counted(len(loose), 'image')} next to class folders, such as {loose[0].relative_to(path)}"
         yield f"Not used: {shown}. Move each into the folder of its class"
+    lists = [] if any(part for part, *_ in files_by_class) else set_parts.lists_near(path)
+    yield from set_parts.lists_note(path, lists, path, None, " data.label_column=folder1")
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
     near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
+    near = [table for table in near if table not in lists and not set_parts.is_list(table, stems)]
     tables = [*path.glob("*.[ct]sv"), *near]
     tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))
     if unread := [each for each in tables if not set_parts.PROSE.match(each.name)]:
@@ -227,44 +236,28 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
             places[key] = os.path.commonpath(folders)
             inner[key] = {name.removeprefix(places[key])[1:].partition("/")[0] for name in folders}
     several = [(key, sorted(names - {""})) for key, names in inner.items() if len(names) > 1]
-    if several:
-        if layout != "classes" and not any(
-            "" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items()
-        ):
-            several.sort(
-                key=lambda each: (
-                    "augment" in places[each[0]].lower(),
-                    not part_folders(path / places[each[0]], each[1], refuse=False),
-                )
-            )
-            roots = [shlex.quote(str(path / places[each])) for each, _ in several]
-            single = [f"{each[1]}{each[2]}" for each in inner if len(inner[each]) < 2]
-            whole = [*roots, *(shlex.quote(str(path / name)) for name in single)]
-            folder, names = places[several[0][0]], several[0][1]
-            outer = "add data.layout=classes"
-            if several[0][0][0]:  # the outermost folders are parts
-                outer = set_parts.as_table(path, "folder2", "folder3")
-            raise ZooError(
-                f"{path} has folders of images in folders, such as {folder}/{names[0]}: either may be the classes",
-                f"The outer folders: {outer}. The inner ones: give one folder of them, such as "
-                f"{listed((f'data.root={each}' for each in roots), ' or ', most=3)}. "
-                + set_parts.copy_remedy("Or copy all into one: ", [*places.values()], "/*/* ".join(whole) + "/*/*")
-                + set_parts.TOGETHER,
-            )
-        (key, names), folder = several[0], places[several[0][0]]
-        yield (
-            f"Images in folders within a class folder, such as {folder}/{names[0]}, are of the class {key[2]}. If "
-            f"the inner folders are the classes, move them into one folder. {set_parts.TOGETHER}"
-        )
-
-
-def _counts(classes: list[str], files_by_class: Files) -> str:
-    sizes: dict[str, list[str]] = {name: [] for name in classes}
-    for (part, _, name), files in files_by_class.items():
-        if name in sizes:
-            sizes[name].append(f"{len(files):,} {part}".rstrip())
-    shown = listed(f"{name} ({', '.join(counts)})" for name, counts in sizes.items())
-    return f"{len(classes):,} classes: {shown}"
+    if not several:
+        return
+    altered = {key: "augment" in place.lower() for key, place in places.items()}
+    several.sort(key=lambda one: (altered[one[0]], not part_folders(path / places[one[0]], one[1], refuse=False)))
+    (part, prefix, name), such = several[0][0], f"such as {places[several[0][0]]}/{several[0][1][0]}"
+    files = [file for each in files_by_class.values() for file in each]
+    levels, group = set_parts.levels_of(files)
+    keep = f"data.group={group}" * (group not in ("", f"folder{1 + prefix.count('/')}"))
+    mixed = any("" in names and (len(names) > 1 or places[key] == key[1] + key[2]) for key, names in inner.items())
+    if mixed or layout == "classes":
+        way = f"With {keep}, the images of a patient or an object stay in one part"
+        way = way if keep else f"If the inner folders are the classes: {set_parts.as_table(path, 'inner')}"
+        yield f"Images in folders within a class folder, {such}, are of the class {name}. {way}"
+        return
+    roots = listed((set_parts.as_root(path / places[each]) for each, _ in several), " or ", most=3)
+    outer = f"The outer folders: add {f'data.layout=classes {keep}'.strip()}. " * ("folder1" in levels and not part)
+    table = "" if any(altered.values()) else set_parts.levels_note(path, files)
+    what = "either may be the classes" if "folder1" in levels or part else "the outer ones are first letters"
+    raise ZooError(
+        f"{path} has folders of images in folders, {such}: {what}",
+        f"{outer}One folder of inner ones: {roots}.\n{table}",
+    )
 
 
 def _without_classes(
@@ -283,6 +276,7 @@ def _without_classes(
         message = f"has only one folder of images, {classes[0]!r}" if classes else "has no class folders"
         deeper = f"The class folders are further down: {set_parts.as_root(inner)}"
         if full and all(any(map(str.isalpha, name)) for name in full):  # not folders of persons, such as 7890
+            labels = "" if set_parts.lists_near(inner) else labels  # the parts, and not the classes, are in files
             deeper, labels = f"{deeper}\n{labels.removesuffix('; or: ')}".strip(), ""
         return ZooError(f"{path} {message}{reasons}", labels + deeper)
     remedy = labels + set_parts.names_note(path) + LAYOUT
@@ -293,7 +287,8 @@ def _without_classes(
     if loose and classes and not labels and not set_parts.says_nothing(classes[0], path.name):
         message = f"contains only one class, {classes[0]!r}; a classifier needs at least two"
     elif loose:
-        message = f"has images such as {loose!r}, but no class folders"
+        what = " (by its content)" * (Path(loose).suffix.lower() not in decode.SUFFIXES)
+        message = f"has images such as {loose!r}{what}, but no class folders"
         few = remedy == LAYOUT and len(list(itertools.islice(decode.iter_images(path), 4))) < 4
         other, instead = (unknown_kinds.instead(path) if few else None) or ("", "")
         if "of images" in other:

@@ -68,7 +68,7 @@ class _Reader:
         self.rows: dict[int, _Row] = {}
         self.kind, self.titles = CLASSES, list[str]()
         self.count = self.twice = self.unclear = 0
-        self.folders = Counter[str]()
+        self.folders, self.renamed = Counter[str](), ""
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(self.names):
             file = name.rpartition("/")[2].lower()
@@ -80,7 +80,12 @@ class _Reader:
         path = re.sub(r"^[A-Za-z]:", "", cell.strip().replace("\\", "/"))
         parts = [part for part in posixpath.normpath(path).split("/") if part not in ("", ".")]
         last = parts[-1].lower() if parts else ""
-        if not (candidates := self._by_name.get(last) or self._by_name.get(last + "/")):
+        stem, suffix = os.path.splitext(last)
+        candidates = self._by_name.get(last) or self._by_name.get(last + "/") or []
+        if not candidates and suffix not in decode.SUFFIXES and formats.find(last):  # spectrograms of sounds
+            candidates = self._by_name.get(stem + "/", [])
+            self.renamed = cell if candidates else self.renamed
+        if not candidates:
             return []
         if ".." in parts and not (self.table.parent / path).exists():  # a path on another computer
             parts = [part for part in parts if part != ".."]
@@ -110,6 +115,10 @@ class _Reader:
         """Read a table; return its columns, or None if it lacks the class column of an earlier table."""
         self.table = path
         text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
+        stems = {set_parts.stem_of(name).lower() for name in self.names}
+        if set_parts.is_list(path, stems) and set_parts.levels_of(self.names)[0]:
+            way = set_parts.levels_note(self.root, self.names)
+            raise ZooError(f"{path} lists images without their classes", f"If their folders are the classes. {way}")
         if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks
             text = "\n".join(" ".join(line.split()) for line in files.lines(text))
             chosen = dialect.Dialect(" ", "none")
@@ -242,6 +251,8 @@ class _Reader:
 
     def listing(self) -> FolderListing:
         unused = [name for number, name in enumerate(self.names) if number not in self.rows]
+        if self.renamed:
+            self.notes.append(f"Files such as {self.renamed} in the table mean the images of the same names")
         if self.twice:
             self.notes.append(f"{counted(self.twice, 'row')} of {self.source.name} repeat another")
         left = f"{len(unused):,} without{', not used: ' * bool(unused)}{listed(unused, most=3)}"
@@ -293,6 +304,9 @@ def scan(data: TableReading, trains: bool = True) -> FolderListing:
     for part, path in present:
         known = reader.read(part, path, known) or known
     reader.check(trains)
+    if not any(row.part for row in reader.rows.values()):
+        table = reader.source.with_name(f"{reader.source.stem}_in_parts.csv")
+        notes += set_parts.lists_note(reader.root, set_parts.lists_near(reader.root), reader.source, table)
     return reader.listing()
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoo.core import console
@@ -37,21 +38,23 @@ _MANY = 10
 # Words of folders that hold a share of the images: images_001, fold2, HAM10000_images_part_1.
 _SHARES = re.compile(rf".*(^|[^a-z])({_FILLERS}|folds?|batch|chunk|shard|archive|volume|disk)[^a-z]*", re.IGNORECASE)
 # Names of classes that number persons.
-PERSON = re.compile(r"(s|id|sub|subj|subject|person|patient|user|case)[ _-]?0*\d+", re.IGNORECASE)
+PERSON = re.compile(r"(?i)(s|id|subj?|subject|person|patient|user|case|actor|speaker|driver|participant)[ _-]?0*\d+")
 # The setting of groups by a part of the names, and how a name is cut into the parts that it counts.
-PART_OF_NAME = re.compile(r"part([1-9]\d?)")
+PART_OF_NAME = re.compile(r"(part|folder)([1-9]\d?)")
 cut = re.compile(r"[\W_]+").split
-# Parts of the names of images that may number a person or an object: S037, 1016042.
-_NUMBERED = re.compile(r"[A-Za-z]{1,8}\d+|(?!(19|20)\d{6}$)\d{5,}")
+# Parts of the names of images that may number a person or an object: S037, 1016042, 22549AB; image1 only counts.
+_COUNTED = "(image|img|photo|frame|file|picture|scan|pic)"
+_NUMBERED = re.compile(rf"(?i)(?!{_COUNTED}\d)[a-z]{{1,8}}\d+|\d{{4,}}[a-z]{{1,3}}|(?!(19|20)\d{{6}}$)\d{{5,}}")
 # The end of a folder name that numbers the clips of a class, and names of frames.
 OF_CLIP = re.compile(r"([ _.-]+[A-Za-z]?\d+)+$")
 _FRAME = re.compile(r"(frame|img|image)?[ _-]?\d+\.\w+", re.IGNORECASE)
 # Folders next to the class folders whose images have no class: parts other than train, and unlabeled images.
 _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 _OTHER_WORD = re.compile(rf"(?<![a-z])({_OTHER_PARTS})", re.IGNORECASE)
-TOGETHER = "To keep the images of a patient or an object in one part, write a table (data=image_table, data.group)."
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
+# Folders next to images with lists of them.
+_OF_LISTS = ("meta", "metadata", "labels", "annotations", "lists", "splits", "split")
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
 
 
@@ -60,16 +63,15 @@ def as_root(path: Path) -> str:
     return f"data.root={shlex.quote(str(path))}"
 
 
-def copy_remedy(begin: str, folders: list[str], files: str) -> str:
-    """Return how to copy files, a pattern, to FOLDER/CLASS, with their paths in the new names.
+def stem_of(name: str) -> str:
+    """Return the name of an image without folders and suffix: subject01.happy as a whole, for it has none."""
+    stem, suffix = os.path.splitext(name.rpartition("/")[2])
+    return stem if suffix.lower() in decode.SUFFIXES else stem + suffix
 
-    The text is empty if one of the folders holds altered copies of the images in another.
-    """
-    if any("augment" in name.lower() for name in folders):
-        return ""
-    new = '"$c/$(dirname "$d" | tr / _)_$(basename "$f")"'
-    copy = f'd=$(dirname "$f"); c=FOLDER/$(basename "$d"); mkdir -p "$c"; cp -r "$f" {new}'
-    return f"{begin}`for f in {files}; do {copy}; done`, and give data.root=FOLDER. "
+
+def kind_of(folder: str) -> str:
+    """Return the name of a folder without the numbers at its ends: positive for study1_positive."""
+    return re.sub(r"^([A-Za-z]+\d+[ _.-]+)+", "", OF_CLIP.sub("", folder))
 
 
 def part_of(name: str) -> tuple[str, str] | None:
@@ -77,7 +79,7 @@ def part_of(name: str) -> tuple[str, str] | None:
 
     ``seg_train`` is ``("train", "seg")``, ``Testing`` and ``test1`` are ``("test", "")``.
     """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    spaced = re.sub(r"train[ _-]val(?![a-z])", "trainval", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     words = [word for word in re.split(r"[^a-z]+", spaced) if word and not re.fullmatch(_FILLERS, word)]
     for place in {0, len(words) - 1} if words else ():
         match = _GLUED.fullmatch(words[place])
@@ -106,11 +108,8 @@ def find(path: Path, folders: list[str], inside: dict[str, list[str]]) -> dict[s
         exact = all(name.lower() in WORDS for name in group)
         others = [name for name in folders if name not in group]
         several = len(set(group.values())) > 1
-        if "train" not in group.values() and not exact:
-            continue
-        if exact and (several or not others):
-            return _chosen(path, group, others, inside)
-        if not exact and several and all(inside[name] for name, part in group.items() if part == "train"):
+        trained = [bool(inside[name]) for name, part in group.items() if part == "train"]
+        if several or not others if exact else several and trained and all(trained):
             return _chosen(path, group, others, inside)
     return {}
 
@@ -201,13 +200,9 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     trained = {rest for _, (part, rest) in flat if part == "train"}
     same = trained & {rest for _, (part, rest) in flat if part != "train"}
     if len(same) > 1 and len({each for _, each in flat}) == len(flat) and all(rest in same for _, (_, rest) in flat):
-        parents = " ".join(sorted({f"FOLDER/{part}" for _, (part, _) in flat}))
-        pairs = [(str(path / name), f"FOLDER/{part}/{rest}") for name, (part, rest) in flat]
-        commands = [f" && cp -r {shlex.quote(source)} {shlex.quote(target)}" for source, target in pairs]
         raise ZooError(
             f"{path} has {listed(name for name, _ in flat)}: names of a part and of a class, {listed(sorted(same))}",
-            f"A folder for each part and class: mkdir -p {parents}{''.join(commands)}\nThen give "
-            "data.root=FOLDER. Classes: add data.layout=classes.",
+            f"Parts and classes: {as_table(path, 'class')}. If each folder is a class: add data.layout=classes.",
         )
     if same:
         raise ZooError(
@@ -238,17 +233,13 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
             f"{folders[0]} is a class: {sort}\nThen give data.root=FOLDER. {folders[-1]} has classes in its parts: "
             f"{as_root(path / folders[-1])}. {folders[0]} is a class, without parts: add data.layout=classes.",
         )
-    each = 'for d in */*/; do c=FOLDER/$(echo "${d%/}" | tr / _); mkdir -p "$c"; cp -r "$d". "$c"; done'
-    inner = "The inner folders are the classes, and the outer ones mean nothing: "
-    together = f"{folders[0]} is a patient, object or session, of which all images belong into one part: "
-    together += f"{as_table(path, 'folder2', 'folder1')}. "
     numbered = all(re.fullmatch(r"[A-Za-z]{0,10}[ _-]?\d+", name) for name in folders)
+    levels = levels_note(path, list(decode.iter_images(path)), "folder1" * numbered)
     raise ZooError(
         begin,
-        f"{together * numbered}Variants or folds: give one of them, such as "
-        f"{as_root(path / folders[0])}. Parts: rename them to train and test (or val). "
-        f"{copy_remedy(inner, folders, f'{here}/*/*/*')}Outer and inner together: `cd {here} && {each}`, and give "
-        "data.root=FOLDER. Classes: add data.layout=classes.",
+        f"Variants or folds: give one of them, such as {as_root(path / folders[0])}. Parts: rename them to train and "
+        f"test (or val). {folders[0]} is a class: add data.layout=classes.\n{levels}\nOr data.label_column=folders for "
+        "the outer and inner ones together",
     )
 
 
@@ -256,22 +247,15 @@ def _refuse_copies(path: Path, folders: list[str]) -> None:
     """Raise an error if each folder contains the same images."""
     files = [[path / name / each for each in decode.iter_images(path / name)] for name in folders]
     first, *others = [Counter((file.name, file.stat().st_size) for file in each) for each in files]
-    if (
-        first.total() >= _MANY
-        and all(each == first for each in others)
-        and len({_digests(each) for each in files}) == 1
-    ):
+    if first.total() < _MANY or any(each != first for each in others):
+        return
+    some = [sorted(each, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY] for each in files]
+    if len({frozenset((file.name, file_sha256(file)) for file in each) for each in some}) == 1:
         kept = min(files, key=lambda each: len(each[0].parts))[0].relative_to(path).parts[0]
         raise ZooError(
             f"{path}: the folders {listed(folders)} contain the same {first.total():,} images",
             f"Give one of them: {as_root(path / kept)}.",
         )
-
-
-def _digests(files: list[Path]) -> frozenset[tuple[str, str]]:
-    """Return names and checksums of some files, the same ones for copies of a folder."""
-    some = sorted(files, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY]
-    return frozenset((file.name, file_sha256(file)) for file in some)
 
 
 def _refuse_doubled(path: Path, full: list[str]) -> None:
@@ -306,9 +290,8 @@ def _refuse_clips(path: Path, folders: list[str]) -> None:
     actions = Counter(OF_CLIP.sub("", name) for name in folders)
     first = [set(itertools.islice(decode.iter_images(path / name), _LISTED)) for name in folders[:4]]
     frames = set.intersection(*first) if first else set()
-    if not 2 < 2 * len(actions) <= len(folders) or not all(map(_FRAME.fullmatch, frames)):
-        return
-    if 2 * len(frames) > min(map(len, first)):
+    alike = 2 < 2 * len(actions) <= len(folders) and all(map(_FRAME.fullmatch, frames))
+    if alike and 2 * len(frames) > min(map(len, first)):
         raise ZooError(
             f"{path} has folders such as {listed(folders[:2])} with numbered images: classes, or the frames of one "
             "clip each, which resemble each other",
@@ -348,21 +331,26 @@ def parts_beside(table: Path, images: str | None = None) -> list[str]:
 
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     """Return a sentence on a file in a folder, or one level below, that may hold labels; empty without one."""
-    files = [file for file in (*sorted(path.glob("*")), *sorted(path.glob("*/*"))) if file.suffix.lower() in _TABLES]
-    likely = [file for file in files if not PROSE.match(file.name)]
+    likely = [
+        file
+        for kind in ("*", "*/*")
+        for file in sorted(path.glob(kind))
+        if file.suffix.lower() in _TABLES and not PROSE.match(file.name)
+    ]
     likely.sort(
         key=lambda file: (_TABLES.index(file.suffix.lower()), "train" not in str(file.relative_to(path)).lower())
     )
     stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
+    tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
+    tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
+    named = (file for file in tables if names_image(file, stems, likely=False))
     # The content is read last, because there may be a file for each image.
-    usual = (
+    sure = (
         file
         for file in likely
         if not (_NAMES.fullmatch(file.name) or datasets.table_remedy(file)) or names_image(file, stems)
     )
-    tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
-    tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
-    first = next((file for file in tables if names_image(file, stems, likely=False)), None) or next(usual, None)
+    first = next((file for file in itertools.chain(named, sure) if not is_list(file, stems)), None)
     if first is None:
         return ""
     if command := datasets.table_remedy(first):
@@ -371,21 +359,52 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         return f"{command.replace('Read its', 'read the' if begin == 'labels' else 'Read the')}; or: "
     name = first.relative_to(path).as_posix()
     write = "write them as CSV, and give data=image_table"
+    if first.suffix == ".mat":
+        name = listed(file.relative_to(path).as_posix() for file in likely if file.suffix == ".mat")
+        write = datasets.table_command("matlab", path, None, images=path)
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
-        root, images = shlex.quote(f"{first}.csv"), shlex.quote(str(path))
-        write = f"python scripts/table_of.py coco {shlex.quote(str(first))} {root}\nThen give data=image_table "
-        write += f"data.root={root} data.images={images}"
-    return f"{begin} are not read from {name}: {write}{end}"
+        write = datasets.table_command("coco", first, f"{first}.csv", images=path)
+    return f"{begin} are not read from {name}: {write}{'. Or: ' if 'Then give' in write else end}"
 
 
 def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
     """Return whether the first rows of a table name an image; ``likely`` is the answer if they are too few."""
-    if not table.is_file() or not os.access(table, os.R_OK):
-        return False
-    with table.open("rb") as file:
-        head = file.read(_HEAD).decode("latin-1")
+    head = unknown_kinds.head_of(table, _HEAD).decode("latin-1")
     few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
     return bool(likely and few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
+
+
+def is_list(file: Path, stems: set[str]) -> bool:
+    """Return whether a file only has the name of an image in each line, perhaps without its suffix."""
+    head = unknown_kinds.head_of(file, _HEAD).decode("latin-1") if file.suffix == ".txt" else ""
+    words, few = head.split(), len(head.splitlines())
+    plain = len(words) <= few and not re.search(r"[,;|]", head)
+    return plain and 10 * sum(stem_of(word).lower() in stems for word in words) > few
+
+
+def lists_near(path: Path) -> list[Path]:
+    """Return a file such as train.txt for each part, in or near a folder, that only names its images; not only one."""
+    for folder in (path, path.parent, *(path.parent / name for name in _OF_LISTS), path.parent.parent):
+        files = [file for file in itertools.islice(sorted(folder.glob("*.txt")), 50) if role_of(file.stem)]
+        counted = [folder / "images.txt", folder / "train_test_split.txt"]  # CUB-200
+        names = itertools.islice(decode.iter_images(path), _LISTED * (bool(files) or counted[1].is_file()))
+        stems = {stem_of(name).lower() for name in names}
+        if counted[1].is_file() and names_image(counted[0], stems, likely=False):
+            return counted
+        numbers = {file: re.findall(r"\d+", file.stem) for file in sorted(files, key=lambda file: -len(file.stem))}
+        split = min(itertools.chain.from_iterable(numbers.values()), default="")  # of several, such as train1.txt
+        first = {role_of(file.stem): file for file, each in numbers.items() if split in each or not each}
+        lists = [first[part] for part in sorted(first) if is_list(first[part], stems)]
+        if first.get("train") in lists and len(lists) > 1:
+            return lists
+    return []
+
+
+def lists_note(path: Path, lists: list[Path], source: Path, target: Path | None, label: str = "") -> list[str]:
+    """Return a note on files that list the images of each part, and how to use them for a folder or a table."""
+    shown, files = listed(os.path.relpath(file, path.parent) for file in lists), ["--files", *map(str, lists)]
+    write = datasets.table_command("lists", source, target, *files, images=path, then=label)
+    return [f"Not used: {shown}, lists of the images of each part. To use them: {write}"] * bool(lists)
 
 
 def names_note(path: Path) -> str:
@@ -397,18 +416,20 @@ def names_note(path: Path) -> str:
         names = list(itertools.islice(decode.iter_images(path), 1000))
         inner = names[0].rpartition("/")[0] if names else ""
         path, names = path / inner, [Path(name).name for name in names if name.rpartition("/")[0] == inner]
-    stems = [Path(each).stem for each in names]
+    stems = [stem_of(each) for each in names]
     letters = r"([A-Za-z]+([_ -][A-Za-z]+)*)[^A-Za-z]*\d" * any(re.match("[A-Za-z]", stem) for stem in stems)
+    persons = all(PERSON.fullmatch(cut(stem)[0]) for stem in stems)
     for where, column, pattern in (
         ("begin", "letters" if letters else "part1", letters or r"(\d{1,3})_"),
         ("begin", "part1", r"([A-Za-z]+\d+)[_-]+\d+$"),  # obj1__0: the second number counts
-        ("end", "last", r".*_(\d{1,2}|[A-Za-z]+)$"),
+        ("end", "last", r".*(_\d{1,2}|[\W_][A-Za-z]+)$"),
     ):
-        words = Counter(match[1] for stem in stems if (match := re.match(pattern, stem)))
+        words = Counter(match[1].strip("_.- ") for stem in stems if (match := re.match(pattern, stem)))
         likely = len(words) > 1 and min(words.values()) > 1 and len(words) <= len(stems) / 4
         if likely and not all(map(part_of, words)):
-            shown = listed(sorted(words), most=3)
-            return f"The names may {where} with their classes, such as {shown}: {as_table(path, column)}. "
+            way = as_table(path, column, "part1" * persons)
+            way += ". If each person is a class: data.label_column=part1, without a group" * persons
+            return f"The names may {where} with their classes, such as {listed(sorted(words), most=3)}: {way}. "
     fields = [stem.split("_") if "_" in stem else stem.split(".") for stem in stems]
     columns = {f"part{place}": {*cells} for place, cells in enumerate(zip(*fields, strict=False), 1)}
     for title, cells in [*columns.items()]:
@@ -421,22 +442,19 @@ def names_note(path: Path) -> str:
 
 
 def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
-    """Return a note if the names of images may hold the classes, and not the folders: AF01/AF01ANS.jpg.
-
-    Args:
-        images: names of the images below ``path``, by folder.
-    """
-    stems = [(folder, Path(file).stem) for folder, files in images.items() for file in files]
+    """Return a note if the names of images, by folder, may hold the classes, and not the folders: AF01/AF01ANS.jpg."""
+    stems = [(folder, stem_of(file)) for folder, files in images.items() for file in files]
     fields = [cut(re.sub(r"^[\W_]+", "", stem.removeprefix(folder))) for folder, stem in stems]
     persons = all(map(PERSON.fullmatch, images))
-    columns = zip(*fields, strict=False) if all(stem.startswith(folder) for folder, stem in stems) else ()
+    after = all(stem.startswith(folder) for folder, stem in stems)
+    columns = zip(*fields, strict=False) if after or persons else ()
     for part, column in enumerate(columns, 1):
         codes = Counter(column)
         few = persons and 2 * len(codes) * len(images) <= len(stems)
         usual = sum(count for count in codes.values() if 2 * count > len(images))
         if len(codes) > 1 and 5 * usual > 4 * len(column) and (few or all(map(str.isalpha, codes))):
-            note = f"Each image is named after its folder and one of {len(codes)} codes, such as {min(codes)}. "
-            before = len(cut(stems[0][0]))
+            note = f"Each name holds {'its folder and ' * after}one of {len(codes)} codes, such as {min(codes)}. "
+            before = len(cut(stems[0][0])) * after
             label = f"part{before + part}" if len(fields[0]) > 1 else "rest"
             return [f"{note}If these are the classes: {as_table(path, label, 'folder1')}"]
     return []
@@ -448,37 +466,74 @@ def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
     Args:
         parts: the part of each image, if the data have parts.
     """
-    rows = [cut(Path(name).stem) for name in names]
+    rows, folders = [cut(stem_of(name)) for name in names], zip(*(name.split("/")[:-1] for name in names), strict=False)
+    shapes = {1: r"\d{1,7}_(\d{1,4}|[A-Za-z]+)", 2: r"[^\W\d_]+_\d+_[^_]*"}  # pieces or sides; a person, and a counter
+    likely = [(f"folder{place}", each) for place, each in enumerate(folders, 1) if all(map(PERSON.fullmatch, each))]
     for place, column in enumerate(zip(*rows, strict=False), 1):
-        second = place == 2 and all(len(row) == 3 and row[0].isalpha() and row[1].isdecimal() for row in rows)
-        sides = place == 1 and all(len(row) == 2 and row[0].isdecimal() and row[1].isalpha() for row in rows)
-        sides = sides and len({row[1] for row in rows}) > 1  # left and right
-        if classes < len({*column}) <= len(column) / 2 and (second or sides or all(map(_NUMBERED.fullmatch, column))):
-            note = f"Part {place} of the names, such as {column[0]}, may number a person or an object"
+        shaped = all(re.fullmatch(shapes.get(place, "(?!)"), "_".join(row)) for row in rows)
+        numbered = [each for each in column if not re.fullmatch(r"\d{4}", each)]  # these could be years
+        if (shaped and len({row[-1] for row in rows}) > 1) or (numbered and all(map(_NUMBERED.fullmatch, numbered))):
+            likely.append((f"part{place}", column))
+    for title, column in likely:
+        if classes < len({*column}) <= len(column) / 2:
+            what = f"Part {title[4:]} of the names" if title.startswith("part") else f"Folder {title[6:]} of the paths"
+            note = f"{what}, such as {column[0]}, may number a person, an object or a whole image"
             of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
             if both := of.get("train", set()) & of.get("test", set()):
                 note += f", of which {len(both):,} are in the training part and in the test part"
-            keep = f". To keep its images in one part: data.group=part{place}"
-            return [note + keep * ("validation" not in of)]
+            return [f"{note}. To keep its images in one part: data.group={title}" if "validation" not in of else note]
     return []
 
 
 def groups_of(names: list[str], group: str) -> list[str]:
-    """Return the part of each name that ``group`` means, such as part2."""
+    """Return the part or folder of each name that ``group`` means, such as part2 or folder2."""
     if not (match := PART_OF_NAME.fullmatch(group)):
         raise ZooError(
             f"data.group={group} is a column of a table", "For the second part of the file names: data.group=part2"
         )
-    place = int(match[1]) - 1
-    return ["".join(cut(Path(name).stem)[place : place + 1]) for name in names]
+    place, folders = int(match[2]) - 1, match[1] == "folder"
+    rows = (name.split("/")[:-1] if folders else cut(stem_of(name)) for name in names)
+    groups = ["".join(row[place : place + 1]) for row in rows]
+    if not any(groups):
+        raise ZooError(f"No image, such as {names[0]}, has what data.group={group} means", "Give a smaller number.")
+    return groups
 
 
 def as_table(path: Path, label: str, group: str = "") -> str:
-    """Return how to write a table of the images in a folder, with columns of folders and of parts of the names."""
-    images, table = (shlex.quote(str(each)) for each in (path, path.resolve().parent / f"{path.resolve().name}.csv"))
-    group = f" data.group={group}" if group else ""
-    settings = f"data.root={table} data.images={images} data.label_column={label}{group}"
-    return f"python scripts/table_of.py names {images} {table}\nThen give data=image_table {settings}"
+    """Return how to write a table of the images in a folder: their folders, parts of names, and listed parts."""
+    then = f" data.label_column={label}" + (f" data.group={group}" if group else "")
+    lists = [str(file) for file in lists_near(path)]
+    kind, options = ("lists", ["--files", *lists]) if lists else ("names", [])
+    return datasets.table_command(kind, path, None, *options, images=path, then=then)
+
+
+def levels_of(names: Iterable[str]) -> tuple[dict[str, list[str]], str]:
+    """Return the levels of folders that may be classes, by column of the table, and the one of patients or objects."""
+    rows = [name.split("/")[:-1] for name in names]
+    levels = {f"folder{number}": {*each} for number, each in enumerate(zip(*rows, strict=False), 1)}
+    levels = {title: each for title, each in levels.items() if len(each) > 1 and not all(map(part_of, each))}
+    numbered = {title: len(each) for title, each in levels.items() if all(re.search(r"\d", name) for name in each)}
+    group = max(numbered, key=numbered.__getitem__, default="")
+    last, kinds = f"folder{min(map(len, rows), default=0)}", {kind_of(row[-1]) for row in rows if row}
+    if len({*map(len, rows)}) > 1:
+        levels = {"folder1": levels.get("folder1", set()), "inner": {"/".join(row[1:]) for row in rows} - {""}}
+    elif last in numbered and not re.search(r"\d", "".join(kinds)):  # study1_positive
+        levels = {title: each for title, each in levels.items() if group == title or title != last} | {"kind": kinds}
+    if all(len(row) > 1 and row[0].lower() == row[1][:1].lower() for row in rows):  # sorted by first letters
+        levels.pop("folder1", None)
+    return {title: sorted(each) for title, each in levels.items() if len(each) > 1}, group
+
+
+def levels_note(path: Path, names: Iterable[str], group: str = "") -> str:
+    """Return how to write a table of images in nested folders, with a setting for each level of possible classes."""
+    levels, likely = levels_of(names)
+    group = group or likely
+    given = f" data.group={group}" if group else ""
+    words = [f"{key}{given} for the classes {listed(each, most=3)}" for key, each in levels.items() if key != group]
+    if group in levels and not all(map(PERSON.fullmatch, levels[group])):
+        words.append(f"{group} for the classes {listed(levels[group], most=3)}")
+    first, *more = words or ["COLUMN"]
+    return "\nOr data.label_column=".join((f"For one table: {as_table(path, first)}", *more))
 
 
 def says_nothing(name: str, parent: str) -> bool:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from zoo.config.schemas.image_classification import TableReading
 from zoo.core.errors import ZooError, counted, listed, nearest
-from zoo.data.images import decode, set_parts
+from zoo.data import datasets
+from zoo.data.images import decode, set_parts, unknown_kinds
 from zoo.data.targets import FLAG, FLAGS, sign_in
 from zoo.data.text import tables
 from zoo.protocol.targets import CLASSES, LABELS, NUMBER
@@ -151,8 +152,10 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
 def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
     """Return the columns that may be targets: without those that are empty, nested, dates, or of the image."""
     images = [number(cell) for cell in columns[layout.image]]
+    boxed = [place for place in range(len(columns)) if layout.plain(place) in ("x", "y", "width", "height")]
     return [
         place for place, column in enumerate(columns) if place not in (layout.image, layout.part, layout.group)
+        and not (place in boxed and len(boxed) == 4)
         and any(column) and not _is_counted(column) and not _OF_IMAGES.fullmatch(layout.plain(place))
         and not tables.DATE.fullmatch(layout.title(place)) and not any(map(_NESTED.match, column))
         and not all(map(_DATES.fullmatch, column)) and [number(cell) for cell in column] != images
@@ -245,11 +248,10 @@ def _refuse_joined(path: Path, column: list[str], title: str, titles: list[str],
     kinds = {kind for *_, kind in pairs}
     if len(titles) != 2 or 2 * len(kinds) > len(column) or any(number(name) is None for name, *_ in pairs[:20]):
         return
-    source, table = (shlex.quote(str(each)) for each in (path, path.with_name("labels_of_images.csv")))
-    write = f"python scripts/table_of.py labels {source} {table} --column {shlex.quote(title)}"
+    given = path, path.with_name("labels_of_images.csv"), "--column", title
     raise ZooError(
         f"{path}: column {title} names an image and one of {counted(len(kinds), 'label')}, such as {column[0]!r}",
-        f"To write a row for each image: {write}\nThen give data.root={table} data.target=labels.",
+        f"To write a row for each image: {datasets.table_command('labels', *given, then=' data.target=labels.')}",
     )
 
 
@@ -325,13 +327,11 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
             raise ZooError(f"{path}: {title} numbers objects, and the classes are in another table", way.strip())
         return pool
     nested = [layout.title(place) for place, column in enumerate(columns) if any(map(_NESTED.match, column))]
-    awk = f"(echo image,label; awk -F/ -v OFS=, '{{print $0, $(NF-1)}}' {shlex.quote(str(path))}) > {path.stem}.csv"
-    inner = f"{_IN_FOLDERS}\nTo use only these, with their folders as classes: {awk}\nThen give that file."
     unread = f"Objects are not read, as in {listed(nested)}: export a flat table (CSV or JSON-MIN). " * bool(nested)
     add = "Add a column with the class of each image, or set data.label_column=NAME."
     raise ZooError(
         f"{path} has no column of classes; its columns are {_titles_and_row(layout.titles, columns)}",
-        unread + (inner if inside else add),
+        unread + (_IN_FOLDERS if inside else add),
     )
 
 
@@ -342,15 +342,14 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
         images: title of the column that names images; empty if the other table names them.
     """
     for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
-        with near.open(encoding="utf-8", errors="replace") as stream:
-            head = [cell.strip().strip('"') for cell in stream.readline(1 << 16).split(",")]
+        row = unknown_kinds.head_of(near, 1 << 16).decode("utf-8", "replace").partition("\n")[0]
+        head = [cell.strip().strip('"') for cell in row.split(",")]
         ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
         if near != path and ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)
-            first, second, table = (shlex.quote(str(each)) for each in (labels, named, path.parent / "joined.csv"))
-            key = shlex.quote(ids[0])
-            join = f"python scripts/table_of.py join {first} {second} {table} --on {key}"
-            return f"\nTo join it with {near.name}: {join}\nThen give data.root={table} data.group={key}"
+            given, key = ([labels, named], path.parent / "joined.csv", "--on", ids[0]), shlex.quote(ids[0])
+            command = datasets.table_command("join", *given, then=f" data.group={key}")
+            return f"\nTo join it with {near.name}: {command}"
     return ""
 
 

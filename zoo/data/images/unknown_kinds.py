@@ -72,13 +72,13 @@ def _kind(path: Path) -> formats.Format | None:
     return formats.find(path.name, head_of(path), use="images")
 
 
-def head_of(path: str | Path) -> bytes:
+def head_of(path: str | Path, size: int = formats.HEAD_BYTES) -> bytes:
     """Return the first bytes of a file; none if it cannot be read, or is a pipe, which may never end."""
     try:
         if not os.path.isfile(path):
             return b""
         with open(path, "rb") as stream:
-            return stream.read(formats.HEAD_BYTES)
+            return stream.read(size)
     except OSError:
         return b""
 

@@ -18,7 +18,7 @@ from zoo.core import console, formats, paths
 from zoo.core.arrays import Arrays, NDArray, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import file_sha256, files_below, fill_once
-from zoo.data import npy_images
+from zoo.data import datasets, npy_images
 from zoo.data.images import decode, set_parts
 from zoo.data.targets import Targets
 from zoo.data.text import files, foreign_formats, labelled_texts, pieces, sources, tables, tokenization
@@ -125,9 +125,9 @@ def _one_of(folder: Path) -> str:
         return f"{names[0]} is {kind.about}. {kind.remedies['texts']}" if kind else "It contains no text."
     best = next((name for name in texts if "train" in name.lower()), texts[0])
     texts = [name for name in texts if Path(name).suffix == Path(best).suffix]
-    join = f"python scripts/table_of.py chapters {shlex.quote(str(folder))} all.txt --suffix {Path(best).suffix}"
+    join = datasets.table_command("chapters", folder, "all.txt", "--suffix", Path(best).suffix)
     several = f"Of {listed(texts)}, give one, such as" if texts[1:] else "Give"
-    note = f". To join parts of one text, sorted by name: {join}\nThen give data.root=all.txt" if texts[1:] else ""
+    note = f". To join parts of one text, sorted by name: {join}" if texts[1:] else ""
     return f"{several} {set_parts.as_root(folder / best)}{note}"
 
 
@@ -217,8 +217,8 @@ def _one_text(row: TextData, path: Path, vocabulary: Vocabulary, folder: Path) -
     first = next(iter(read()))
     least = 2 if path.suffix.lower() in (".csv", ".tsv") else 3
     if what := foreign_formats.markup(first, least):
-        alone = f"python scripts/table_of.py plain {shlex.quote(str(path))} texts.txt, then data.root=texts.txt"
-        kept = f". To learn its texts alone: {alone}" * (what[0] in "Ja")  # JSON, or a table
+        write = datasets.table_command("plain", path, "texts.txt")
+        kept = f". To learn its texts alone: {write}" * (what[0] in "Ja")  # JSON, or a table
         notes.append(f"{path} is {what} are learned as text{kept}")
     tokenizer = vocabulary
     if isinstance(tokenizer, int):

@@ -12,6 +12,7 @@ from typing import Any
 from zoo.core import formats
 from zoo.core.errors import ZooError, listed
 from zoo.core.files import files_below
+from zoo.data import datasets
 from zoo.data.images import decode, set_parts
 
 _AS_TABLE = 'Write its texts and labels into a CSV file, or as one object a line: {"text": ..., "label": ...}'
@@ -46,13 +47,13 @@ def refuse_markup(path: Path, text: str) -> None:
     if parts := [key for key, value in row.items() if isinstance(value, list | dict) and set_parts.part_of(key)]:
         raise ZooError(
             f"{path} is JSON, one object with the parts {listed(parts, most=5)}, not a table",
-            f"Write each part as a table: python scripts/table_of.py texts {shlex.quote(str(path))} parts\n"
-            "Then give data.root=parts.",
+            f"Write each part as a table: {datasets.table_command('texts', path, 'parts')}.",
         )
     rows = innermost(_value(text)) or []
     if title := _of_texts(rows):
         label = next((key for key, value in rows[0].items() if isinstance(value, str)), title)
-        remedy = f"Write each as a row: {as_rows(path)} data.label_column={label}"
+        then = f" data.label_column={label}"
+        remedy = f"Write each as a row: {datasets.table_command('texts', path, 'table.csv', then=then)}"
         raise ZooError(f"{path} is JSON with a list of texts, {title}, for each {label}", remedy)
     if row or re.match(r'\{\s*"|\[\s*\{', start):
         raise ZooError(f"{path} is JSON, but not a list of objects with two keys or more", _AS_TABLE)
@@ -82,16 +83,9 @@ def refuse_file_names(table: Path, title: str, cells: list[str], columns: list[i
     if images:
         remedy = f"Train an image classifier: data=image_table data.root={shlex.quote(str(table))}"
     elif name and readable and not kind:
-        places = shlex.join(map(str, columns))
-        write = f"python scripts/table_of.py named {shlex.quote(str(table))} texts.csv --columns {places}"
-        remedy = f"Write the texts into a table: {write}\nThen give data.root=texts.csv."
+        write = datasets.table_command("named", table, "texts.csv", "--columns", *map(str, columns))
+        remedy = f"Write the texts into a table: {write}."
     raise ZooError(f"{table}: the text column, {title}, holds file names such as {cells[0]!r}, not texts", remedy)
-
-
-def as_rows(path: Path) -> str:
-    """Return how to write a file of lists as a table."""
-    write = f"python scripts/table_of.py texts {shlex.quote(str(path))} table.csv"
-    return f"{write}\nThen give data.root=table.csv"
 
 
 def table_of_json(text: str) -> str | None:

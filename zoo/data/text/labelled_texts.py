@@ -95,7 +95,7 @@ def collect(row: LabelledData, rows: Iterable[Row], remarks: Remarks) -> Labelle
     remarks.notes += [f"{note}; data.target=labels learns each label" for note in joined]
     if unwanted:
         remarks.notes.append(f"Not used: {counted(unwanted, 'text')} of classes that data.classes does not name")
-    remarks.notes.append(_counts(class_names, names, parts))
+    remarks.notes.append(counts_note(class_names, names, parts))
     numbers = {name: number for number, name in enumerate(class_names)}
     texts, labelled = [text for _, _, text, _ in kept], [numbers[name] for name in names]
     remarks.notes += _contradictions(texts, names)
@@ -205,7 +205,7 @@ def _check_wanted(row: LabelledData, labels: set[str]) -> None:
         )
 
 
-def _counts(class_names: list[str], names: list[str], parts: list[str]) -> str:
+def counts_note(class_names: list[str], names: list[str], parts: list[str]) -> str:
     """Return the classes with their numbers of texts, by part if there are parts."""
     counts = Counter(zip(names, parts, strict=True))
     sizes = (

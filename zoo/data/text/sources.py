@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below
 from zoo.core.paths import key_of
 from zoo.data import datasets, targets
-from zoo.data.images import set_parts
+from zoo.data.images import set_parts, unknown_kinds
 from zoo.data.text import encodings, foreign_formats, labelled_texts, tables
 from zoo.data.text import files as text_files
 from zoo.data.text.labelled_texts import PARTS, LabelledTexts, Remarks, Row
@@ -76,9 +76,10 @@ def _files_below(root: Path) -> Iterable[tuple[tuple[str, ...], bytes]]:
 
 
 def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
-    """Yield the rows without the few files that lie next to class folders, such as a summary."""
+    """Yield the rows without files next to class folders, such as a summary, or unnumbered among numbered ones."""
     folders = [Path(where).parent for *_, where in rows]
     counts, inner = Counter(folders), dict[Path, list[int]]()
+    numbered = Counter(Path(where).parent for *_, where in rows if re.search(r"\d", Path(where).name))
     for folder, count in counts.items():
         for above in folder.parents:
             inner.setdefault(above, []).append(count)
@@ -86,6 +87,8 @@ def _in_class_folders(rows: list[Row], remarks: Remarks) -> Iterable[Row]:
     for row, folder in zip(rows, folders, strict=True):
         if folder in few:
             remarks.skipped.append((row[3], "it lies next to class folders, and in none of them"))
+        elif not re.search(r"\d", Path(row[3]).name) and 20 * (counts[folder] - numbered[folder]) < numbered[folder]:
+            remarks.skipped.append((row[3], "its name has no number, and those of the texts next to it have: add one"))
         else:
             yield row
 
@@ -197,17 +200,13 @@ def _files(row: LabelledData, rows: Callable[..., Iterable[Row]], files: list[Fi
 def _joined(root: Path, files: list[Path]) -> str:
     """Return how to join tables of one class each, which have the same header; empty for other files."""
     present = [path for path in files if tables.suffix(path) == ".csv"]
-    heads = set()
-    for path in present:
-        with path.open("rb") as source:
-            heads.add(source.readline(4096).strip())
+    heads = {unknown_kinds.head_of(path, 4096).partition(b"\n")[0].strip() for path in present}
     if len(present) < 2 or len(heads) != 1:
         return ""
-    write = f"python scripts/table_of.py files {shlex.quote(str(root))} joined.csv"
     if any(map(tables.is_of_labels, heads.pop().decode("utf-8", "replace").replace('"', "").split(","))):
-        return f"Join them: {write}\nThen give data.root=joined.csv. Or give one file."
-    more = "Then give data.root=joined.csv data.label_column=class. If not, give one file."
-    return f"If each file is a class, join them: {write}\n{more}"
+        return f"Join them: {datasets.table_command('files', root, 'joined.csv')}. Or give one file."
+    write = datasets.table_command("files", root, "joined.csv", then=" data.label_column=class")
+    return f"If each file is a class, join them: {write}. If not, give one file."
 
 
 def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
@@ -226,10 +225,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         )
     packed = sorted({each.parent for kind in ("*.parquet", "*/*.parquet") for each in root.glob(kind)})
     if packed and not any(tables.suffix(path) in datasets.TABLES for path in files):
-        write = f"python scripts/table_of.py texts {shlex.quote(str(packed[0]))} tables"
         raise ZooError(
             f"{root} has texts in Parquet files of {listed(map(str, packed))}",
-            f"Write those of a folder as tables: {write}\nThen give data.root=tables",
+            f"Write those of a folder as tables: {datasets.table_command('texts', packed[0], 'tables')}",
         )
     named = [(part, path) for path in files if (part := _part_of_table(path.stem))]
     if not files:  # perhaps each part has a folder
@@ -301,7 +299,7 @@ def _table_rows(row: LabelledData, remarks: Remarks, part: str, path: Path, sign
                     f"{where}: the text column contains JSON, {cells[0][:40]!r}; the model would learn "
                     "its keys and punctuation",
                     "Extract the text into its own column and set data.text_column=NAME."
-                    + f" Lists of words: {foreign_formats.as_rows(path)}" * (cells[0][:1] == "["),
+                    + f" Lists of words: {datasets.table_command('texts', path, 'table.csv')}" * (cells[0][:1] == "["),
                 )
             count, label = count + 1, cells[1]
             if row.kind != CLASSES:
@@ -381,17 +379,12 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
     few = [path for path, lines in rows.items() if 9 < len(lines) > 3 * len({*lines}) and max(map(len, lines)) < 60]
     whole = [path for path, lines in rows.items() if len({*lines}) * 2 > len(lines)]
     if few and whole and len({len(read[path]) for path in rows}) == 1:
-        label = {path: label for _, label, path in files}
-        of_part = {(part, label): shlex.quote(str(path.absolute())) for part, label, path in files}
-        joined = [
-            f"paste {of_part[part, label[whole[0]]]} {of_part[part, label[few[0]]]} > {part or 'all'}.tsv"
-            for part in dict.fromkeys(part for part, *_ in files)
-            if {(part, label[whole[0]]), (part, label[few[0]])} <= of_part.keys()
-        ]
+        places = {(part, label): path for part, label, path in files}
+        both = [label for each in (whole, few) for _, label, path in files if path == each[0]]
+        pairs = [places[part, label] for part in dict.fromkeys(part for part, *_ in files) for label in both]
         raise ZooError(
             f"{few[0]} may hold the labels of {whole[0].name}: both have {len(read[few[0]]):,} lines",
-            f"Join them in a new folder: `mkdir joined && (cd joined && {' && '.join(joined)})`. Then give "
-            "data=text_table data.root=joined data.text_column=0 data.label_column=1.",
+            f"Join them: {datasets.table_command('paired', pairs, 'joined')} data=text_table",
         )
 
 

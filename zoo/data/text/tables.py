@@ -12,6 +12,7 @@ from zoo.config.overrides import override
 from zoo.config.schemas.image_classification import TableReading
 from zoo.config.schemas.text import LabelledData
 from zoo.core.errors import ZooError, listed, nearest
+from zoo.data import datasets
 from zoo.data.images import set_parts
 from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
@@ -122,8 +123,8 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     columns_of = itertools.zip_longest(*some, fillvalue="")
     unused = [column for place, column in enumerate(columns_of) if header and place not in places]
     if parts := [column[0].strip() for column in unused if _is_of_parts(*column)]:
-        write = f"table_of.py split {shlex.quote(str(path))} parts --column {shlex.quote(parts[0])}"
-        words += f"; column {parts[0]} is not used. To keep its parts: python scripts/{write}, then data.root=parts"
+        write = datasets.table_command("split", path, "parts", "--column", parts[0])
+        words += f"; column {parts[0]} is not used. To keep its parts: {write}"
     title = some[0][places[0]].strip() if header else ""
     return Table([chosen.delimiter, chosen.quoting if chosen.is_quoted(text) else "auto", title], words, rows)
 
@@ -188,18 +189,12 @@ def _refuse_fasttext(path: Path, some: list[list[str]]) -> None:
     """Raise an error for lines in the format of fastText with several labels, or with labels at their ends."""
     lines = [" ".join(cells).strip() for cells in some]
     several = [line for line in lines if re.match(r"__label__\S+\s+__label__", line)]
+    remedy = f"Write them into a column: {datasets.table_command('fasttext', path, 'labels.csv')}"
     if 10 * len(several) > len(lines):
-        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
-        raise ZooError(
-            f"{path} has several labels in many lines, such as {several[0][:80]!r}",
-            f"Write them into a column: {write}\nThen give data.root=labels.csv data.target=labels.",
-        )
+        message = f"{path} has several labels in many lines, such as {several[0][:80]!r}"
+        raise ZooError(message, f"{remedy} data.target=labels.")
     if sum(bool(re.search(r"\s__label__\S+\s*$", cells[-1])) for cells in some) > len(some) / 2:
-        write = f"python scripts/table_of.py fasttext {shlex.quote(str(path))} labels.csv"
-        raise ZooError(
-            f"{path} has its labels, __label__NAME, at the end of each line",
-            f"Write them into a column: {write}\nThen give data.root=labels.csv",
-        )
+        raise ZooError(f"{path} has its labels, __label__NAME, at the end of each line", remedy)
 
 
 def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: list[str], delimiter: str) -> ZooError:
@@ -231,11 +226,9 @@ def _lacking(path: Path, columns: list[Column], some: list[list[str]], first: li
     if key == "data.text_column" and len(both) > 1 and {*both} <= {*first}:
         several = sum(bool(set_parts.part_of(each.stem)) for each in path.parent.glob(f"*{path.suffix}")) > 1
         source, target = (path.parent, "joined") if several else (path, "joined.csv")
-        write = f"python scripts/table_of.py both {shlex.quote(str(source))} {target} --columns {shlex.join(both)}"
-        return ZooError(
-            f"data.text_column takes one column, not {name!r}",
-            f"Join them: {write}\nThen give data.root={target} data.label_column={columns[-1][1]}.",
-        )
+        then = f" data.label_column={columns[-1][1]}."
+        write = datasets.table_command("both", source, target, "--columns", *both, then=then)
+        return ZooError(f"data.text_column takes one column, not {name!r}", f"Join them: {write}")
     # A user who typed no name gets none that is only spelled alike, such as date.
     near = [title for title in first if name not in ("text", "label") or name in title.lower()]
     message = f"{path} has no column {name!r}{nearest(name, near)}"
@@ -262,6 +255,15 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
     least = sizes[text] / 4
     originals = [place for place, title in enumerate(some[0]) if title in title_words and sizes[place] > least]
     text = originals[0] if originals and own != originals[:1] else text
+    blank = [sum(count for cell, count in kinds.items() if not cell.strip()) for kinds in values]
+    filled = [
+        place for place, lack in enumerate(blank) if 2 * lack < blank[text] and 2 * len(values[place]) > len(body)
+    ]
+    wordy = [place for place in filled if sizes[place] and sum(map(len, map(str.split, values[place]))) > 2 * len(body)]
+    fuller = max(wordy, key=sizes.__getitem__, default=text) if 50 * blank[text] > len(body) else text
+    both = shlex.quote(f"{columns[0][0]}={some[0][fuller]},{some[0][text]}")
+    lacks = f"; {some[0][text]} is empty in {blank[text]:,} of {len(body):,} rows" * (50 * blank[text] > len(body))
+    lacks, text = f"{lacks}. {both} prints how to join both" if fuller != text else lacks, fuller
     few = own or [
         place for place, kinds in enumerate(values) if place != text and 2 <= len(kinds) <= len(body) / 2
         and 2 * kinds[""] < len(body) and not DATE.fullmatch(some[0][place].strip())
@@ -296,7 +298,7 @@ def _suggestion(some: list[list[str]], columns: list[Column]) -> str:
         titles = listed((repr(some[0][place]) for place in every if place not in ids), " or ", most=5)
         number = f". To predict a number: data.target=number, and {columns[-1][0]} as {titles}"
         other += number * bool(titles)
-    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}"
+    return f"\nBy its content{'' if header else ' it has no header, and'} you mean {given}{other}{lacks * header}"
 
 
 def _as_settings(columns: list[Column], names: list[str]) -> str:
@@ -306,7 +308,7 @@ def _as_settings(columns: list[Column], names: list[str]) -> str:
 def _size(title: str, column: Sequence[str]) -> int:
     """Return how many different letters and words a column contains; 0 for dates, addresses and trees of a parser."""
     if DATE.fullmatch(title.strip()) or all(
-        re.fullmatch(r"\S*://\S*", cell) or cell.startswith(("( ", "(ROOT")) for cell in column
+        re.fullmatch(r"\S*://\S*|\s*", cell) or cell.startswith(("( ", "(ROOT")) for cell in column
     ):
         return 0
     return len(set(column)) * sum(map(str.isalpha, "".join(column))) * sum(len(cell.split()) for cell in column)
