@@ -27,7 +27,7 @@ DOORS = {
     "uv": {"environments/uv_client.py"},
     "tokenizers": {"data/text/tokenization.py"},
     "matplotlib": {"runs/plots.py"},
-    "sklearn": {"data/sources.py", "tasks/text/linear_baseline.py", "tasks/text/linear_start.py"},
+    "sklearn": {"data/sources.py", "tasks/text/linear.py"},
     "h5py": {"weights/hdf5.py"},
     "mlflow": {"runs/mlflow_tracking.py"},
     "requests": {"core/download.py"},

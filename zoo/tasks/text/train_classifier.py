@@ -20,7 +20,7 @@ from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries, target_analysis
-from zoo.tasks.text import export, linear_baseline, linear_start, predict, pretrained_text, training
+from zoo.tasks.text import export, linear, predict, pretrained_text, training
 
 
 def train(overrides: Overrides) -> Run:
@@ -45,7 +45,7 @@ def train(overrides: Overrides) -> Run:
 
     separates = not known and len(texts.info.class_names) > 2  # by one linear classifier for each class
 
-    def requested(trial: RunContext[TextTrainConfig], linear: str = "") -> Request:
+    def requested(trial: RunContext[TextTrainConfig], fitted: str = "") -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
         if trial.settings.model.get("pair_buckets") and (separates or texts.info.target == NUMBER):
             arguments["scaled"] = True
@@ -55,7 +55,7 @@ def train(overrides: Overrides) -> Run:
         request.pieces = texts.tokenizer.token_bytes()
         files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
         np.savez(split, **dict[str, Any](parts))
-        request.data = TextData(**files, split=str(split), linear=linear)
+        request.data = TextData(**files, split=str(split), linear=fitted)
         return request
 
     calibration.settle(context, requested)
@@ -76,15 +76,15 @@ def train(overrides: Overrides) -> Run:
             console.warn(f"{shared:,} of {len(parts['validation']):,} validation texts are also used for training")
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
-        fitted = separates and settings.model.get("pair_buckets") and not start.npz
+        starts = separates and settings.model.get("pair_buckets") and not start.npz
         try:
-            linear = linear_start.fit(context, texts, parts) if fitted else ""
-            training.train_and_judge(context, requested(context, linear))
+            fitted = linear.fit(context, texts, parts) if starts else ""
+            training.train_and_judge(context, requested(context, fitted))
         finally:
-            (context.folder / linear_start.FILE).unlink(missing_ok=True)
+            (context.folder / linear.FILE).unlink(missing_ok=True)
         context.record.judgement = _judgement(context, texts, parts, twice)
         if context.settings.linear_baseline and context.result.metrics.get("test_accuracy") is not None:
-            context.record.linear_baseline = linear_baseline.measure(texts, parts)
+            context.record.linear_baseline = linear.baseline(texts, parts, settings.model)
     return context.result
 
 

@@ -11,7 +11,7 @@ from zoo.config import compose
 from zoo.config.overrides import Overrides
 from zoo.data.text import dataset
 from zoo.protocol import text_features, word_parts
-from zoo.tasks.text import linear_start
+from zoo.tasks.text import linear
 from zoo.tasks.text.train_classifier import TRAIN
 
 PHRASES = {
@@ -64,7 +64,7 @@ def outputs(texts: dataset.TextDataset, chosen: Any, stored: Any, kind: str = ""
 def test_it_separates_the_classes_in_the_units_of_the_network(tmp_path: Path, spelling: str) -> None:
     context, texts, parts = prepared(tmp_path, f"model.spelling={spelling}")
     labels = np.load(texts.folder / "labels.npy")
-    with np.load(linear_start.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts)) as stored:
         for kind in ("", "final_"):
             given = outputs(texts, parts["test"], stored, kind)
             assert (given.argmax(axis=1) == labels[parts["test"]]).all()
@@ -80,7 +80,7 @@ def test_parts_of_words_are_folded_into_their_words(tmp_path: Path) -> None:
     """A word of the validation texts that no training text has is judged by its parts."""
     context, texts, parts = prepared(tmp_path, "model.spelling=true")
     names = [piece.strip() for piece in texts.tokenizer.token_bytes()]
-    with np.load(linear_start.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts)) as stored:
         weights = dict(zip(stored["features"].tolist(), stored["weights"], strict=True))
     sport = texts.info.class_names.index("sport")
     assert weights[names.index("whistle")].argmax() == sport
@@ -90,7 +90,7 @@ def test_parts_of_words_are_folded_into_their_words(tmp_path: Path) -> None:
 def test_without_a_test_part_the_validation_texts_are_not_used(tmp_path: Path) -> None:
     context, texts, parts = prepared(tmp_path)
     parts["test"] = parts["test"][:0]
-    with np.load(linear_start.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts)) as stored:
         assert "final_weights" not in stored.files
 
 
@@ -98,8 +98,8 @@ def test_large_sets_are_sampled_and_the_run_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     context, texts, parts = prepared(tmp_path)
-    monkeypatch.setattr(linear_start, "MOST_TOKENS", 300)
-    linear_start.fit(context, texts, parts)
+    monkeypatch.setattr(linear, "MOST_TOKENS", 300)
+    linear.fit(context, texts, parts)
     assert f"of {len(parts['train'])} training texts" in capsys.readouterr().err
 
 
@@ -108,7 +108,7 @@ def test_a_class_without_training_texts_is_never_the_answer(tmp_path: Path) -> N
     labels, sport = np.load(texts.folder / "labels.npy"), texts.info.class_names.index("sport")
     parts["train"] = parts["train"][labels[parts["train"]] != sport]
     parts["validation"] = parts["validation"][labels[parts["validation"]] != sport]
-    with np.load(linear_start.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts)) as stored:
         assert (outputs(texts, parts["test"], stored).argmax(axis=1) != sport).all()
     parts["train"] = parts["train"][labels[parts["train"]] == labels[parts["train"]][0]]
-    linear_start.fit(context, texts, parts)  # a single class is no error
+    linear.fit(context, texts, parts)  # a single class is no error

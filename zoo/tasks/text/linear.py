@@ -1,4 +1,4 @@
-"""Fit the linear part of a text classifier with more than two classes, before the worker trains the whole network.
+"""Linear classifiers of texts: the start of a network with more than two classes, and a baseline for every network.
 
 For each class, two linear support vector machines separate its texts from the rest (Fan et al. 2008, LIBLINEAR,
 https://jmlr.org/papers/v9/fan08a.html). Their features are those of the network's linear part and, with
@@ -31,6 +31,9 @@ TOLERANCE = 1e-2
 SCALES = (0.5, 10.0)
 # With more tokens, or tokens times classes, only every second, third, ... text is used: a minute and 1.5 GB are enough.
 MOST_TOKENS, MOST_PRODUCTS = 4_000_000, 60_000_000
+BASELINE = "linear SVM of words and pairs"
+# A larger table for the baseline would take more than about 2 GB of memory.
+MOST_BASELINE_TOKENS = 20_000_000
 
 
 def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> str:
@@ -41,7 +44,7 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
     the outputs is the one with the lowest cross-entropy of the validation texts.
     """
     began, classes = time.monotonic(), len(texts.info.class_names)
-    labels, source = np.load(texts.folder / "labels.npy"), _Source(texts, context.settings)
+    labels, source = np.load(texts.folder / "labels.npy"), _Source(texts, context.settings.model)
     train = source.sample(parts["train"], classes)
     numbers = np.concatenate([train, parts["validation"]])
     rows, labels = source.rows(numbers), labels[numbers]
@@ -63,6 +66,27 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
     share = "" if len(train) == len(parts["train"]) else f" of {len(parts['train']):,}"
     console.say(f"Linear classifier, fitted to {len(train):,}{share} training texts: {seconds:.1f} s")
     return str(context.folder / FILE)
+
+
+def baseline(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]", model: Json) -> Json | None:
+    """Fit a linear classifier to the training and validation texts, and evaluate it on the test texts.
+
+    Its features are the words, and pairs of words, that the network reads. Return ``name``, ``test_accuracy`` and
+    ``seconds`` for ``run.json``; None without test texts, with too many tokens, or with only one class.
+    """
+    began, known = time.monotonic(), np.concatenate([parts["train"], parts["validation"]])
+    numbers = np.concatenate([known, parts["test"]])
+    labels = np.load(texts.folder / "labels.npy")[numbers]
+    if not len(parts["test"]) or len(np.unique(labels[: len(known)])) < 2:
+        return None
+    source = _Source(texts, {"length": model["length"], "pair_buckets": text_features.MOST_BUCKETS})
+    if (tokens := source.tokens(numbers)) > MOST_BASELINE_TOKENS:
+        console.say(f"No linear baseline: {tokens:,} tokens are more than its limit of {MOST_BASELINE_TOKENS:,}")
+        return None
+    rows = source.rows(numbers)
+    weights, bias = _separate(rows[: len(known)], labels[: len(known)], len(texts.info.class_names), _rarity)
+    right = (rows[len(known) :] @ weights + bias).argmax(axis=1) == labels[len(known) :]
+    return {"name": BASELINE, "test_accuracy": float(right.mean()), "seconds": round(time.monotonic() - began, 1)}
 
 
 def _separate(rows: Any, labels: "NDArray[np.int64]", classes: int, factors_of: Any) -> "tuple[Floats, Floats]":
@@ -128,23 +152,26 @@ class _Source:
         stems: (words,) numbers of the stems; none without ``model.spelling``.
     """
 
-    def __init__(self, texts: TextDataset, settings: TextTrainConfig) -> None:
+    def __init__(self, texts: TextDataset, model: Json) -> None:
         from scipy import sparse
 
         words = [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in texts.tokenizer.token_bytes()]
-        self._words, self._length = len(words), settings.model["length"]
-        self._buckets, self.stems = settings.model["pair_buckets"], np.zeros(0, np.int32)
+        self._words, self._length = len(words), model["length"]
+        self._buckets, self.stems = model["pair_buckets"], np.zeros(0, np.int32)
         self._table = sparse.csr_matrix((len(words), 0), dtype=np.float32)
-        if settings.model.get("spelling"):
+        if model.get("spelling"):
             self.stems, parts = word_parts.stems(words), word_parts.Parts(words)
             entries = np.ones(len(parts.parts), np.float32), (parts.words_of, parts.parts)
             self._table = sparse.csr_matrix(entries, shape=(len(words), parts.count))
         self._tokens = np.load(texts.folder / "tokens.npy", mmap_mode="r")
         self._offsets = np.load(texts.folder / "offsets.npy")
 
+    def tokens(self, chosen: "NDArray[np.int64]") -> int:
+        return int(np.minimum(np.diff(self._offsets)[chosen], self._length).sum())
+
     def sample(self, chosen: "NDArray[np.int64]", classes: int) -> "NDArray[np.int64]":
         """Return as many of the texts as are within the limits."""
-        tokens = int(np.minimum(np.diff(self._offsets)[chosen], self._length).sum())
+        tokens = self.tokens(chosen)
         return chosen[:: max(1, -(-tokens // MOST_TOKENS), -(-tokens * classes // MOST_PRODUCTS))]
 
     def rows(self, chosen: "NDArray[np.int64]") -> Any:
