@@ -174,8 +174,8 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
 
 
 def _verdict(probe: Json, kept: bool) -> str:
-    """Say whether a linear probe or an epoch was kept, and why."""
-    named = {"linear probe": probe, f"epoch {probe['trained']['epoch']}": probe["trained"]}.items()
+    """Say whether a linear classifier or an epoch was kept, and why."""
+    named = {"linear classifier": probe, f"epoch {probe['trained']['epoch']}": probe["trained"]}.items()
     rows = [f"{name}, validation loss {row['val_loss']:.4f}, accuracy {row['val_accuracy']:.4f}" for name, row in named]
     return "Kept: {}. Not clearly better: {}".format(*rows) if kept else "Kept: {1}. Worse: {0}".format(*rows)
 

@@ -112,3 +112,12 @@ def test_a_class_without_training_texts_is_never_the_answer(tmp_path: Path) -> N
         assert (outputs(texts, parts["test"], stored).argmax(axis=1) != sport).all()
     parts["train"] = parts["train"][labels[parts["train"]] == labels[parts["train"]][0]]
     linear.fit(context, texts, parts)  # a single class is no error
+
+
+def test_two_classes_of_many_texts_are_left_to_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    context, texts, parts = prepared(tmp_path)
+    assert linear.is_better(texts, parts["train"], context.settings.model)
+    texts.info.class_names.pop()
+    assert linear.is_better(texts, parts["train"], context.settings.model)
+    monkeypatch.setattr(linear, "MOST_TOKENS", 300)
+    assert not linear.is_better(texts, parts["train"], context.settings.model)

@@ -1,4 +1,4 @@
-"""Linear classifiers of texts: the start of a network with more than two classes, and a baseline for every network.
+"""Linear classifiers of texts: the start of the linear part of a network, and a baseline for every network.
 
 For each class, two linear support vector machines separate its texts from the rest (Fan et al. 2008, LIBLINEAR,
 https://jmlr.org/papers/v9/fan08a.html). Their features are those of the network's linear part and, with
@@ -36,6 +36,11 @@ BASELINE = "linear SVM of words and pairs"
 MOST_BASELINE_TOKENS = 20_000_000
 
 
+def is_better(texts: TextDataset, train: "NDArray[np.int64]", model: Json) -> bool:
+    """Return True if :func:`fit` is used. With two classes and many texts, the worker's own fit is as good."""
+    return len(texts.info.class_names) > 2 or _tokens(texts, train, model["length"]) <= MOST_TOKENS
+
+
 def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[str, NDArray[np.int64]]") -> str:
     """Fit to the training texts, and write the file for the worker into the run folder; return its path.
 
@@ -45,7 +50,8 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
     """
     began, classes = time.monotonic(), len(texts.info.class_names)
     labels, source = np.load(texts.folder / "labels.npy"), _Source(texts, context.settings.model)
-    train = source.sample(parts["train"], classes)
+    tokens = _tokens(texts, parts["train"], context.settings.model["length"])
+    train = parts["train"][:: max(1, -(-tokens // MOST_TOKENS), -(-tokens * classes // MOST_PRODUCTS))]
     numbers = np.concatenate([train, parts["validation"]])
     rows, labels = source.rows(numbers), labels[numbers]
     known = np.arange(len(numbers)) < len(train)
@@ -79,14 +85,18 @@ def baseline(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]", model: J
     labels = np.load(texts.folder / "labels.npy")[numbers]
     if not len(parts["test"]) or len(np.unique(labels[: len(known)])) < 2:
         return None
-    source = _Source(texts, {"length": model["length"], "pair_buckets": text_features.MOST_BUCKETS})
-    if (tokens := source.tokens(numbers)) > MOST_BASELINE_TOKENS:
+    if (tokens := _tokens(texts, numbers, model["length"])) > MOST_BASELINE_TOKENS:
         console.say(f"No linear baseline: {tokens:,} tokens are more than its limit of {MOST_BASELINE_TOKENS:,}")
         return None
-    rows = source.rows(numbers)
+    rows = _Source(texts, {"length": model["length"], "pair_buckets": text_features.MOST_BUCKETS}).rows(numbers)
     weights, bias = _separate(rows[: len(known)], labels[: len(known)], len(texts.info.class_names), _rarity)
     right = (rows[len(known) :] @ weights + bias).argmax(axis=1) == labels[len(known) :]
     return {"name": BASELINE, "test_accuracy": float(right.mean()), "seconds": round(time.monotonic() - began, 1)}
+
+
+def _tokens(texts: TextDataset, chosen: "NDArray[np.int64]", length: int) -> int:
+    """Return the number of tokens of some texts that the network reads."""
+    return int(np.minimum(np.diff(np.load(texts.folder / "offsets.npy"))[chosen], length).sum())
 
 
 def _separate(rows: Any, labels: "NDArray[np.int64]", classes: int, factors_of: Any) -> "tuple[Floats, Floats]":
@@ -165,14 +175,6 @@ class _Source:
             self._table = sparse.csr_matrix(entries, shape=(len(words), parts.count))
         self._tokens = np.load(texts.folder / "tokens.npy", mmap_mode="r")
         self._offsets = np.load(texts.folder / "offsets.npy")
-
-    def tokens(self, chosen: "NDArray[np.int64]") -> int:
-        return int(np.minimum(np.diff(self._offsets)[chosen], self._length).sum())
-
-    def sample(self, chosen: "NDArray[np.int64]", classes: int) -> "NDArray[np.int64]":
-        """Return as many of the texts as are within the limits."""
-        tokens = self.tokens(chosen)
-        return chosen[:: max(1, -(-tokens // MOST_TOKENS), -(-tokens * classes // MOST_PRODUCTS))]
 
     def rows(self, chosen: "NDArray[np.int64]") -> Any:
         """Return a sparse matrix with a row for each text. Its columns are the features and parts that they have."""

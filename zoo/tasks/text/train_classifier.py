@@ -43,7 +43,7 @@ def train(overrides: Overrides) -> Run:
         _prepare_targets(context, known, parts["train"])
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
-    separates = not known and len(texts.info.class_names) > 2  # by one linear classifier for each class
+    separates = not known and linear.is_better(texts, parts["train"], settings.model)
 
     def requested(trial: RunContext[TextTrainConfig], fitted: str = "") -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
