@@ -29,7 +29,7 @@ def data_set(context: RunContext[EvaluateConfig], origin: Source) -> tuple[Class
     if why:
         console.say(f"data={asked.name} is {name}: {why}")
     dataset = training_set.prepared(DataSettings(name=name, root=asked.root))
-    classifier = origin.for_arrays(context, dataset)
+    classifier = origin.classifier(context, dataset)
     shape = tuple(classifier.model["args"].get("input_shape") or (*classifier.size, dataset.input_shape[2]))
     if shape != dataset.input_shape:
         takes, are = (" x ".join(map(str, each)) for each in (shape, dataset.input_shape))

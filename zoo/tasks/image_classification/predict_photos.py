@@ -133,28 +133,18 @@ def predict_all(
     batch = min(settings.batch_size or 32, photos.count or 65_536)
     stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
     try:
-        _ask(context, classifier, stream, photos.count, features)
+        with contextlib.closing(stream):
+            if not stream.prime():
+                raise ZooError("No usable images", f"{context.folder / 'skipped.csv'} lists the reasons.")
+            request = request_of(context, classifier.model, "predict_stream", classifier.weights)
+            classes = 0 if features else len(classifier.classes)
+            request.stream = stream.share(context.folder, classes, photos.count, settings.precision)
+            request.features = features
+            outcome = execute(context, request, feed=stream)
     finally:
         skipped = [list(row) for row in writer.skipped]
         context.record.data = about | {"items": writer.written, "skipped": skipped}
         context.record.data["skipped_items"] = writer.skipped_count
-
-
-def _ask(
-    context: RunContext[ClassifierConfig], classifier: Classifier, stream: PhotoStream, count: int | None,
-    features: FeaturesPart | None,
-) -> None:  # fmt: skip
-    settings = context.settings
-    try:
-        if not stream.prime():
-            raise ZooError("No usable images", f"{context.folder / 'skipped.csv'} lists the reasons.")
-        request = request_of(context, classifier.model, "predict_stream", classifier.weights)
-        classes = 0 if features else len(classifier.classes)
-        request.stream = stream.share(context.folder, classes, count, settings.precision)
-        request.features = features
-        outcome = execute(context, request, feed=stream)
-    finally:
-        stream.close()
     context.record.host_peak_memory_bytes = memory.peak_bytes()
     raise_if_failed(context, outcome)
     if outcome.done and outcome.done.features:

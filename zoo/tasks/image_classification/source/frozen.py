@@ -43,7 +43,8 @@ def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
     return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
 
 
-def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig], _: ArrayDataset | None = None) -> Classifier:
+    """Return the network, which accepts images of one size."""
     settings = context.settings
     kind = model_files.kind_of(str(settings.model["saved"]))
     path = kind.path
@@ -79,11 +80,6 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     request = {"name": path.name, "args": arguments, "saved": str(path)}
     limits = target_analysis.thresholds(facts, len(names)) if target == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, target, limits)
-
-
-def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which accepts images of one size."""
-    return classifier(context)
 
 
 def _names(settings: ClassifierConfig, path: Path, row: Json, facts: Json, target: str) -> list[str]:
