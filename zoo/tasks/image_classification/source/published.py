@@ -32,7 +32,7 @@ def classifier(context: RunContext[ClassifierConfig], dataset: ArrayDataset | No
         if chosen is None or network is not None:
             raise in_color(name, dataset)
         arguments = model_arguments(settings.model) | chosen.arguments
-        arguments |= {"input_shape": list(dataset.input_shape), "classes": dataset.classes}
+        arguments |= {"input_shape": list(dataset.input_shape), "classes": len(dataset.class_names)}
         model, size = {"name": name, "args": arguments}, dataset.input_shape[:2]
         return Classifier(model, size, chosen.npz, dataset.class_names, {"weights": chosen.record})
     if chosen is None or network is None:
