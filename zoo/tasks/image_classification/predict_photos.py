@@ -21,10 +21,9 @@ from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import feature_writer, photo_stream
-from zoo.tasks.image_classification.feature_writer import FeatureNames
+from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
+from zoo.tasks.image_classification.prediction_writer import FeatureNames, NumberWriter, PredictionWriter, TableWriter
 
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
@@ -101,8 +100,8 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     with recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
-        features = feature_writer.part(context.folder, settings.output.layer) if settings.wants_features else None
-        how = title, settings.sheets, settings.probabilities, settings.top or BEST
+        features = features_of(context)
+        how = title, settings.sheets, settings.probabilities, settings.top
         with FeatureNames(context.folder) if features else writer_of(context.folder, classifier, *how) as writer:
             names = {"numbers" if classifier.kind == NUMBER else "class_names": classifier.classes}
             about = {"name": str(settings.input), **names}
@@ -110,8 +109,14 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     return context.result
 
 
+def features_of(context: RunContext[InferConfig]) -> FeaturesPart | None:
+    """Return the part of a request for features, or None for predictions."""
+    settings, path = context.settings, str(context.folder / FeatureNames.ARRAY)
+    return FeaturesPart(layer=settings.output.layer, path=path) if settings.wants_features else None
+
+
 def writer_of(
-    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int = BEST
+    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int | None = None
 ) -> PredictionWriter | NumberWriter:
     """Return the writer of a classifier's predictions; the arguments are those of :class:`PredictionWriter`."""
     if classifier.kind == NUMBER:

@@ -10,7 +10,8 @@ from zoo.core.errors import counted
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries
-from zoo.tasks.image_classification import feature_writer, judging
+from zoo.tasks.image_classification import judging
+from zoo.tasks.image_classification.prediction_writer import FeatureNames
 
 MOST_CLASSES = 30
 WORST = 15
@@ -19,8 +20,20 @@ WORST = 15
 def lines(run: Run) -> list[str]:
     """Summarize features, predictions for photos (which are shown as a table), or predictions for small images."""
     if "features" in run.record:
-        return feature_writer.lines(run)
+        return _features(run)
     return _photos(run) if _of_photos(run) else summaries.predictions(run)
+
+
+def _features(run: Run) -> list[str]:
+    record, about, items = run.record, run.record["features"], run.record["data"]["items"]
+    shape = " x ".join(f"{size:,}" for size in about["shape"])
+    summary = ["Interrupted; the features so far are kept."] if run.exit == "interrupted" else []
+    rows = f"{FeatureNames.ARRAY}: {items:,} rows of {shape} float32, the output of layer {about['layer']}"
+    summary.append(f"{rows}; names: {FeatureNames.TABLE}")
+    if record["data"].get("skipped_items"):
+        summary.append(f"Skipped, with reasons in skipped.csv: {record['data']['skipped_items']:,}")
+    speed = run.metrics.get("end_to_end_items_per_s") or run.metrics.get("items_per_s", 0)
+    return [*summary, f"{summaries.where(record)}: {speed:,.0f} images/s"]
 
 
 def _of_photos(run: Run) -> bool:
