@@ -132,10 +132,7 @@ def is_blank(kind: str, text: str) -> bool:
 def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
     """Learn a vocabulary of the most frequent tokens, with ties in the order of the tokens.
 
-    Args:
-        kind: characters, words or bpe.
-        size: largest number of tokens, including the two special ones.
-        lowercase: convert letters to lower case first.
+    ``size`` is the largest number of tokens, including the two special ones.
     """
     if kind not in TOKENIZERS:
         raise unknown("tokenizer", kind, list(TOKENIZERS))

@@ -23,8 +23,7 @@ from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream, predict, predict_photos, source, summary
-from zoo.tasks.image_classification.error_analysis import Thumb
-from zoo.tasks.image_classification.judging import Errors, Judging
+from zoo.tasks.image_classification.error_analysis import Errors, Judging, Thumb
 from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
 from zoo.tasks.image_classification.predict import Inputs
 from zoo.tasks.image_classification.predict_photos import Classifier

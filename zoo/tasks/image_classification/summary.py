@@ -10,7 +10,7 @@ from zoo.core.errors import counted
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import summaries
-from zoo.tasks.image_classification import judging
+from zoo.tasks.image_classification import error_analysis
 from zoo.tasks.image_classification.prediction_writer import FeatureNames
 
 MOST_CLASSES = 30
@@ -103,7 +103,7 @@ def _precision(metrics: Json) -> str:
 
 def evaluation_tables(run: Run) -> list[Table]:
     """Return the table of metrics by class; with many classes, only those with the lowest F1."""
-    path = run.folder / judging.FIGURES
+    path = run.folder / error_analysis.FIGURES
     if not path.is_file():
         return []
     content = json.loads(path.read_text(encoding="utf-8"))
