@@ -24,7 +24,7 @@ from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks.image_classification import photo_stream, predict, predict_photos, source, summary
 from zoo.tasks.image_classification.error_analysis import Errors, Judging, Thumb
-from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
+from zoo.tasks.image_classification.photo_stream import Listed, Picture
 from zoo.tasks.image_classification.predict import Inputs
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source.run import TrainedRun
@@ -90,7 +90,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     with predict_photos.recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
         images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
-        closed = [Skipped(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
+        closed = [(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
         about = {"name": context.settings.data.name, "source": str(folder.source), "class_names": folder.folders}
         with predict_photos.writer_of(context.folder, classifier, title) as writer:
 

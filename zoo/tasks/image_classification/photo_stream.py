@@ -43,14 +43,8 @@ class Picture:
 
 # Called with an image and its outputs.
 Take = Callable[[Picture, "NDArray[np.float32]"], None]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A file that is not a usable image, and the reason."""
-
-    name: str
-    reason: str
+# The name of a file that is not a usable image, and the reason.
+Skipped = tuple[str, str]
 
 
 class PhotoStream:
@@ -174,7 +168,7 @@ class PhotoStream:
         try:
             return Picture(name, *decode.read_with_thumb(path, self._how, THUMB if thumb else 0))
         except decode.UnreadableError as reason:
-            return Skipped(name, shown(str(reason)))
+            return name, shown(str(reason))
 
     def _fill(self, stdin: IO[bytes]) -> None:
         try:
@@ -205,7 +199,7 @@ class PhotoStream:
     def _batches(self) -> Iterator[list[Picture]]:
         batch: list[Picture] = []
         for photo in self._decoded:
-            if isinstance(photo, Skipped):
+            if not isinstance(photo, Picture):
                 self._skip(photo)
                 continue
             batch.append(photo)
@@ -251,7 +245,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
         raise ZooError(f"No images in {path}{shut}", KINDS)
-    skipped = [Skipped(shown(name), reason) for name, reason in closed]
+    skipped = [(shown(name), reason) for name, reason in closed]
     return Listed(((shown(name), path / name) for name in decode.iter_images(path)), count, skipped)
 
 

@@ -34,12 +34,12 @@ class TableWriter:
         new = not self.skipped_count
         with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
             rows = csv_files.Writer(out)
-            rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
+            rows.writerows([["input", "reason"]] * new + [left_out])
         self.skipped_count += 1
         if self.skipped_count <= KEPT_SKIPPED:
-            self.skipped.append((left_out.name, left_out.reason))
+            self.skipped.append(left_out)
         if self.skipped_count <= SHOWN_SKIPPED:
-            console.warn(f"Skipped {left_out.name}: {left_out.reason}")
+            console.warn("Skipped {}: {}".format(*left_out))
         elif self.skipped_count == SHOWN_SKIPPED + 1:
             console.warn("More files are skipped; skipped.csv lists all of them")
 
