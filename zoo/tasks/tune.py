@@ -186,8 +186,7 @@ def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> No
     status = training.job.wait()
     shown = search_space.words(trial.values)
     if status and not training.is_stopped:
-        log = search.folder / "logs" / f"{training.folder.name}.log"
-        words = f"killed by signal {-status}" if status < 0 else drive.last_words(log).splitlines()[0]
+        words = f"killed by signal {-status}" if status < 0 else drive.last_words(training.log).splitlines()[0]
         again = attempt.failures < search.launcher.retries
         ended = "it is executed again" if again else "it is given up"
         console.warn(f"trial {trial.number} ended with exit status {status} ({words}); {ended}")
@@ -233,8 +232,7 @@ def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -
         while training.follow(lambda *_: True):
             time.sleep(POLL_S)
     if training.job.wait() and not training.is_stopped:
-        log = search.folder / "logs" / f"{training.folder.name}.log"
-        raise ZooError(f"A training run failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
+        raise ZooError(f"A training run failed: {drive.last_words(training.log)}", f"Its folder is {training.folder}")
     return search.result(training)
 
 
