@@ -48,8 +48,7 @@ def classifier(context: RunContext[ClassifierConfig], _: ArrayDataset | None = N
     settings = context.settings
     kind = model_files.kind_of(str(settings.model["saved"]))
     path = kind.path
-    why = f"with {path.name}, {kind.about}"
-    context.refuse_needless(why, "precision")
+    context.refuse_needless(f"with {path.name}, {kind.about}", "precision")
     part = ModelPart(name=path.name, args={}, saved=str(path))
     environment = store.ensure(context.choice.stack, context.machine.platform)
     console.say(f"Asking stack {context.choice.stack.name} for the inputs and outputs of {path.name}")
