@@ -263,7 +263,7 @@ def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError |
         if target == otherwise:
             raise
         os.rename(part, otherwise)
-        occupied = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+        occupied = os.path.lexists(target) and error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
         words = f"{target} already exists (created while this command ran); it was not changed"
         problem = ZooError(words, ELSEWHERE) if occupied else _not_written(target, error)
         return otherwise, ZooError(problem.message, f"{problem.remedy}\nThe exported files are in {otherwise}.")
