@@ -165,7 +165,7 @@ def restyled(work: Path, network: list[str], style: Path | None = None) -> list[
 def digits(work: Path, networks: list[ZooNetwork]) -> str:
     """Show ten of scikit-learn's digits, and what each network takes them for."""
     scans = array_datasets.prepare(datasets.load_row("digits"))
-    images, labels = (np.load(path)[:10] for path in (scans.x_test, scans.y_test))
+    images, labels = (np.load(path)[:10] for path in (scans.files["x_test"], scans.files["y_test"]))
     about = "Ten of scikit-learn's scans (CC BY 4.0), 8 x 8 scaled to 28 x 28; not from MNIST."
     strip = [Image.fromarray(each).convert("RGB") for each in images[..., 0]]
     write(PICTURES / "digits.png", [row(strip, 56)])

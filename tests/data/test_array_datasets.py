@@ -117,9 +117,9 @@ def test_real_files(shared_data: Path, name: str) -> None:
     prepared = array_datasets.prepare(dataclasses.replace(array_datasets.load_row(name), root=str(shared_data / name)))
     assert prepared.published
     assert prepared.counts == {"train": 60_000, "test": 10_000}
-    assert (prepared.name, prepared.classes, prepared.input_shape) == (name, 10, (28, 28, 1))
-    x_train, y_train = np.load(prepared.x_train, mmap_mode="r"), np.load(prepared.y_train, mmap_mode="r")
-    x_test, y_test = np.load(prepared.x_test, mmap_mode="r"), np.load(prepared.y_test, mmap_mode="r")
+    assert (prepared.name, len(prepared.class_names), prepared.input_shape) == (name, 10, (28, 28, 1))
+    arrays = (np.load(prepared.files[name], mmap_mode="r") for name in array_datasets.ARRAYS)
+    x_train, y_train, x_test, y_test = arrays
     assert (x_train.shape, x_train.dtype) == ((60_000, 28, 28, 1), np.uint8)
     assert (x_test.shape, y_test.shape, y_test.dtype) == ((10_000, 28, 28, 1), (10_000,), np.int64)
     train_sum, test_sum, first_train, first_test = REAL[name]
@@ -137,14 +137,13 @@ def test_unpacked_and_dotted_names_are_the_published_files_too(shared_data: Path
     (tmp_path / "own" / "train-images-idx3-ubyte").mkdir()
     prepared = array_datasets.prepare(row_in(tmp_path / "own"))
     assert prepared.published
-    assert np.load(prepared.y_train)[:4].tolist() == [5, 0, 4, 1]
+    assert np.load(prepared.files["y_train"])[:4].tolist() == [5, 0, 4, 1]
 
 
 def test_digits_need_no_network(no_network: None) -> None:
     prepared = array_datasets.prepare(array_datasets.load_row("digits"))
     assert prepared.counts == {"train": 1438, "test": 359}
-    x_train, y_train = np.load(prepared.x_train), np.load(prepared.y_train)
-    x_test, y_test = np.load(prepared.x_test), np.load(prepared.y_test)
+    x_train, y_train, x_test, y_test = (np.load(prepared.files[name]) for name in array_datasets.ARRAYS)
     assert (x_train.shape, x_train.dtype) == ((1438, 28, 28, 1), np.uint8)
     assert not x_train[:, :4].any()
     assert x_train.max() == 255
@@ -200,8 +199,8 @@ def test_own_files_are_recorded_as_not_published(tmp_path: Path) -> None:
     prepared = array_datasets.prepare(row_in(good_root(tmp_path / "own")))
     assert not prepared.published
     assert prepared.counts == {"train": 30, "test": 20}
-    assert np.array_equal(np.load(prepared.x_train)[..., 0], pictures(30))
-    assert np.load(prepared.y_test).tolist() == labels(20).tolist()
+    assert np.array_equal(np.load(prepared.files["x_train"])[..., 0], pictures(30))
+    assert np.load(prepared.files["y_test"]).tolist() == labels(20).tolist()
     assert prepared.source == str(tmp_path / "own")
 
 
@@ -211,8 +210,8 @@ def test_changed_files_are_another_data_set(tmp_path: Path) -> None:
     (root / NAMES["test_labels"]).write_bytes(packed(labels(20)[::-1]))
     after = array_datasets.prepare(row_in(root))
     assert before.sha256 != after.sha256
-    assert before.y_test != after.y_test
-    assert before.y_test.exists()
+    assert before.files["y_test"] != after.files["y_test"]
+    assert before.files["y_test"].exists()
 
 
 def test_missing_files_are_named_and_what_is_there(tmp_path: Path) -> None:
@@ -291,7 +290,7 @@ def test_labels_out_of_range_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="holds the label 11; mnist has 10 classes, 0 to 9"):
         array_datasets.prepare(row_in(root))
     letters = [chr(97 + index) for index in range(12)]
-    assert array_datasets.prepare(row_in(root, class_names=letters)).classes == 12
+    assert len(array_datasets.prepare(row_in(root, class_names=letters)).class_names) == 12
     with pytest.raises(ZooError, match="holds the label 11"):
         array_datasets.prepare(row_in(root))
 
@@ -314,10 +313,10 @@ def test_spoilt_arrays_are_made_again(
 ) -> None:
     row = row_in(good_root(tmp_path / "own"))
     first = array_datasets.prepare(row)
-    spoil(first.x_train)
+    spoil(first.files["x_train"])
     assert array_datasets.prepare(row) == first
     assert capsys.readouterr().err.count("were damaged") == 1
-    assert np.array_equal(np.load(first.x_train)[..., 0], pictures(30))
+    assert np.array_equal(np.load(first.files["x_train"])[..., 0], pictures(30))
 
 
 def test_many_at_once_prepare_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

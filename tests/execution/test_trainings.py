@@ -30,7 +30,7 @@ class Case:
 
     def __init__(self, folder: Path, target: float = math.inf) -> None:
         self.job, self.folder = Running(), folder
-        self.training = trainings.Training(folder, cast(Job, self.job), "val_accuracy", target)
+        self.training = trainings.Training(folder, cast(Job, self.job), "val_accuracy", target, folder / "log")
         self.calls: list[tuple[int, float, float]] = []
 
     def write(self, event: str, t: float, **fields: Any) -> None:

@@ -1,7 +1,7 @@
 """Locate the zoo's own files and its cache, and check the paths that users give."""
 
 import contextlib
-import importlib
+import importlib.util
 import os
 import re
 import shlex
@@ -47,6 +47,12 @@ def optional(library: str, extra: str, need: str) -> Any:
         return importlib.import_module(library)
     except ImportError as error:
         raise ZooError(f"{need}: {error}", install_command(extra)) from error
+
+
+def package_folder(name: str) -> Path:
+    """Return the folder of an installed package without importing it, which can be slow; empty if it is missing."""
+    spec = importlib.util.find_spec(name)
+    return Path(str(spec.origin if spec else "")).parent
 
 
 def worker_modules(folder: str) -> list[str]:

@@ -19,19 +19,15 @@ CACHE_VERSION = 3
 
 @dataclasses.dataclass(frozen=True)
 class ArrayDataset:
-    """A data set ready for the worker: .npy files of uint8 images (n, 28, 28, 1) and int64 labels (n,).
+    """A data set ready for the worker: .npy files of uint8 images (n, 28, 28, 1) and int64 labels (n,), by array.
 
     ``counts`` are those of the complete parts ``train`` and ``test``; limits are applied by index. ``sha256`` covers
     all source files; ``published`` is False if they are not the published ones.
     """
 
     name: str
-    x_train: Path
-    y_train: Path
-    x_test: Path
-    y_test: Path
+    files: dict[str, Path]
     counts: dict[str, int]
-    classes: int
     class_names: list[str]
     input_shape: tuple[int, int, int]
     sha256: str
@@ -40,20 +36,17 @@ class ArrayDataset:
     published: bool
 
 
-def resolve(name: str, root: str | None = None, row: DataRow | None = None) -> tuple[str, str]:
+def resolve(name: str, root: str | None = None) -> tuple[str, str]:
     """Return the data set that ``auto`` selects, and the reason to show; other names are returned without a reason.
 
     ``auto`` selects mnist if its files are in ``root``, are cached, or can be downloaded, else digits. If
     ``root`` is given, it must contain mnist.
-
-    Args:
-        row: the row of mnist; None reads it.
     """
     if name not in names():
         raise unknown("data set", name, names())
     if name != "auto":
         return name, ""
-    mnist = dataclasses.replace(row or load_row("mnist"), root=root)
+    mnist = dataclasses.replace(load_row("mnist"), root=root)
     if root is not None:
         sources.in_root(mnist)
         return mnist.name, f"MNIST, from {root}"
@@ -74,10 +67,10 @@ def prepare(row: DataRow) -> ArrayDataset:
     source = sources.source_of(row)
     folder = _folder(row, source.sha256)
     fill_once(folder, f"prepares {row.name}", "arrays", lambda part: npy_images.save_arrays(part, source.read()))
-    shapes = {name: np.load(folder / f"{name}.npy", mmap_mode="r").shape for name in ARRAYS}
+    files = {name: folder / f"{name}.npy" for name in ARRAYS}
+    counts = {part: len(np.load(files[f"x_{part}"], mmap_mode="r")) for part in ("train", "test")}
     return ArrayDataset(
-        name=row.name, **{name: folder / f"{name}.npy" for name in ARRAYS},
-        counts={"train": shapes["x_train"][0], "test": shapes["x_test"][0]}, classes=len(row.class_names),
+        name=row.name, files=files, counts=counts,
         class_names=list(row.class_names), input_shape=INPUT_SHAPE, sha256=source.sha256, source=source.text,
         licence=row.licence or "unknown", published=source.published,
     )  # fmt: skip

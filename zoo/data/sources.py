@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import importlib.util
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -117,7 +116,7 @@ def _read_idx(row: DataRow, files: dict[str, Path]) -> "Arrays":
 def _bundled(row: DataRow) -> ArraySource:
     if row.root is not None:
         raise ZooError(f"data={row.name} comes with scikit-learn and reads no folder", "Remove data.root.")
-    file = _sklearn_datasets() / "data" / "digits.csv.gz"
+    file = paths.package_folder("sklearn") / "datasets" / "data" / "digits.csv.gz"
     try:  # (1797, 65): 64 gray values from 0 to 16, and the digit
         table = np.loadtxt(file, delimiter=",").astype(np.int64)
     except (OSError, EOFError, ValueError) as error:
@@ -127,14 +126,8 @@ def _bundled(row: DataRow) -> ArraySource:
     return ArraySource(_checksum(sums), row.source or "", True, lambda: _digits(images, labels))
 
 
-def _sklearn_datasets() -> Path:
-    """Return the folder of scikit-learn's data without the slow import of scikit-learn."""
-    spec = importlib.util.find_spec("sklearn")
-    return Path(str(spec.origin if spec else "")).parent / "datasets"
-
-
 def bundled_photos() -> list[Path]:
-    photos = sorted((_sklearn_datasets() / "images").glob("*.jpg"))
+    photos = sorted((paths.package_folder("sklearn") / "datasets" / "images").glob("*.jpg"))
     if not photos:
         raise ZooError("scikit-learn with its photos is not installed", "Name your own, or install scikit-learn.")
     return photos

@@ -78,15 +78,14 @@ def _of_row(settings: TrainConfig) -> TrainingSet:
     train, validation = array_datasets.split(
         dataset.counts["train"], settings.data.validation, settings.seed, settings.data.train_limit
     )
-    files = {name: getattr(dataset, name) for name in array_datasets.ARRAYS}
-    parts = {"train": train, "validation": validation}
+    test = np.arange(dataset.counts["test"])[: settings.data.test_limit]
     return TrainingSet(
-        files=files,
+        files=dataset.files,
         labels=None,
-        splits=parts | {"test": np.arange(dataset.counts["test"])[: settings.data.test_limit]},
+        splits={"train": train, "validation": validation, "test": test},
         class_names=dataset.class_names,
         input_shape=dataset.input_shape,
-        normalization=_normalization(settings, dataset.input_shape[-1], dataset.x_train, train),
+        normalization=_normalization(settings, dataset.input_shape[-1], dataset.files["x_train"], train),
         names=None,
         skipped=[],
         record={name: getattr(dataset, name) for name in ("name", "sha256", "published", "source", "licence")},

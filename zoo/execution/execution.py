@@ -34,9 +34,8 @@ def execute(
     Args:
         request: see :func:`request_of`.
         watch: called with every event of the worker, after it is shown.
-        feed: see :func:`zoo.execution.worker_process.run`.
+        feed, started: see :func:`zoo.execution.worker_process.run`.
         live: draw bars; False if several workers run at once.
-        started: called once the worker runs; must return immediately.
     """
     environment = ensure_environment(context)
     if context.resumes:

@@ -1,18 +1,22 @@
 """Run a user's script in a stack like plain Python, and explain its failure."""
 
 import contextlib
+import fcntl
 import os
+import pty
 import re
 import signal
 import subprocess
+import termios
+import threading
 from collections.abc import Sequence
 from types import FrameType
+from typing import Any
 
 from zoo.core import console, processes, uses
 from zoo.core.errors import ZooError
 from zoo.environments import store
 from zoo.execution.proven_stack import ProvenStack, unusual_keras_settings
-from zoo.execution.stderr_copy import StderrCopy
 from zoo.explain import known_issues
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -21,6 +25,8 @@ OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 # Signals that end a script on purpose and need no explanation.
 ON_PURPOSE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT)
 MISSING = re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(\w+)'?$", re.MULTILINE)
+# Longest wait for children of the process that keep the stream open.
+DRAIN_S = 0.5
 # Names of packages that differ from the name of their module.
 PACKAGES = {"PIL": "pillow", "cv2": "opencv-python-headless", "skimage": "scikit-image", "sklearn": "scikit-learn",
             "yaml": "pyyaml"}  # fmt: skip
@@ -49,7 +55,7 @@ def run(stack: ProvenStack, words: Sequence[str]) -> int:
     return 128 - code if code < 0 else code
 
 
-def _wait(command: list[str], variables: dict[str, str], copy: StderrCopy | None) -> int:
+def _wait(command: list[str], variables: dict[str, str], copy: "StderrCopy | None") -> int:
     """Start a process, forward signals to it, and wait for its end; ignored signals stay ignored in both."""
     started: list[subprocess.Popen[bytes]] = []
     seen: set[int] = set()
@@ -97,3 +103,47 @@ def _explain(stack: ProvenStack, code: int, end: str) -> None:
             console.say(f"zoo: stack {stack.label} has no module {modules[-1]}: {remedy}")
         elif findings := [row for row in known_issues.explain(end, stack.choice.backend.name) if not row.harmless]:
             console.say(f"zoo: known issues in the output of the script:\n{known_issues.render(findings)}")
+
+
+class StderrCopy:
+    """A stream for a process; its content is copied to our standard error, and the last part is kept.
+
+    If ours is a terminal, the process gets a pseudo-terminal, so that its output is the same; if not, a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._source, self.stream = _terminal() if os.isatty(2) else os.pipe()
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+
+    def start(self) -> None:
+        """Start copying, after the process has inherited the stream."""
+        os.close(self.stream)
+        self._thread.start()
+
+    def finish(self) -> str:
+        self._thread.join(DRAIN_S)
+        return self._tail.decode("utf-8", "replace").replace("\r\n", "\n")
+
+    def resize(self, *_signal: Any) -> None:
+        """Give the process's terminal the size of ours; can handle a signal."""
+        if os.isatty(2):
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, b"\0" * 8))
+
+    def _copy(self) -> None:
+        with contextlib.suppress(OSError):  # no writer is left, or no reader of our standard error
+            while part := os.read(self._source, 65_536):
+                self._tail = (self._tail + part)[-65_536:]
+                while part:
+                    part = part[os.write(2, part) :]
+        os.close(self._source)
+
+
+def _terminal() -> tuple[int, int]:
+    """Open a pseudo-terminal like ours that passes bytes unchanged; return our end and the process's."""
+    ours, theirs = pty.openpty()
+    settings = termios.tcgetattr(2)
+    settings[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, settings)
+    return ours, theirs

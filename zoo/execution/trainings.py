@@ -22,6 +22,7 @@ class Training:
     Attributes:
         metric: a metric of every epoch.
         target: value of the metric to reach; infinity for none.
+        log: file of its output.
         reached_s: seconds from the worker's start, with libraries loaded, to the end of the epoch with the target.
         is_stopped: whether a stop was requested.
         epochs: epoch, metric and seconds of each epoch so far.
@@ -31,6 +32,7 @@ class Training:
     job: Job
     metric: str
     target: float
+    log: Path
     reached_s: float | None = None
     is_stopped: bool = False
     epochs: list[tuple[int, float, float]] = field(default_factory=list)
@@ -84,4 +86,4 @@ def begin(executor: Executor, settings: list[str], folder: Path, log: Path, metr
     """
     where = [f"output.root={folder.parent}", f"output.name={folder.name}"]
     job = executor.submit(attempts.of_zoo(folder.name, ["train", *settings, *where], log))
-    return Training(folder, job, metric, target)
+    return Training(folder, job, metric, target, log)

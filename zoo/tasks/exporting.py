@@ -247,23 +247,6 @@ def _describe(context: RunContext[ExportConfig], subject: Subject, rows: list[Js
     atomic_write(part / "README.md", head + "\n".join(export_table.markdown(rows, compared)) + "\n")
 
 
-def _place(part: Path, target: Path) -> None:
-    """Rename a folder, or copy it to another disk. A target that is not empty is not changed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        try:
-            os.rename(part, target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _copy(part, target)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            words = f"{target} already exists (created while this command ran); it was not changed"
-            raise ZooError(words, ELSEWHERE) from error
-        raise
-
-
 def _not_written(target: Path, error: OSError) -> ZooError:
     return storage_error("write", target, error, ROOM if error.errno in FULL else ELSEWHERE)
 
@@ -271,18 +254,30 @@ def _not_written(target: Path, error: OSError) -> ZooError:
 def _placed(part: Path, target: Path, otherwise: Path) -> tuple[Path, ZooError | None]:
     """Move a folder to ``target`` or, on failure, to ``otherwise``, so that results are not lost.
 
-    Return its path and, after a failure, the error.
+    Return its path and, after a failure, the error. A target that is not empty is not changed.
     """
     try:
-        _place(part, target)
-    except (OSError, ZooError) as error:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _move(part, target)
+    except OSError as error:
         if target == otherwise:
             raise
         os.rename(part, otherwise)
-        if isinstance(error, OSError):
-            error = _not_written(target, error)
-        return otherwise, ZooError(error.message, f"{error.remedy}\nThe exported files are in {otherwise}.")
+        occupied = os.path.lexists(target) and error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+        words = f"{target} already exists (created while this command ran); it was not changed"
+        problem = ZooError(words, ELSEWHERE) if occupied else _not_written(target, error)
+        return otherwise, ZooError(problem.message, f"{problem.remedy}\nThe exported files are in {otherwise}.")
     return target, None
+
+
+def _move(part: Path, target: Path) -> None:
+    """Rename a folder, or copy it to another disk."""
+    try:
+        os.rename(part, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(part, target)
 
 
 def _copy(part: Path, target: Path) -> None:

@@ -9,7 +9,7 @@ of seconds, it maximizes the metric of the best epoch that ended before. The tes
 import collections
 import statistics
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +98,6 @@ class _Attempt:
     is_pruned: bool = False
 
 
-@dataclass
-class _State:
-    running: list[_Attempt] = field(default_factory=list)
-    waiting: "collections.deque[tuple[Open, int]]" = field(default_factory=collections.deque)
-
-
 def run(search: Search) -> dict[str, Any]:
     """Search, confirm the winner with new seeds, and write the result and the plot to the search folder.
 
@@ -128,32 +122,28 @@ def run(search: Search) -> dict[str, Any]:
 
 
 def _search(search: Search, journal: Study, executor: Executor) -> None:
-    state = _State(waiting=collections.deque((trial, 0) for trial in journal.left(search.space)))
-    if state.waiting:
-        console.say(f"{len(state.waiting)} interrupted trials are restarted with the same values")
-    if not state.waiting and len(journal.trials) >= search.trials:
+    waiting, active = collections.deque((trial, 0) for trial in journal.left(search.space)), list[_Attempt]()
+    if waiting:
+        console.say(f"{len(waiting)} interrupted trials are restarted with the same values")
+    if not waiting and len(journal.trials) >= search.trials:
         return
     drive.prepare(executor, attempts.preparations("train", [Element("", search.fixed.words)]), search.folder / "logs")
     running: dict[str, Job] = {}
     with drive.stopped_in_order(running):
-        while state.running or state.waiting or len(journal.trials) < search.trials:
-            _fill(search, journal, executor, state)
+        while active or waiting or len(journal.trials) < search.trials:
+            while len(active) < search.jobs and (waiting or len(journal.trials) < search.trials):
+                trial, failures = waiting.popleft() if waiting else (journal.ask(search.space), 0)
+                settings = search.fixed.with_("tune", {**trial.values, "seed": search.seed})
+                training = _begin(search, executor, settings, f"trial-{trial.number:04}")
+                trial.note("folder", training.folder.name)
+                active.append(_Attempt(trial, training, failures))
             running.clear()
-            running.update({str(each.trial.number): each.training.job for each in state.running})
-            for attempt in list(state.running):
+            running.update({str(each.trial.number): each.training.job for each in active})
+            for attempt in list(active):
                 if not attempt.training.follow(_judge(search, journal, attempt)):
-                    state.running.remove(attempt)
-                    _end(search, journal, attempt, state)
+                    active.remove(attempt)
+                    waiting.extend(_end(search, journal, attempt))
             time.sleep(POLL_S)
-
-
-def _fill(search: Search, journal: Study, executor: Executor, state: _State) -> None:
-    while len(state.running) < search.jobs and (state.waiting or len(journal.trials) < search.trials):
-        trial, failures = state.waiting.popleft() if state.waiting else (journal.ask(search.space), 0)
-        settings = search.fixed.with_("tune", {**trial.values, "seed": search.seed})
-        training = _begin(search, executor, settings, f"trial-{trial.number:04}")
-        trial.note("folder", training.folder.name)
-        state.running.append(_Attempt(trial, training, failures))
 
 
 def _begin(search: Search, executor: Executor, settings: Overrides, name: str) -> trainings.Training:
@@ -180,31 +170,30 @@ def _judge(search: Search, journal: Study, attempt: _Attempt) -> trainings.GoesO
     return goes_on
 
 
-def _end(search: Search, journal: Study, attempt: _Attempt, state: _State) -> None:
-    """Handle the end of a trial; after a crash, execute it again with the same values."""
+def _end(search: Search, journal: Study, attempt: _Attempt) -> list[tuple[Open, int]]:
+    """Handle the end of a trial; return it, with its failures, to be executed again with the same values."""
     training, trial = attempt.training, attempt.trial
     status = training.job.wait()
     shown = search_space.words(trial.values)
     if status and not training.is_stopped:
-        log = search.folder / "logs" / f"{training.folder.name}.log"
-        words = f"killed by signal {-status}" if status < 0 else drive.last_words(log).splitlines()[0]
+        words = f"killed by signal {-status}" if status < 0 else drive.last_words(training.log).splitlines()[0]
         again = attempt.failures < search.launcher.retries
         ended = "it is executed again" if again else "it is given up"
         console.warn(f"trial {trial.number} ended with exit status {status} ({words}); {ended}")
         if again:
-            state.waiting.append((trial, attempt.failures + 1))
-            return
+            return [(trial, attempt.failures + 1)]
         journal.tell(trial, None, failed=True)
         states = [each.state for each in journal.trials if each.state != "running"]
         if len(states) >= 3 and set(states) == {"failed"}:  # later ones would fail too
             raise ZooError(f"All {len(states)} trials failed: {words}", "Try one by hand: python -m zoo train ...")
-        return
+        return []
     result = None if attempt.is_pruned else search.result(training)
     journal.tell(trial, result)
     unit = " s" if search.limit_s is None else f" ({search.space.metric})"
     outcome = "ended early" if result is None else f"{result:.4g}{unit}"
     count = sum(each.state != "running" for each in journal.trials)
     console.say(f"[{count}/{search.trials}] trial {trial.number}: {outcome}  {shown}")
+    return []
 
 
 def _winner(search: Search, journal: Study, executor: Executor) -> dict[str, Any] | None:
@@ -233,8 +222,7 @@ def _timed(search: Search, executor: Executor, settings: Overrides, name: str) -
         while training.follow(lambda *_: True):
             time.sleep(POLL_S)
     if training.job.wait() and not training.is_stopped:
-        log = search.folder / "logs" / f"{training.folder.name}.log"
-        raise ZooError(f"A training run failed: {drive.last_words(log)}", f"Its folder is {training.folder}")
+        raise ZooError(f"A training run failed: {drive.last_words(training.log)}", f"Its folder is {training.folder}")
     return search.result(training)
 
 

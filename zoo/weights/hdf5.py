@@ -9,6 +9,7 @@ import json
 import math
 import mmap
 import re
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from zoo.core.errors import ZooError
 from zoo.weights import formats, keras2_layout, keras3_layout
 from zoo.weights.formats import RejectedFileError, Weights
-from zoo.weights.hdf5_order import creation_order
 from zoo.weights.keras_layout import KerasConfig, Text, Tree, join
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -28,6 +28,8 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 _FILTERS = {1, 2, 3, 32000}
 _ATTRIBUTES = {"layer_names", "weight_names", "keras_version", "backend", "model_config", "name", "dtype"}
 _DEEPEST = 32
+# Numbers in the format of HDF5: the kind of a message with a symbol table, and the end of a list of free blocks.
+_SYMBOL_TABLE, _OPEN_END = 0x11, 0xFFFFFFFFFFFFFFFF
 
 
 def read(path: Path) -> Weights:
@@ -143,7 +145,7 @@ def _read_hdf5(path: Path) -> Weights:
             raise RejectedFileError(path, f"it is HDF5, but not of Keras: it contains {content}")
         with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             for group in tree.attributes:
-                order = creation_order(mapped, h5py.h5o.get_info(file[group or "/"].id).addr)
+                order = _creation_order(mapped, h5py.h5o.get_info(file[group or "/"].id).addr)
                 tree.order |= {group: order} if order else {}
     return keras3_layout.read_keras3(tree, None, "Keras 3 weights")
 
@@ -223,6 +225,50 @@ def _text(path: Path, group: Any, name: str) -> Text:
     values = np.ravel(group.attrs[name])
     texts = [each.decode("utf-8") if isinstance(each, bytes) else str(each) for each in values]
     return texts if shape else texts[0]
+
+
+def _creation_order(content: mmap.mmap, address: int) -> list[str] | None:
+    """Return the names in a group in the order of creation, or None; ``address`` is its object header.
+
+    Keras 3 writes its layers in order, but HDF5 lists them by name. The local heap of a group keeps the names in the
+    order of creation. See HDF5 File Format Specification 3.0, sections III.D (local heaps), IV.A.1.a (version 1
+    object headers) and IV.A.2.r (symbol table message).
+    """
+    try:
+        heap = _heap_address(content, address)
+        return None if heap is None else _names(content, heap)
+    except (struct.error, UnicodeDecodeError):
+        return None
+
+
+def _heap_address(content: mmap.mmap, address: int) -> int | None:
+    version, count = struct.unpack_from("<BxH", content, address)
+    if version != 1:
+        return None
+    position = address + 16
+    for _ in range(count):
+        kind, size = struct.unpack_from("<HH", content, position)
+        if kind == _SYMBOL_TABLE:
+            (heap,) = struct.unpack_from("<8xQ", content, position + 8)
+            return int(heap)
+        position += 8 + size
+    return None
+
+
+def _names(content: mmap.mmap, heap: int) -> list[str] | None:
+    signature, size, free, data = struct.unpack_from("<4s4xQQQ", content, heap)
+    if signature != b"HEAP" or data + size > len(content):
+        return None
+    # Names are never removed, so the only free block is the unused end of the heap.
+    end = size if free in (1, _OPEN_END) else free
+    names, position = [], 8
+    while position < end:
+        stop = content.find(b"\0", data + position, data + size)
+        if stop < 0:
+            return None
+        names.append(content[data + position : stop].decode("utf-8"))
+        position = (stop - data + 8) // 8 * 8
+    return names
 
 
 def write(path: Path, tree: Tree) -> None:

@@ -5,7 +5,6 @@ must be the requested network, complete and finite, and classify a test image co
 where ``zoo cache remove`` does not remove it, and every later download must match it.
 """
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,7 +138,5 @@ def _judged(path: Path, row: Architecture, chances: "NDArray[Any]") -> str:
 
 
 def _picture(edge: int) -> "NDArray[Any]":
-    package = importlib.util.find_spec("sklearn")  # required by the host
-    folder = Path(str(package.origin if package else "")).parent / "datasets" / "images"
-    with Image.open(folder / PICTURE) as image:
+    with Image.open(paths.package_folder("sklearn") / "datasets" / "images" / PICTURE) as image:
         return np.asarray(image.convert("RGB").resize((edge, edge)))

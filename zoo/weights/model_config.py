@@ -41,9 +41,7 @@ def layers(config: Any) -> list[Layer]:
         if isinstance(own, list) or (isinstance(own, dict) and isinstance(own.get("layers"), list)):
             result += layers(row)
         elif isinstance(own, dict):
-            kind = snake_case(str(row.get("class_name")))
-            kind = "depthwise_conv2d" if kind == "depthwise_conv2_d" else kind
-            result.append(Layer(kind, own, row.get("inbound_nodes")))
+            result.append(Layer(snake_case(str(row.get("class_name"))), own, row.get("inbound_nodes")))
     return result
 
 

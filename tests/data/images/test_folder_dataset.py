@@ -279,13 +279,13 @@ def test_an_interrupted_decoding_goes_on_where_it_stopped(
     root, whole = fill(tmp_path / "fruit", 30), decode_pool.decode_all
     asked: list[int] = []
 
-    def stopped(task: dict[str, object], chunks: list[list[tuple[int, str]]]) -> object:
-        yield from whole(task, chunks[:1])
+    def stopped(requests: list[decode_pool.Request]) -> object:
+        yield from whole(requests[:1])
         raise KeyboardInterrupt
 
-    def counted(task: dict[str, object], chunks: list[list[tuple[int, str]]]) -> object:
-        asked.extend(row for chunk in chunks for row, _ in chunk)
-        return whole(task, chunks)
+    def counted(requests: list[decode_pool.Request]) -> object:
+        asked.extend(row for request in requests for row, _ in request["files"])
+        return whole(requests)
 
     monkeypatch.setattr(decode_pool, "decode_all", stopped)
     with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 from tests.support.weight_samples import mobilenet
 from zoo.cli.main import main
 from zoo.core import csv_files
-from zoo.tasks.image_classification.judging import Judging
+from zoo.tasks.image_classification.error_analysis import Judging
 from zoo.weights import class_names
 from zoo.weights import io as weights_io
 

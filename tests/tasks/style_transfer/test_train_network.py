@@ -14,7 +14,7 @@ from zoo.cli.main import main
 from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.execution.array_queue import ArrayQueue, ClosedError
-from zoo.tasks.style_transfer import patches
+from zoo.tasks.style_transfer import train_network
 
 Zoo = Callable[..., int]
 SMALL = ("trainer.steps=3", "trainer.report=1", "trainer.batch_size=2", "trainer.size=32", "style_size=48")
@@ -117,7 +117,7 @@ def test_the_same_seed_gives_the_same_pieces(tmp_path: Path) -> None:
             def put(self, array: np.ndarray) -> None:
                 kept.append(array)
 
-        patches.feed(Kept(), files, 32, 2, 4, seed)  # type: ignore[arg-type]
+        train_network.feed(Kept(), files, 32, 2, 4, seed)  # type: ignore[arg-type]
         return kept
 
     assert all(np.array_equal(a, b) for a, b in zip(pieces(1), pieces(1), strict=True))

@@ -40,12 +40,9 @@ class Cached:
 
 
 def ensure(root: Path, names: list[str], sums: list[str], size: int, resize: str) -> Cached:
-    """Return the images of some files, decoded now or earlier.
+    """Return the images of some files, decoded now or earlier: to ``size`` pixels in each direction.
 
-    Args:
-        sums: checksum of the content of each file.
-        size: edge in pixels.
-        resize: see :func:`zoo.data.images.decode.decode`.
+    ``sums`` are the checksums of the contents; for ``resize`` see :class:`zoo.data.images.reading.Reading`.
     """
     key = hashlib.sha256("\n".join([f"{CACHE_VERSION} {size} {resize}", *sums]).encode()).hexdigest()
     folder = paths.cache_dir() / "data" / f"pictures-{key[:16]}"
@@ -130,12 +127,14 @@ def _begin(part: Path, count: int, size: int) -> _Done:
 def _decode_all(part: Path, done: _Done, root: Path, names: list[str], size: int, resize: str) -> None:
     left = np.flatnonzero(done.state == OPEN)
     files = [(int(row), str(root / names[row])) for row in left]
-    chunks = [files[begin : begin + CHUNK] for begin in range(0, len(files), CHUNK)]
-    task: decode_pool.Task = {"array": str(part / ARRAY), "size": size, "resize": resize}
+    requests: list[decode_pool.Request] = [
+        {"array": str(part / ARRAY), "size": size, "resize": resize, "files": files[begin : begin + CHUNK]}
+        for begin in range(0, len(files), CHUNK)
+    ]
     saved = time.monotonic()
     try:
         with console.bar(f"Decoding {len(names):,} images to {size} x {size}", len(left)) as bar:
-            for answers in decode_pool.decode_all(task, chunks):
+            for answers in decode_pool.decode_all(requests):
                 for row, reason in answers:
                     done.state[row] = BAD if reason else GOOD
                     if reason:

@@ -29,54 +29,47 @@ READY = "ready\n"
 Answers = list[tuple[int, str]]
 
 
-class Task(TypedDict):
-    """Settings for all images.
+class Request(TypedDict):
+    """Images for one process.
 
     Attributes:
         array: .npy file of uint8, (n, size, size, 3), to write to.
         size: edge in pixels.
         resize: see :class:`zoo.data.images.reading.Reading`.
+        files: the (row, path) of each image.
     """
 
     array: str
     size: int
     resize: str
-
-
-class Request(Task):
-    """The (row, path) of each image for one process."""
-
     files: list[tuple[int, str]]
 
 
-def decode_all(task: Task, chunks: list[list[tuple[int, str]]]) -> Iterator[Answers]:
+def decode_all(requests: list[Request]) -> Iterator[Answers]:
     """Decode files with as many processes as there are processors.
 
-    Args:
-        chunks: lists of (row, path).
-
     Yields:
-        For every finished chunk, (row, reason why it stays empty, or "").
+        For every finished request, (row, reason why it stays empty, or "").
 
     Raises:
         OSError: the array cannot be written.
     """
-    count = min(processors(), len(chunks))
+    count = min(processors(), len(requests))
     idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
     processes = [_Process() for _ in range(count)]
     for process in processes:
         idle.put(process)
 
-    def ask(chunk: list[tuple[int, str]]) -> Answers:
+    def ask(request: Request) -> Answers:
         process = idle.get()
         try:
-            return _ask(process, task, chunk)
+            return _ask(process, request)
         finally:
             idle.put(process)
 
     pool = ThreadPoolExecutor(max(1, count))
     try:
-        for future in as_completed([pool.submit(ask, chunk) for chunk in chunks]):
+        for future in as_completed([pool.submit(ask, request) for request in requests]):
             yield future.result()
     finally:
         pool.shutdown(cancel_futures=True)
@@ -89,13 +82,13 @@ def processors() -> int:
     return min(count or 1, MOST_PROCESSES)
 
 
-def _ask(process: "_Process", task: Task, chunk: list[tuple[int, str]]) -> Answers:
-    answer = process.ask({**task, "files": chunk})
+def _ask(process: "_Process", request: Request) -> Answers:
+    answer, files = process.ask(request), request["files"]
     if answer is not None:
         return answer
-    if len(chunk) == 1:
-        return [(chunk[0][0], BROKE_DOWN)]
-    return [pair for one in chunk for pair in _ask(process, task, [one])]
+    if len(files) == 1:
+        return [(files[0][0], BROKE_DOWN)]
+    return [pair for one in files for pair in _ask(process, {**request, "files": [one]})]
 
 
 class _Process:

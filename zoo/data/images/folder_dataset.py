@@ -48,12 +48,9 @@ class FolderDataset:
 
 
 def prepare(listing: FolderListing, size: int, resize: str = "stretch", strict: bool = False) -> FolderDataset:
-    """Decode every listed image into the cache, unless it is cached.
+    """Decode every listed image with :func:`zoo.data.images.cache.ensure`.
 
-    Args:
-        size: edge in pixels of every decoded image.
-        resize: see :func:`zoo.data.images.decode.decode`.
-        strict: raise an error for unreadable content instead of skipping it.
+    With ``strict``, unreadable content raises an error instead of being skipped.
     """
     for note in listing.notes:
         console.say(note)

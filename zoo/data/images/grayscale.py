@@ -42,7 +42,6 @@ def load(source: str, shape: tuple[int, ...], style: str, names: list[str] | Non
 
     Args:
         shape: (height, width, 1) of one input of the model.
-        style: ``"digits"`` or ``"plain"``.
         names: of the images of a folder to use, if not all.
     """
     if len(shape) != 3 or shape[2] != 1:

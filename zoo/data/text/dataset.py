@@ -94,12 +94,7 @@ class _Content:
 
 
 def prepare(row: TextData, vocabulary: Vocabulary) -> TextDataset:
-    """Prepare the texts that the settings name, unless they are cached.
-
-    Args:
-        row: the settings.
-        vocabulary: for tokenization, or the seed of a split from whose training texts it is learned.
-    """
+    """Prepare the texts that the settings name, unless they are cached."""
     if isinstance(row, LabelledData):
         source = sources.source_of(row)
         read = source.read

@@ -99,7 +99,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     wanted, damaged = {key_of(name) for name in row.classes}, list[tuple[str, ZooError]]()
     for parts, content in _files_below(root):
         where = f"{root}: {'/'.join(parts)}" if root.is_file() else str(root.joinpath(*parts))
-        part = (set_parts.part_of(parts[-3]) or ("", ""))[0] if len(parts) > 2 else ""
+        part = set_parts.role_of(parts[-3]) if len(parts) > 2 else ""
         if len(parts) < 2 or (parts[-2] in PARTS and len(parts) < 3):
             reason = "it lies in no class folder; the layout is CLASS/NAME.txt or train/CLASS/NAME.txt"
             remarks.skipped.append((where, reason))
@@ -156,7 +156,7 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
 
 def _refuse_unclear(root: Path, places: dict[str, set[str]]) -> None:
     """Raise an error if the folders of the texts may be parts, or if the folders around them may be the classes."""
-    parts = {name: part[0] for name in sorted(places) if name not in PARTS and (part := set_parts.part_of(name))}
+    parts = {name: part for name in sorted(places) if name not in PARTS and (part := set_parts.role_of(name))}
     if {"train"} < set(parts.values()):
         table = next((path.name for path in sorted(root.glob("*.[ct]sv"))), "") if root.is_dir() else ""
         raise ZooError(
@@ -231,7 +231,7 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
         )
     named = [(part, path) for path in files if (part := _part_of_table(path.stem))]
     if not files:  # perhaps each part has a folder
-        folders = [(word[0], root / name) for name in set_parts.subfolders(root) if (word := set_parts.part_of(name))]
+        folders = [(part, root / name) for name in set_parts.subfolders(root) if (part := set_parts.role_of(name))]
         named = [
             (part, path)
             for part, each in folders
@@ -390,7 +390,7 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
 
 def _parts_of_class_files(root: Path) -> tuple[list[File], list[str]] | None:
     """Return the files of classes in parts, ``train_pos.txt`` or ``train/pos.txt``, and notes; None without parts."""
-    inner = [(root / name, part[0]) for name in set_parts.subfolders(root) if (part := set_parts.part_of(name))]
+    inner = [(root / name, part) for name in set_parts.subfolders(root) if (part := set_parts.role_of(name))]
     files = [(part, path.name.removesuffix(SUFFIX), path) for folder, part in inner for path in _texts_in(folder)]
     for name in _likely_class_files(root):
         files.append((*(_part_between(name) or set_parts.part_of(Path(name).stem) or ("", "")), root / name))

@@ -55,17 +55,15 @@ class Tokenizer:
         return Cutting(self.kind, self.lowercase)
 
     def encode(self, text: str) -> list[int]:
-        if self.kind == "bpe":
-            numbers: list[int] = self._bpe.encode(_plain(text, self.lowercase)).ids
-            return numbers
-        lookup = self._numbers.get
-        return [lookup(token, UNKNOWN) for token in cutting.pieces_of(text, self.cutting)]
+        numbers: list[int] = self.encode_all([text])[0].tolist()
+        return numbers
 
     def encode_all(self, texts: Sequence[str]) -> "list[NDArray[np.int32]]":
         if self.kind == "characters":
             return [self._by_code_point[_code_points(_plain(text, self.lowercase))] for text in texts]
         if self.kind != "bpe":
-            return [np.array(self.encode(text), np.int32) for text in texts]
+            lookup, pieces = self._numbers.get, (cutting.pieces_of(text, self.cutting) for text in texts)
+            return [np.array([lookup(piece, UNKNOWN) for piece in each], np.int32) for each in pieces]
         encodings = self._bpe.encode_batch([_plain(text, self.lowercase) for text in texts])
         return [np.array(each.ids, np.int32) for each in encodings]
 
@@ -132,10 +130,7 @@ def is_blank(kind: str, text: str) -> bool:
 def learn(kind: str, texts: Iterable[str], size: int, lowercase: bool) -> Tokenizer:
     """Learn a vocabulary of the most frequent tokens, with ties in the order of the tokens.
 
-    Args:
-        kind: characters, words or bpe.
-        size: largest number of tokens, including the two special ones.
-        lowercase: convert letters to lower case first.
+    ``size`` is the largest number of tokens, including the two special ones.
     """
     if kind not in TOKENIZERS:
         raise unknown("tokenizer", kind, list(TOKENIZERS))

@@ -46,8 +46,6 @@ def drive(sweep: Sweep, executor: Executor, launcher: str, retries: int, watch: 
 
     Args:
         sweep: the caller holds the lock of its folder.
-        launcher: name of the executor's launcher.
-        retries: largest number of retries of a failed element.
         watch: called after possible changes.
 
     Raises:

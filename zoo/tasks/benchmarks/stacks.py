@@ -88,10 +88,6 @@ class StackParticipant(Participant):
             self.cases[case] |= {"error": said.error, "peak_memory_bytes": said.peak_memory_bytes}
             self.turns[case] += [said.taken_s] if said.taken_s else []
 
-    def finish(self) -> None:
-        if self.session is not None:
-            self.session.finish()
-
     def rows(self, settings: StacksConfig) -> list[Row]:
         known = self.known | {"network": settings.network}
         pairs = zip(self.cases, self.turns, strict=True)
@@ -117,8 +113,8 @@ def _play(everyone: list[StackParticipant], settings: StacksConfig) -> bool:
         console.say("\nStopping; the results so far are kept.")
         return False
     finally:
-        for participant in everyone:
-            participant.finish()
+        for session in filter(None, (participant.session for participant in everyone)):
+            session.finish()
     return True
 
 

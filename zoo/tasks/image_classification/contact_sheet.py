@@ -1,11 +1,11 @@
 """Contact sheets: pages of small images with their predictions, as PNG."""
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zoo.core import paths
 from zoo.core.arrays import Bytes, Image
 
 if TYPE_CHECKING:
@@ -94,6 +94,5 @@ def _font(size: int) -> "ImageFont.FreeTypeFont":
     """Return DejaVu Sans, which comes with matplotlib and has more letters than Pillow's own font."""
     from PIL import ImageFont
 
-    spec = importlib.util.find_spec("matplotlib")
-    folder = Path(spec.origin).parent if spec and spec.origin else Path()
-    return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf", size)
+    fonts = paths.package_folder("matplotlib") / "mpl-data" / "fonts" / "ttf"
+    return ImageFont.truetype(fonts / "DejaVuSans.ttf", size)

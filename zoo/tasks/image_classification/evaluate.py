@@ -8,28 +8,24 @@ from typing import Any
 from zoo.config.overrides import Overrides
 from zoo.config.schemas.classifiers import EvaluateConfig, EvaluationData
 from zoo.config.schemas.common import TestData
+from zoo.config.schemas.image_classification import DataSettings
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError, listed
-from zoo.data.images import decode, labelled_folder, reading
+from zoo.data import array_datasets, training_set
+from zoo.data.array_datasets import ArrayDataset
+from zoo.data.images import decode, labelled_folder, reading, set_parts
 from zoo.data.images.labelled_folder import LabelledFolder
 from zoo.environments.machine import Machine
 from zoo.protocol.targets import CLASSES, NUMBER
 from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import (
-    evaluation_data,
-    evaluation_summary,
-    photo_stream,
-    predict,
-    predict_photos,
-    source,
-)
-from zoo.tasks.image_classification.error_analysis import Thumb
-from zoo.tasks.image_classification.judging import Errors, Judging
-from zoo.tasks.image_classification.photo_stream import Listed, Picture, Skipped
+from zoo.tasks.image_classification import photo_stream, predict, predict_photos, source, summary
+from zoo.tasks.image_classification.error_analysis import Errors, Judging, Thumb
+from zoo.tasks.image_classification.photo_stream import Listed, Picture
+from zoo.tasks.image_classification.predict import Inputs
 from zoo.tasks.image_classification.predict_photos import Classifier
 from zoo.tasks.image_classification.source.run import TrainedRun
 from zoo.weights import class_names
@@ -49,15 +45,15 @@ def evaluate(overrides: Overrides) -> Run:
         inputs = predict.test_set(origin.run, TestData(test_limit=settings.data.test_limit))
         return _of_arrays(context, origin.classifier(), inputs)
     if settings.data.name not in ("folder", "image_table"):
-        return _of_arrays(context, *evaluation_data.data_set(context, origin))
+        return _of_arrays(context, *_data_set(context, origin))
     if settings.data.name == "image_table":
         folder = labelled_folder.of_table(_reading(origin, settings.data))
     else:
         folder = labelled_folder.find(str(settings.data.root))
     if isinstance(origin, TrainedRun):
-        evaluation_data.warn_of_own_images(origin.run, folder)
+        _warn_of_own_images(origin.run, folder)
         if origin.shape[2] == 1:
-            return _of_arrays(context, *evaluation_data.gray_folder(settings, origin, folder))
+            return _of_arrays(context, *_gray_folder(settings, origin, folder))
     return _of_folder(context, origin.classifier(context), folder)
 
 
@@ -85,7 +81,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     if classifier.kind != CLASSES:
         labels = _truth(classifier, folder, shown)
     else:
-        numbers = evaluation_data.class_numbers(folder, classifier)
+        numbers = _class_numbers(folder, classifier)
         names = class_names.named_after(classifier.classes, folder.folders, numbers)
         classifier, labels = dataclasses.replace(classifier, classes=names), dict(zip(shown, numbers, strict=True))
     judging = _judging(classifier)
@@ -94,7 +90,7 @@ def _of_folder(context: RunContext[EvaluateConfig], classifier: Classifier, fold
     with predict_photos.recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {folder.root.name}"
         images = ((photo_stream.shown(name), path) for name, path in folder.names(limit))
-        closed = [Skipped(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
+        closed = [(photo_stream.shown(name), reason) for name, reason in folder.unreadable]
         about = {"name": context.settings.data.name, "source": str(folder.source), "class_names": folder.folders}
         with predict_photos.writer_of(context.folder, classifier, title) as writer:
 
@@ -162,7 +158,7 @@ def _thumbs(root: Path, judging: Judging | Errors) -> Thumb:
     return thumb
 
 
-def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: predict.Inputs) -> Run:
+def _of_arrays(context: RunContext[EvaluateConfig], classifier: Classifier, inputs: Inputs) -> Run:
     predict.refuse_for_arrays(context)
     judging = _judging(classifier)
     with predict_photos.recorded(context, classifier) as name:
@@ -189,7 +185,78 @@ def _conclude(context: RunContext[EvaluateConfig], judging: Judging | Errors, ti
         console.warn(f"Interrupted: the metrics are for only the first {len(judging.names):,} images")
 
 
+def _data_set(context: RunContext[EvaluateConfig], origin: source.Source) -> tuple[Classifier, Inputs]:
+    """Return a network and the test part of a data set of small gray images."""
+    asked = context.settings.data
+    name, why = array_datasets.resolve(asked.name, asked.root)
+    if why:
+        console.say(f"data={asked.name} is {name}: {why}")
+    dataset = training_set.prepared(DataSettings(name=name, root=asked.root))
+    classifier = origin.classifier(context, dataset)
+    shape = tuple(classifier.model["args"].get("input_shape") or (*classifier.size, dataset.input_shape[2]))
+    if shape != dataset.input_shape:
+        takes, are = (" x ".join(map(str, each)) for each in (shape, dataset.input_shape))
+        raise ZooError(
+            f"{classifier.model['name']} takes images of {takes}, those of data={name} are {are}",
+            "Give a folder of images with data.root=DIR, or another network.",
+        )
+    words = f"The classes of data={dataset.name}"
+    numbers = class_names.labels_of(dataset.class_names, classifier.classes, words)
+    names = class_names.named_after(classifier.classes, dataset.class_names, numbers)
+    inputs = _test_part(dataset, numbers, 3 if "saved" in classifier.model else 1, asked.test_limit)
+    return dataclasses.replace(classifier, classes=names), inputs
+
+
+def _test_part(dataset: ArrayDataset, numbers: list[int], channels: int, limit: int | None) -> Inputs:
+    """Return the test part, with the labels of the network and the gray images repeated as ``channels``."""
+    labels = np.array(numbers, np.int64)[np.load(dataset.files["y_test"])[:limit]]
+
+    def save(path: Path) -> None:
+        gray = np.load(dataset.files["x_test"], mmap_mode="r")[:limit]
+        np.save(path, np.repeat(gray, channels, axis=3), allow_pickle=False)
+
+    record = {"name": dataset.name, "items": len(labels), "sha256": dataset.sha256}
+    names = [f"test[{row}]" for row in range(len(labels))]
+    return Inputs(names, save, labels, record | {"class_names": dataset.class_names})
+
+
+def _gray_folder(settings: EvaluateConfig, origin: TrainedRun, folder: LabelledFolder) -> tuple[Classifier, Inputs]:
+    """Return the network of a run on small gray images, and the images of a folder, converted for it."""
+    from zoo.data.images import grayscale
+
+    classifier = origin.classifier()
+    numbers = _class_numbers(folder, classifier)
+    label_of = dict(zip(folder.folders, numbers, strict=True))
+    chosen = [name for name, _ in folder.names(settings.data.test_limit)]
+    loaded = grayscale.load(str(folder.root), origin.shape, origin.style, chosen)
+    record: Json = {"name": settings.data.name, "source": str(folder.source), "items": len(loaded.names)}
+    record |= {"skipped": [list(row) for row in folder.unreadable + loaded.skipped], "class_names": folder.folders}
+    labels = [label_of[folder.class_of(name)] for name in loaded.names]
+    return classifier, Inputs(loaded.names, loaded.save, labels, record)
+
+
+def _class_numbers(folder: LabelledFolder, classifier: Classifier) -> list[int]:
+    """Return the number of the network's class for each class of a folder."""
+    try:
+        return class_names.labels_of(folder.folders, classifier.classes, f"The classes of {folder.source}", True)
+    except ZooError as error:
+        names = set_parts.names_note(folder.root) if folder.table is None and len(folder.folders) == 1 else ""
+        raise ZooError(error.message, f"{names}{error.remedy}") from error
+
+
+def _warn_of_own_images(run: Run, folder: LabelledFolder) -> None:
+    """Warn if a run is evaluated on its training images."""
+    trained, root, part = run.record["data"].get("source"), folder.source, folder.part
+    if not part and trained == str(root.parent):  # a part of that folder
+        part = set_parts.role_of(root.name)
+    if trained and Path(str(trained)) in (root, root.parent) and part in ("", "train"):
+        console.warn(
+            f"{run.folder} was trained with images of this folder, so these figures are too good. "
+            f"`evaluate run={run.folder}` uses only the part set aside for testing"
+        )
+
+
 EVALUATE: Command[Any] = Command(
     "evaluate", "classify", "evaluate", EvaluateConfig, evaluate,
-    add_defaults=add_defaults, summary=evaluation_summary.lines, tables=evaluation_summary.tables,
+    add_defaults=add_defaults, summary=summary.evaluation, tables=summary.evaluation_tables,
 )  # fmt: skip

@@ -8,17 +8,17 @@ import itertools
 import json
 import os
 import queue
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from zoo.core import console
 from zoo.core.arrays import Bytes, NDArray, np
+from zoo.core.download import in_thread
 from zoo.core.errors import ZooError
 from zoo.core.paths import existing_input, user_path
 from zoo.data.images import decode, reading
@@ -43,14 +43,8 @@ class Picture:
 
 # Called with an image and its outputs.
 Take = Callable[[Picture, "NDArray[np.float32]"], None]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A file that is not a usable image, and the reason."""
-
-    name: str
-    reason: str
+# The name of a file that is not a usable image, and the reason.
+Skipped = tuple[str, str]
 
 
 class PhotoStream:
@@ -80,8 +74,7 @@ class PhotoStream:
         self._free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._ended = False
         self._files: list[Path] = []
-        self._thread: threading.Thread | None = None
-        self._error: BaseException | None = None
+        self._filling: Future[None] | None = None
         self._began = self._ready = self._last = 0.0
         self.ahead_s = 0.0
         self.taken = 0
@@ -119,8 +112,7 @@ class PhotoStream:
 
     def begin(self, stdin: IO[bytes]) -> None:
         """Start to fill slots and announce each to the worker."""
-        self._thread = threading.Thread(target=self._fill, args=(stdin,), daemon=True)
-        self._thread.start()
+        self._filling = in_thread(lambda: self._fill(stdin))
 
     def event(self, event: Event) -> None:
         """Handle an event: process the predictions of a slot and free it."""
@@ -142,14 +134,14 @@ class PhotoStream:
     def close(self) -> None:
         """Clean up; raise the error that stopped decoding, if any."""
         self.stop()
-        if self._thread is not None:
-            self._thread.join()
+        if self._filling is not None:
+            wait([self._filling])
         self._pool.shutdown(cancel_futures=True)
         for path in self._files:
             with contextlib.suppress(OSError):
                 path.unlink()
-        if self._error is not None:
-            raise self._error
+        if self._filling is not None:
+            self._filling.result()
 
     @property
     def end_to_end_s(self) -> float:
@@ -174,38 +166,30 @@ class PhotoStream:
         try:
             return Picture(name, *decode.read_with_thumb(path, self._how, THUMB if thumb else 0))
         except decode.UnreadableError as reason:
-            return Skipped(name, shown(str(reason)))
+            return name, shown(str(reason))
 
     def _fill(self, stdin: IO[bytes]) -> None:
-        try:
-            with stdin:
-                self._fill_slots(stdin)
-        except BrokenPipeError:
-            pass  # the worker is gone; the runner reports why
-        except BaseException as error:  # passed to close(), in the caller's thread
-            self._error = error
-
-    def _fill_slots(self, stdin: IO[bytes]) -> None:
         batches = self._batches()
-        while not self._ended:
-            slot = self._free.get()
-            began = time.monotonic()
-            chosen = next(batches, [])
-            if slot is None or not chosen:
-                return
-            for place, picture in enumerate(chosen):
-                self._pixels[slot, place] = picture.pixels
-            if not self._ready:
-                self.ahead_s += time.monotonic() - began
-            # From here on, only the thumbnail is needed.
-            self._waiting[slot] = [Picture(each.name, each.pixels[:0], each.thumb) for each in chosen]
-            stdin.write(json.dumps({"slot": slot, "count": len(chosen)}).encode() + b"\n")
-            stdin.flush()
+        with contextlib.suppress(BrokenPipeError), stdin:  # the worker is gone; the runner reports why
+            while not self._ended:
+                slot = self._free.get()
+                began = time.monotonic()
+                chosen = next(batches, [])
+                if slot is None or not chosen:
+                    return
+                for place, picture in enumerate(chosen):
+                    self._pixels[slot, place] = picture.pixels
+                if not self._ready:
+                    self.ahead_s += time.monotonic() - began
+                # From here on, only the thumbnail is needed.
+                self._waiting[slot] = [Picture(each.name, each.pixels[:0], each.thumb) for each in chosen]
+                stdin.write(json.dumps({"slot": slot, "count": len(chosen)}).encode() + b"\n")
+                stdin.flush()
 
     def _batches(self) -> Iterator[list[Picture]]:
         batch: list[Picture] = []
         for photo in self._decoded:
-            if isinstance(photo, Skipped):
+            if not isinstance(photo, Picture):
                 self._skip(photo)
                 continue
             batch.append(photo)
@@ -251,7 +235,7 @@ def listed(source: str, lines: Callable[[], Iterable[bytes]] = tuple) -> Listed:
     if not count:
         shut = "".join(f"\n  {name}: {reason}" for name, reason in closed[:10])
         raise ZooError(f"No images in {path}{shut}", KINDS)
-    skipped = [Skipped(shown(name), reason) for name, reason in closed]
+    skipped = [(shown(name), reason) for name, reason in closed]
     return Listed(((shown(name), path / name) for name in decode.iter_images(path)), count, skipped)
 
 

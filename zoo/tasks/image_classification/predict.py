@@ -27,8 +27,9 @@ from zoo.runs.context import RunContext, create_context
 from zoo.runs.records import Json
 from zoo.runs.result import Run
 from zoo.tasks import target_analysis, trained_run
-from zoo.tasks.image_classification import feature_writer, photo_stream, predict_photos, source, summary
+from zoo.tasks.image_classification import photo_stream, predict_photos, source, summary
 from zoo.tasks.image_classification.predict_photos import Classifier
+from zoo.tasks.image_classification.prediction_writer import FeatureNames
 from zoo.tasks.image_classification.source.run import TrainedRun
 
 # Copy of the predicted images, next to the predictions.
@@ -54,18 +55,17 @@ def infer(overrides: Overrides) -> Run:
     refuse_for_arrays(context)
     if context.settings.input != "test":
         context.refuse_needless(f"with input={context.settings.input}", *OF_TEST)
-    settings, inputs, classifier = context.settings, _inputs(context.settings, origin), origin.classifier()
+    inputs, classifier = _inputs(context.settings, origin), origin.classifier()
     with predict_photos.recorded(context, classifier):
         context.record.data, labels = inputs.record, None
         csv_files.write_skipped(context.folder / "skipped.csv", inputs.record.get("skipped", []))
         if inputs.labels is not None:
             labels = str(context.folder / "labels.npy")
             np.save(labels, inputs.labels, allow_pickle=False)
-        features = feature_writer.part(context.folder, settings.output.layer) if settings.wants_features else None
-        done, outputs = predict_all(context, classifier, inputs, labels, features)
+        done, outputs = predict_all(context, classifier, inputs, labels, predict_photos.features_of(context))
         if done and done.features:
             context.record.features = done.features
-            with feature_writer.FeatureNames(context.folder) as rows:
+            with FeatureNames(context.folder) as rows:
                 for each in inputs.names[: done.metrics["items"]]:
                     rows.add(each)
         if classifier.kind != CLASSES and inputs.labels is not None and len(outputs):

@@ -21,10 +21,9 @@ from zoo.runs.context import RunContext
 from zoo.runs.lifecycle import recorded_run
 from zoo.runs.records import Json
 from zoo.runs.result import Run
-from zoo.tasks.image_classification import feature_writer, photo_stream
-from zoo.tasks.image_classification.feature_writer import FeatureNames
+from zoo.tasks.image_classification import photo_stream
 from zoo.tasks.image_classification.photo_stream import Listed, PhotoStream, Take
-from zoo.tasks.image_classification.prediction_writer import BEST, NumberWriter, PredictionWriter, TableWriter
+from zoo.tasks.image_classification.prediction_writer import FeatureNames, NumberWriter, PredictionWriter, TableWriter
 
 # (mean, scale) of pixels 0 to 255 by channel; `imagenet` has torchvision's values.
 SCALES = {
@@ -101,8 +100,8 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     photos = photo_stream.listed(str(settings.input), lambda: sys.stdin.buffer)
     with recorded(context, classifier) as name:
         title = f"{name} on {context.choice.stack.name}: {settings.input}"
-        features = feature_writer.part(context.folder, settings.output.layer) if settings.wants_features else None
-        how = title, settings.sheets, settings.probabilities, settings.top or BEST
+        features = features_of(context)
+        how = title, settings.sheets, settings.probabilities, settings.top
         with FeatureNames(context.folder) if features else writer_of(context.folder, classifier, *how) as writer:
             names = {"numbers" if classifier.kind == NUMBER else "class_names": classifier.classes}
             about = {"name": str(settings.input), **names}
@@ -110,8 +109,14 @@ def predict(context: RunContext[InferConfig], classifier: Classifier) -> Run:
     return context.result
 
 
+def features_of(context: RunContext[InferConfig]) -> FeaturesPart | None:
+    """Return the part of a request for features, or None for predictions."""
+    settings, path = context.settings, str(context.folder / FeatureNames.ARRAY)
+    return FeaturesPart(layer=settings.output.layer, path=path) if settings.wants_features else None
+
+
 def writer_of(
-    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int = BEST
+    folder: Path, classifier: Classifier, title: str, sheets: int = 0, whole: bool = False, best: int | None = None
 ) -> PredictionWriter | NumberWriter:
     """Return the writer of a classifier's predictions; the arguments are those of :class:`PredictionWriter`."""
     if classifier.kind == NUMBER:
@@ -133,28 +138,18 @@ def predict_all(
     batch = min(settings.batch_size or 32, photos.count or 65_536)
     stream = PhotoStream(photos.names, classifier.size, batch, settings.resize, writer.thumbs, take, writer.skip)
     try:
-        _ask(context, classifier, stream, photos.count, features)
+        with contextlib.closing(stream):
+            if not stream.prime():
+                raise ZooError("No usable images", f"{context.folder / 'skipped.csv'} lists the reasons.")
+            request = request_of(context, classifier.model, "predict_stream", classifier.weights)
+            classes = 0 if features else len(classifier.classes)
+            request.stream = stream.share(context.folder, classes, photos.count, settings.precision)
+            request.features = features
+            outcome = execute(context, request, feed=stream)
     finally:
         skipped = [list(row) for row in writer.skipped]
         context.record.data = about | {"items": writer.written, "skipped": skipped}
         context.record.data["skipped_items"] = writer.skipped_count
-
-
-def _ask(
-    context: RunContext[ClassifierConfig], classifier: Classifier, stream: PhotoStream, count: int | None,
-    features: FeaturesPart | None,
-) -> None:  # fmt: skip
-    settings = context.settings
-    try:
-        if not stream.prime():
-            raise ZooError("No usable images", f"{context.folder / 'skipped.csv'} lists the reasons.")
-        request = request_of(context, classifier.model, "predict_stream", classifier.weights)
-        classes = 0 if features else len(classifier.classes)
-        request.stream = stream.share(context.folder, classes, count, settings.precision)
-        request.features = features
-        outcome = execute(context, request, feed=stream)
-    finally:
-        stream.close()
     context.record.host_peak_memory_bytes = memory.peak_bytes()
     raise_if_failed(context, outcome)
     if outcome.done and outcome.done.features:

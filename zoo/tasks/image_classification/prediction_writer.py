@@ -34,12 +34,12 @@ class TableWriter:
         new = not self.skipped_count
         with (self._folder / "skipped.csv").open("a", newline="", encoding="utf-8") as out:
             rows = csv_files.Writer(out)
-            rows.writerows([["input", "reason"]] * new + [[left_out.name, left_out.reason]])
+            rows.writerows([["input", "reason"]] * new + [left_out])
         self.skipped_count += 1
         if self.skipped_count <= KEPT_SKIPPED:
-            self.skipped.append((left_out.name, left_out.reason))
+            self.skipped.append(left_out)
         if self.skipped_count <= SHOWN_SKIPPED:
-            console.warn(f"Skipped {left_out.name}: {left_out.reason}")
+            console.warn("Skipped {}: {}".format(*left_out))
         elif self.skipped_count == SHOWN_SKIPPED + 1:
             console.warn("More files are skipped; skipped.csv lists all of them")
 
@@ -52,6 +52,21 @@ class TableWriter:
     def write(self, row: list[object]) -> None:
         self._rows.writerow(row)
         self.written += 1
+
+
+class FeatureNames(TableWriter):
+    """Writes a row for each image: its row number in ``features.npy``, starting at 0, and its name."""
+
+    ARRAY, TABLE = "features.npy", "features.csv"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, self.TABLE, ["row", "input"])
+
+    def take(self, picture: Picture, _: "NDArray[np.float32]") -> None:
+        self.add(picture.name)
+
+    def add(self, name: str) -> None:
+        self.write([self.written, name])
 
 
 class NumberWriter(TableWriter):
@@ -71,15 +86,15 @@ class PredictionWriter(TableWriter):
         title: printed above each contact sheet.
         pages: largest number of contact sheets.
         whole: also write ``probabilities.npy``, (n, classes) float32.
-        best: number of classes in each row, the most likely first.
+        best: number of classes in each row, the most likely first; None means five.
         thresholds: of labels; a row then has the labels of the image and the probability of every label.
     """
 
     def __init__(
-        self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int = BEST,
+        self, folder: Path, classes: list[str], title: str, pages: int, whole: bool, best: int | None = None,
         thresholds: list[float] | None = None,
     ) -> None:  # fmt: skip
-        self._best, self._thresholds = min(best, len(classes)), thresholds
+        self._best, self._thresholds = min(best or BEST, len(classes)), thresholds
         more = [word for rank in range(2, self._best + 1) for word in (f"class_{rank}", f"probability_{rank}")]
         columns = ["class", "probability", *more]
         if thresholds is not None:

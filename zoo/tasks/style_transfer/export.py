@@ -76,8 +76,6 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
     paths = [path for _, path in photo_stream.listed(given).names] if given else bundled_photos()
     if given is None:
         console.warn("No input= is given: using two photos of scikit-learn. input=FOLDER gives better results.")
-    if not paths:
-        raise ZooError(f"No images in {given}", photo_stream.KINDS)
     written: list[str] = []
     for path in paths:
         if len(written) == min(most, MOST):

@@ -4,6 +4,7 @@ import dataclasses
 import shlex
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from zoo.config.schemas.common import Settings
 from zoo.config.schemas.style_network import DATA, StyleNetworkConfig
 from zoo.config.tasks import Command, Task
 from zoo.core import console
-from zoo.core.arrays import np
+from zoo.core.arrays import Bytes, Image, np
 from zoo.core.errors import ZooError, listed
 from zoo.core.paths import user_path
+from zoo.data.images import decode
 from zoo.data.images import files as image_files
 from zoo.data.sources import bundled_photos
 from zoo.execution.array_queue import ArrayQueue
@@ -26,7 +28,7 @@ from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.lifecycle import recorded_run, set_data
 from zoo.runs.result import Run
 from zoo.tasks import summaries
-from zoo.tasks.style_transfer import apply_network, export, images, inputs, patches
+from zoo.tasks.style_transfer import apply_network, export, images, inputs
 from zoo.tasks.style_transfer.apply_network import MODEL
 from zoo.weights import feature_networks, io, zoo_networks
 from zoo.weights.formats import Weights
@@ -35,6 +37,10 @@ from zoo.weights.formats import Weights
 START = "start.npz"
 # Largest ratio of the sides of a painting; narrower ones show too little of a style.
 MOST_LENGTH = 20
+# Batches of random crops of photos that are created while the worker trains on earlier ones.
+AHEAD = 4
+# Edge of the crops as a share of the photo's shorter side.
+LEAST_SHARE = 0.5
 # Layers that Johnson et al. 2016 use of VGG16, and their counterparts in other networks.
 LAYERS: dict[str, dict[str, list[str]]] = {
     "vgg16": {"style": ["block1_conv2", "block2_conv2", "block3_conv3", "block4_conv3"], "content": ["block3_conv3"]},
@@ -137,7 +143,7 @@ def _work(
 
     inbox = Path(tempfile.mkdtemp(prefix="batches-", dir=context.folder))
     try:
-        with ArrayQueue(inbox, patches.AHEAD, lambda into: patches.feed(into, files, *how)) as queue:
+        with ArrayQueue(inbox, AHEAD, lambda into: feed(into, files, *how)) as queue:
             start = None if settings.weights is None else context.folder / START
             request = request_of(context, settings.model, "train_style_network", start)
             request.train = StyleTrainPart(
@@ -156,6 +162,49 @@ def _work(
     judged = promises.judge(TRAIN, settings, context.record)
     context.record.update(judged)
     context.record.summary = [*_words(context), *summaries.expected(judged)]
+
+
+def feed(queue: ArrayQueue, files: list[Path], size: int, batch: int, steps: int, seed: int) -> None:
+    """Write ``steps`` batches of square crops, uint8 (batch, size, size, 3), reproducible by ``seed``.
+
+    Every photo is used once before any is used again.
+    """
+    draw, waiting, spoilt = np.random.default_rng(seed), list[Path](), set[Path]()
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(steps):
+            pieces: list[Bytes] = []
+            while len(pieces) < batch:
+                waiting = waiting or [files[index] for index in draw.permutation(len(files))]
+                count = min(batch - len(pieces), len(waiting))
+                chosen = [(waiting.pop(), int(draw.integers(2**31))) for _ in range(count)]
+                patches = pool.map(lambda pair: _piece(pair[0], pair[1], size), chosen)
+                for (file, _), patch in zip(chosen, patches, strict=True):
+                    if not isinstance(patch, str):
+                        pieces.append(patch)
+                    elif file not in spoilt:
+                        spoilt.add(file)
+                        if len(spoilt) == len(files):
+                            why = f"None of the photos can be used. {file}: {patch}"
+                            raise ZooError(why, "Give a folder of photos: photos=FOLDER")
+                        console.warn(f"Skipped {file}: {patch}")
+            queue.put(np.stack(pieces))
+
+
+def _piece(file: Path, seed: int, size: int) -> "Bytes | str":
+    """Return a random square crop of a photo, mirrored at random, or the reason if the photo is unusable."""
+    from PIL import ImageOps
+
+    draw = np.random.default_rng(seed)
+    try:
+        photo = decode.to_rgb(decode.open_upright(file, 2 * size))
+    except decode.UnreadableError as reason:
+        return str(reason)
+    edge = max(1.0, min(photo.size) * draw.uniform(LEAST_SHARE, 1.0))
+    left, top = draw.uniform(0, photo.width - edge), draw.uniform(0, photo.height - edge)
+    box = (left, top, min(left + edge, photo.width), min(top + edge, photo.height))
+    piece = photo.resize((size, size), Image.Resampling.BICUBIC, box=box)
+    return np.asarray(ImageOps.mirror(piece) if draw.random() < 0.5 else piece)
 
 
 def _words(context: RunContext[Settings]) -> list[str]:

@@ -29,11 +29,8 @@ class Source(Protocol):
     def add_defaults(self, overrides: Overrides, here: Machine, photos: bool, /) -> Overrides:
         """Add backend and stack if the user chose none; ``photos``: a run receives color images, one at a time."""
 
-    def classifier(self, context: RunContext[ClassifierConfig], /) -> Classifier:
-        """Return the network for images that are decoded at its size."""
-
-    def for_arrays(self, context: RunContext[ClassifierConfig], dataset: ArrayDataset, /) -> Classifier:
-        """Return the network for the small gray images of a data set."""
+    def classifier(self, context: RunContext[ClassifierConfig], dataset: ArrayDataset | None = None, /) -> Classifier:
+        """Return the network for images that are decoded at its size, or for the small gray images of a data set."""
 
 
 def find(command: Command[Any], overrides: Overrides, needed: Mapping[str, type] = NEEDED) -> Source:

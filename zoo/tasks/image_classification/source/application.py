@@ -106,9 +106,11 @@ def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
     return overrides
 
 
-def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig], dataset: ArrayDataset | None = None) -> Classifier:
     settings = context.settings
     name = str(settings.model["name"])
+    if dataset:
+        raise published.in_color(name, dataset)
     size = settings.model.get("input_size") or size_of(name, context.choice.stack, context.machine.platform)
     if not size:
         raise ZooError(f"Keras does not define the image size of {name}", "Give model.input_size=PIXELS.")
@@ -127,8 +129,3 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     model = {"name": name, "args": arguments | {"classes": count} | ({"normalise": scaling} if scaling else {})}
     record = chosen.record if chosen else {"source": settings.weights}
     return Classifier(model, (size, size), chosen.npz if chosen else None, names, {"weights": record})
-
-
-def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
-    """Reject the small gray images of a data set."""
-    raise published.in_color(str(context.settings.model["name"]), dataset)

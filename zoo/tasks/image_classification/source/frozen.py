@@ -43,12 +43,12 @@ def add_defaults(overrides: Overrides, _: Machine, __: bool) -> Overrides:
     return overrides.with_("machine", {"backend": "cpu", "stack": STACK})
 
 
-def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig], _: ArrayDataset | None = None) -> Classifier:
+    """Return the network, which accepts images of one size."""
     settings = context.settings
     kind = model_files.kind_of(str(settings.model["saved"]))
     path = kind.path
-    why = f"with {path.name}, {kind.about}"
-    context.refuse_needless(why, "precision")
+    context.refuse_needless(f"with {path.name}, {kind.about}", "precision")
     part = ModelPart(name=path.name, args={}, saved=str(path))
     environment = store.ensure(context.choice.stack, context.machine.platform)
     console.say(f"Asking stack {context.choice.stack.name} for the inputs and outputs of {path.name}")
@@ -79,11 +79,6 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     request = {"name": path.name, "args": arguments, "saved": str(path)}
     limits = target_analysis.thresholds(facts, len(names)) if target == LABELS else None
     return Classifier(request, size, None, names, {"weights": record}, target, limits)
-
-
-def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which accepts images of one size."""
-    return classifier(context)
 
 
 def _names(settings: ClassifierConfig, path: Path, row: Json, facts: Json, target: str) -> list[str]:

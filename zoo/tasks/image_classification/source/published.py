@@ -22,12 +22,19 @@ def add_defaults(overrides: Overrides, here: Machine, _: bool) -> Overrides:
     return fastest(overrides, here) if known else overrides
 
 
-def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig], dataset: ArrayDataset | None = None) -> Classifier:
     """Return the network of ``model=`` and ``weights=``; the file determines arguments that are not set."""
     settings = context.settings
     given = context.overrides.given("model")
     chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
     name, network = str(settings.model["name"]), chosen.network if chosen else None
+    if dataset:
+        if chosen is None or network is not None:
+            raise in_color(name, dataset)
+        arguments = model_arguments(settings.model) | chosen.arguments
+        arguments |= {"input_shape": list(dataset.input_shape), "classes": len(dataset.class_names)}
+        model, size = {"name": name, "args": arguments}, dataset.input_shape[:2]
+        return Classifier(model, size, chosen.npz, dataset.class_names, {"weights": chosen.record})
     if chosen is None or network is None:
         raise ZooError(f"{name} does not accept photos", "Give run=, weights=zoo, or model=mobilenet with weights=.")
     _refuse_other_targets(chosen.path)
@@ -42,12 +49,12 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     names = class_names.choose(settings.classes, chosen.path, count, settings.weights == "imagenet")
     if chosen.arguments:
         context.overlay("weights", chosen.settings)
-    size = int(context.settings.model["input_size"])
+    edge = int(context.settings.model["input_size"])
     arguments = model_arguments(context.settings.model) | {"classes": count}
     scaling = SCALES[settings.scale] if settings.scale else network.scaling
     if scaling:
         arguments["normalise"] = scaling
-    return Classifier({"name": name, "args": arguments}, (size, size), chosen.npz, names, {"weights": chosen.record})
+    return Classifier({"name": name, "args": arguments}, (edge, edge), chosen.npz, names, {"weights": chosen.record})
 
 
 def _refuse_other_targets(path: Path) -> None:
@@ -57,18 +64,6 @@ def _refuse_other_targets(path: Path) -> None:
         return
     if kind := (records.read(folder).get("data") or {}).get("target"):
         raise ZooError(f"{path} is of a run that learned data.target={kind}, not classes", f"Give run={folder}.")
-
-
-def for_arrays(context: RunContext[ClassifierConfig], dataset: ArrayDataset) -> Classifier:
-    settings = context.settings
-    given, name = context.overrides.given("model"), str(settings.model["name"])
-    chosen = pretrained.choose(settings.weights, settings.model, given, settings.weights_checksum)
-    if chosen is None or chosen.network is not None:
-        raise in_color(name, dataset)
-    arguments = model_arguments(settings.model) | chosen.arguments
-    arguments |= {"input_shape": list(dataset.input_shape), "classes": dataset.classes}
-    model, size = {"name": name, "args": arguments}, dataset.input_shape[:2]
-    return Classifier(model, size, chosen.npz, dataset.class_names, {"weights": chosen.record})
 
 
 def in_color(name: str, dataset: ArrayDataset) -> ZooError:

@@ -54,7 +54,7 @@ class TrainedRun:
             return overrides
         return overrides.with_("run", {"resize": self.run.record["config"]["data"].get("resize", "stretch")})
 
-    def classifier(self, _: RunContext[ClassifierConfig] | None = None) -> Classifier:
+    def classifier(self, _: RunContext[ClassifierConfig] | None = None, __: ArrayDataset | None = None) -> Classifier:
         """Return the network for images with any number of channels."""
         height, width, _channels = self.shape
         classes = [str(name) for name in self.run.record["data"]["class_names"]]
@@ -68,6 +68,3 @@ class TrainedRun:
         kind = (self.model.get("target") or {"kind": CLASSES})["kind"]
         limits = None if kind != LABELS else target_analysis.thresholds(self.run.record, len(classes))
         return Classifier(self.model, (height, width), weights, classes, record, kind, limits)
-
-    def for_arrays(self, context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-        return self.classifier(context)

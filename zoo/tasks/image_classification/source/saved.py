@@ -52,7 +52,7 @@ def _refuse_other_generation(model: SavedModel, name: str, platform: str) -> Non
         )
 
 
-def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
+def classifier(context: RunContext[ClassifierConfig], dataset: ArrayDataset | None = None) -> Classifier:
     settings = context.settings
     model = saved_models.read(str(settings.model["saved"]))
     if context.verb != "export":  # export uses a stack of the model's generation
@@ -86,7 +86,11 @@ def classifier(context: RunContext[ClassifierConfig]) -> Classifier:
     what = "features" if settings.wants_features else what
     console.say(f"{model.path.name}: Keras {model.version}, {size[0]} x {size[1]} x {channels}, {what}")
     limits = target_analysis.thresholds(about, len(names)) if kind == LABELS else None
-    return Classifier(request, size, None, names, {"weights": record}, kind, limits)
+    result = Classifier(request, size, None, names, {"weights": record}, kind, limits)
+    if dataset and kind != CLASSES:
+        message = f"{settings.model['name']} predicts {result.predicted}, not classes"
+        raise ZooError(message, "Evaluate it with your own images.")
+    return result
 
 
 def _scale(settings: ClassifierConfig, model: SavedModel) -> str:
@@ -173,14 +177,3 @@ def _class_names(settings: ClassifierConfig, model: SavedModel) -> list[str]:
             raise ZooError(f"{model.path} does not define its number of classes", "Give classes=FILE, a name a line.")
         return class_names.read(user_path(settings.classes))
     return class_names.choose(settings.classes, model.path, count)
-
-
-def for_arrays(context: RunContext[ClassifierConfig], _: ArrayDataset) -> Classifier:
-    """Return the network, which accepts images of one size."""
-    result = classifier(context)
-    if result.kind != CLASSES:
-        raise ZooError(
-            f"{context.settings.model['name']} predicts {result.predicted}, not classes",
-            "Evaluate it with your own images.",
-        )
-    return result
