@@ -59,6 +59,10 @@ def test_passwords_of_addresses_are_not_shown(capsys: pytest.CaptureFixture[str]
     assert "secret" not in printed
     assert printed.count("https://***@host/x.zip") == 2
     assert "ssh a@b" in printed
+    console.fail("https://host/x.csv?part=1&access_token=hidden-1&x=2", "curl 'https://host/x?Signature=hidden-2'")
+    printed = capsys.readouterr().err
+    assert "https://host/x.csv?part=1&access_token=***&x=2" in printed
+    assert "hidden" not in printed
 
 
 def test_a_cell_of_a_table_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,8 @@ def expect_path(text: str) -> None:
 
 
 def without_passwords(text: str) -> str:
-    """Replace the user and password of addresses."""
+    """Replace the user and password of addresses, and secrets in their queries."""
+    text = re.sub(r"(?i)([?&][^=&\s]*(?:token|key|secret|password|signature)[^=&\s]*=)[^&\s'\"]+", r"\1***", text)
     return re.sub(r"(?<=://)[^\s/@]+@", "***@", text)
 
 

@@ -396,9 +396,11 @@ def test_slides_in_the_names_of_images_are_groups() -> None:
         f"{kind}/SOB_B_A-14-{slide}-40-{n:03}.png" for kind in "ab" for slide in ("22549AB", "3411F") for n in (1, 2)
     ]
     names += [f"a/SOB_B_A-14-9461-40-{n:03}.png" for n in (1, 2)]
-    (note,) = set_parts.groups_notes(names, 2, [])
+    (note,) = set_parts.groups_notes(names, [0, 1] * len(names), [])
     assert note.endswith("data.group=part5")
-    assert not set_parts.groups_notes([f"a/x-{year}-{n}-b.png" for year in range(2001, 2009) for n in "12"], 2, [])
+    assert not set_parts.groups_notes(
+        [f"a/x-{year}-{n}-b.png" for year in range(2001, 2009) for n in "12"], [0, 1] * 8, []
+    )
 
 
 @pytest.mark.parametrize(
@@ -413,7 +415,7 @@ def test_pieces_of_one_photograph_are_groups_and_counters_are_not(name: str, par
         for photo in range(1, 6)
         for tile in range(9)
     ]
-    notes = set_parts.groups_notes(names, 2, [])
+    notes = set_parts.groups_notes(names, [0, 1] * len(names), [])
     assert [note.rpartition("data.group=")[2] for note in notes] == [part] * bool(part)
 
 
@@ -813,6 +815,8 @@ def test_two_training_folders_are_classes_further_down(tmp_path: Path) -> None:
             for n in range(9)
         ),
     )
+    for path in (tmp_path / "faces" / "training_fake").iterdir():
+        Image.new("RGB", (9, 9), "blue").save(path)
     with pytest.raises(ZooError, match=r"has only one folder of images, 'faces'") as caught:
         folder_scan.scan(str(tmp_path))
     assert "may begin with" not in caught.value.remedy
@@ -910,7 +914,7 @@ def test_numbers_of_persons_in_the_names_are_proposed_as_groups(tmp_path: Path, 
         names = (name.format(p=p, s=2, n=10 * p + n + first) for p in range(1, 7) for n in range(4))
         lay(root, *(f"{kind}/{each}.png" for each in names))
     listing = folder_scan.scan(str(root))
-    notes = set_parts.groups_notes(listing.names, 2, listing.parts)
+    notes = set_parts.groups_notes(listing.names, listing.labels, listing.parts)
     assert [note.partition("may number a person")[2].partition("data.group=")[2] for note in notes] == [part] * bool(
         part
     )
@@ -925,7 +929,7 @@ def test_persons_in_both_given_parts_are_counted(tmp_path: Path) -> None:
             *(f"{part}/{kind}/{kind}-{p}-{n}.png" for kind in ("CNV", "DME") for p in patients for n in (1, 2)),
         )
     listing = folder_scan.scan(str(tmp_path))
-    (note,) = set_parts.groups_notes(listing.names, 2, listing.parts)
+    (note,) = set_parts.groups_notes(listing.names, listing.labels, listing.parts)
     assert ", of which 2 are in the training part and in the test part" in note
     assert note.endswith("data.group=part2")
 
@@ -1130,7 +1134,7 @@ def test_numbers_of_persons_as_classes_are_named_with_the_codes_of_their_images(
 def test_folders_of_patients_are_groups_of_a_table() -> None:
     """CheXpert: train/patient00001/study1/view1_frontal.jpg."""
     names = [f"train/patient{n:05}/study{s}/view1_frontal.jpg" for n in range(5) for s in "123"]
-    (note,) = set_parts.groups_notes(names, 2, [])
+    (note,) = set_parts.groups_notes(names, [0, 1] * len(names), [])
     assert note.startswith("Folder 2 of the paths, such as patient00000, may number a person")
     assert note.endswith("data.group=folder2")
 
@@ -1160,3 +1164,48 @@ def test_a_table_is_named_if_the_folders_of_a_part_are_persons(tmp_path: Path) -
     with pytest.raises(ZooError, match="has classes that train/ does not have: 'patient3'") as caught:
         folder_scan.scan(str(tmp_path))
     assert caught.value.remedy.startswith(f"Read the labels with `data=image_table data.root={tmp_path}/train.csv`. ")
+
+
+def test_the_slide_is_proposed_and_not_the_photo_within_it() -> None:
+    """Malaria cells: C103P64ThinF_IMG_141500_cell_12 is a piece of a photo of a slide."""
+    names = [
+        f"{'pu'[cell % 2]}/C10{slide}P64ThinF_IMG_{141000 + 100 * slide + photo}_cell_{cell}.png"
+        for slide in range(4)
+        for photo in range(3)
+        for cell in range(4)
+    ]
+    (note,) = set_parts.groups_notes(names, [0, 1] * len(names), [])
+    assert note.startswith("Part 1 of the names, such as C100P64ThinF, ")
+    assert note.endswith("data.group=part1")
+
+
+def test_a_part_of_the_names_that_is_the_class_is_no_group() -> None:
+    """GTSRB: 00002_00007_00029 is class, track and frame; test images are numbered."""
+    train = [(label, f"Train/{label}/{label:05}_{track:05}_{n:05}.png")
+             for label in range(4) for track in range(6) for n in range(3)]  # fmt: skip
+    names = [name for _, name in train] + [f"Test/{n:05}.png" for n in range(12)]
+    labels, parts = [label for label, _ in train] + [n % 4 for n in range(12)], ["train"] * 72 + ["test"] * 12
+    (note,) = set_parts.groups_notes(names, labels, parts)
+    assert note.endswith("data.group=part2")
+
+
+def test_two_folders_with_the_same_images_are_no_classes(tmp_path: Path) -> None:
+    """Fashion Product Images: images/ and myntradataset/images/, and a table of the labels."""
+    lay(tmp_path, *(f"{folder}/{n}.jpg" for folder in ("images", "myntradataset/images") for n in range(1163, 1190)))
+    rows = "".join(f"{n},{'Shirts' if n % 2 else 'Jeans'}\n" for n in range(1163, 1190))
+    (tmp_path / "styles.csv").write_text("id,articleType\n" + rows)
+    with pytest.raises(ZooError, match="the folders images, myntradataset contain the same 27 images") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert "styles.csv" in caught.value.remedy
+    Image.new("RGB", (9, 9), "blue").save(tmp_path / "images" / "1170.jpg")
+    assert len(folder_scan.scan(str(tmp_path)).class_names) == 2
+
+
+def test_a_set_named_val_with_class_folders_is_not_called_unlabeled(tmp_path: Path) -> None:
+    """NCT-CRC-HE-100K and CRC-VAL-HE-7K have the same class folders."""
+    lay(tmp_path, *(f"{part}/{kind}/{n}.png" for part in ("NCT-CRC", "CRC-VAL") for kind in ("ADI", "LYM", "TUM")
+                    for n in range(4)))  # fmt: skip
+    for path in (tmp_path / "CRC-VAL").rglob("*.png"):
+        Image.new("RGB", (9, 9), "blue").save(path)
+    with pytest.raises(ZooError, match="all contain the folders ADI, LYM, TUM"):
+        folder_scan.scan(str(tmp_path))

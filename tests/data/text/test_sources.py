@@ -214,6 +214,16 @@ def test_parts_between_the_name_of_a_set_and_a_class(tmp_path: Path) -> None:
     assert "0, validation: one text a line of" in str(texts.notes)
 
 
+def test_lines_that_end_with_at_and_a_label_are_rows_of_a_table(tmp_path: Path) -> None:
+    """Financial PhraseBank: Sentences_50Agree.txt and others, with SENTENCE@positive."""
+    for name in ("Sentences_50Agree", "Sentences_AllAgree"):
+        lines = [f"profit {n} of {name} .@{('positive', 'neutral', 'negative')[n % 3]}" for n in range(60)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    with pytest.raises(ZooError, match="ends with @ and one of negative, neutral, positive") as caught:
+        sources.source_of(row("text_lines", tmp_path)).read()
+    assert "data=text_table data.root=" in caught.value.remedy
+
+
 def test_lines_that_end_with_labels_are_rows_of_a_table(tmp_path: Path) -> None:
     """Sentiment Labelled Sentences: three files of TEXT, tab and 0 or 1."""
     root = tmp_path / "labelled sentences"

@@ -647,3 +647,16 @@ def test_a_column_with_few_blank_texts_is_proposed_and_blank_ones_are_counted(tm
         line["headline"] = ""
     remedy = refusal(tmp_path / "news.json", "\n".join(map(json.dumps, lines)))
     assert "data.text_column=short_description data.label_column=category; short_description is empty in 6 of" in remedy
+
+
+def test_texts_of_one_origin_are_named(tmp_path: Path) -> None:
+    """Phrases of Rotten Tomatoes: several phrases of each sentence."""
+    rows = "".join(f"{n},{n // 4},phrase {n} here,{'good' if n % 3 else 'bad'}\n" for n in range(80))
+    notes = read(tmp_path / "t.csv", "PhraseId,SentenceId,text,label\n" + rows).notes
+    assert "texts with the same SentenceId may be in the training part and in the test part" in notes[0]
+    assert "same PhraseId" not in notes[0]
+
+
+def test_long_words_are_texts_and_no_names_of_files(tmp_path: Path) -> None:
+    rows = "".join(f"{'ACGT' * 100}{'ACGT'[n % 4]},{'ab'[n % 2]}\n" for n in range(20))
+    assert len(read(tmp_path / "dna.csv", "text,label\n" + rows).texts) == 20

@@ -121,3 +121,11 @@ def test_two_classes_of_many_texts_are_left_to_the_worker(tmp_path: Path, monkey
     assert linear.is_better(texts, parts["train"], context.settings.model)
     monkeypatch.setattr(linear, "MOST_TOKENS", 300)
     assert not linear.is_better(texts, parts["train"], context.settings.model)
+
+
+def test_without_validation_texts_the_usual_scale_is_taken(tmp_path: Path) -> None:
+    context, texts, parts = prepared(tmp_path)
+    parts["validation"] = parts["validation"][:0]
+    labels = np.load(texts.folder / "labels.npy")
+    with np.load(linear.fit(context, texts, parts)) as stored:
+        assert (outputs(texts, parts["test"], stored).argmax(axis=1) == labels[parts["test"]]).all()

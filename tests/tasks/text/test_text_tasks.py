@@ -1,6 +1,7 @@
 """Training on texts and asking what was trained, from the command line to the run folder, with a fake worker."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -14,6 +15,7 @@ from zoo import api
 from zoo.cli.main import main
 from zoo.config import config_files
 from zoo.data.text import tokenization
+from zoo.environments import machine
 from zoo.weights import zoo_networks
 
 TABLE = "text,label\n" + "".join(f"fine film {n},good\nvery dull film {n},bad\n" for n in range(30))
@@ -511,6 +513,18 @@ def test_a_training_says_how_a_linear_classifier_does_on_the_same_texts(
     baseline = record(run)["linear_baseline"]
     assert baseline["test_accuracy"] == 1
     assert "Linear baseline (linear SVM of words and pairs): test accuracy 1.0000" in capsys.readouterr().out
+
+
+def test_a_table_of_pairs_that_does_not_fit_in_memory_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = dataclasses.replace(machine.probe(), memory_bytes=20 << 20)
+    monkeypatch.setattr(machine, "probe", lambda: here)
+    shown = refusal(capsys, "train", *CLASSIFIER, "backend=cpu")
+    assert "model.pair_buckets=1048576 takes about 0.042 GB of memory for 2 classes; this machine has 0.021 GB" in shown
+    smaller = shown.partition("Give a smaller number: ")[2].partition(".\n")[0]
+    assert smaller == "model.pair_buckets=262144"
+    trained(folder, *CLASSIFIER, "backend=cpu", smaller)
 
 
 def test_the_linear_baseline_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

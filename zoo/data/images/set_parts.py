@@ -180,7 +180,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
         )
     *plain, nested = sorted(folders, key=lambda name: len(inside[name])) or [""]
     alone = len(plain) == 1 and not inside[plain[0]]
-    unlabeled = alone or all(map(_OTHER_WORD.search, plain))
+    unlabeled = alone or all(len(inside[name]) < 2 and _OTHER_WORD.search(name) for name in plain)
     if plain and unlabeled and len(inside[nested]) > 1 and {*plain} & {*full}:
         raise ZooError(
             f"{path / nested} contains the folders {listed(inside[nested])}; only images are in {listed(plain)}: "
@@ -215,6 +215,8 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
     _refuse_doubled(path, full)
     _refuse_shares(path, full, inside)
     _refuse_clips(path, folders)
+    if len(full) == 2 == len(folders) and all(len(inside[name]) < 2 for name in full):
+        _refuse_copies(path, full)
     contents = [set(inside[name]) for name in folders]
     common, union = (set.intersection(*contents), set.union(*contents)) if contents else (set(), set())
     if len(folders) < 2 or len(common) < 2 or 2 * len(common) <= len(union):
@@ -246,7 +248,7 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
 def _refuse_copies(path: Path, folders: list[str]) -> None:
     """Raise an error if each folder contains the same images."""
     files = [[path / name / each for each in decode.iter_images(path / name)] for name in folders]
-    first, *others = [Counter((file.name, file.stat().st_size) for file in each) for each in files]
+    first, *others = [Counter(file.name for file in each) for each in files]
     if first.total() < _MANY or any(each != first for each in others):
         return
     some = [sorted(each, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY] for each in files]
@@ -254,7 +256,7 @@ def _refuse_copies(path: Path, folders: list[str]) -> None:
         kept = min(files, key=lambda each: len(each[0].parts))[0].relative_to(path).parts[0]
         raise ZooError(
             f"{path}: the folders {listed(folders)} contain the same {first.total():,} images",
-            f"Give one of them: {as_root(path / kept)}.",
+            f"Give one of them: {as_root(path / kept)}. {labels_note(path, 'Labels')}".rstrip(),
         )
 
 
@@ -460,29 +462,45 @@ def codes_notes(path: Path, images: dict[str, list[str]]) -> list[str]:
     return []
 
 
-def groups_notes(names: list[str], classes: int, parts: list[str]) -> list[str]:
+def groups_notes(names: list[str], labels: list[int], parts: list[str]) -> list[str]:
     """Return a note if parts of the names may number persons or objects that several images show: S037_003_12.png.
 
     Args:
-        parts: the part of each image, if the data have parts.
+        labels: the class of each image.
+        parts: the part of each image, if the data have parts. Only training images are looked at.
     """
-    rows, folders = [cut(stem_of(name)) for name in names], zip(*(name.split("/")[:-1] for name in names), strict=False)
+    known = [place for place, part in enumerate(parts or ["train"] * len(names)) if part == "train"]
+    rows = [cut(stem_of(names[place])) for place in known]
+    folders = zip(*(names[place].split("/")[:-1] for place in known), strict=False)
+    classes = len({labels[place] for place in known})
     shapes = {1: r"\d{1,7}_(\d{1,4}|[A-Za-z]+)", 2: r"[^\W\d_]+_\d+_[^_]*"}  # pieces or sides; a person, and a counter
     likely = [(f"folder{place}", each) for place, each in enumerate(folders, 1) if all(map(PERSON.fullmatch, each))]
-    for place, column in enumerate(zip(*rows, strict=False), 1):
+    columns = {f"part{place}": column for place, column in enumerate(zip(*rows, strict=False), 1)}
+    for place, (title, column) in enumerate(columns.items(), 1):
         shaped = all(re.fullmatch(shapes.get(place, "(?!)"), "_".join(row)) for row in rows)
         numbered = [each for each in column if not re.fullmatch(r"\d{4}", each)]  # these could be years
         if (shaped and len({row[-1] for row in rows}) > 1) or (numbered and all(map(_NUMBERED.fullmatch, numbered))):
-            likely.append((f"part{place}", column))
-    for title, column in likely:
+            likely.append((title, column))
+    for first, column in likely:
         if classes < len({*column}) <= len(column) / 2:
+            # Photos of a slide, each with several pieces: the slide is the larger group.
+            larger = [(len({*each}), title) for title, each in columns.items() if _contains(each, column, classes)]
+            title = max(larger)[1] if larger else first
             what = f"Part {title[4:]} of the names" if title.startswith("part") else f"Folder {title[6:]} of the paths"
-            note = f"{what}, such as {column[0]}, may number a person, an object or a whole image"
-            of = {part: {each for each, own in zip(column, parts, strict=True) if own == part} for part in {*parts}}
-            if both := of.get("train", set()) & of.get("test", set()):
+            groups = groups_of(names, title)
+            note = f"{what}, such as {groups[known[0]]}, may number a person, an object or a whole image"
+            of = {part: {each for each, own in zip(groups, parts, strict=True) if own == part} for part in {*parts}}
+            if both := (of.get("train", set()) & of.get("test", set())) - {""}:
                 note += f", of which {len(both):,} are in the training part and in the test part"
             return [f"{note}. To keep its images in one part: data.group={title}" if "validation" not in of else note]
     return []
+
+
+def _contains(larger: tuple[str, ...], column: tuple[str, ...], classes: int) -> bool:
+    """Return whether groups of numbered names contain smaller groups, and are not the classes."""
+    pairs, values = {*zip(larger, column, strict=True)}, {*larger}
+    numbered = all(re.search(r"\d", each) for each in values)
+    return numbered and classes < len(values) < len({*column}) == len(pairs)
 
 
 def groups_of(names: list[str], group: str) -> list[str]:

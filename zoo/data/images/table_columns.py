@@ -21,8 +21,6 @@ _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
 _PARTS = ("split", "dataset", "subset", "part")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
-# Titles of columns whose equal cells mean images of one object: lesion_id, PatientID, subject.
-_OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
 _OBJECTS = ("lesion", "case", "study", "scene", "video", "plant", "animal")
 _PERSONS = ("patient", "subject", "person", "driver", "speaker", "participant", "user", "session", "location")
 # Titles of who made an image, with what, and of whom.
@@ -97,7 +95,7 @@ class Columns(NamedTuple):
         likely = [
             (place, title)
             for place, title in enumerate(self.titles)
-            if (_OF_GROUPS.fullmatch(title) or title.lower() in (*_OBJECTS, *_PERSONS))
+            if (tables.OF_GROUPS.fullmatch(title) or title.lower() in (*_OBJECTS, *_PERSONS))
             and place not in (self.image, *self.labels)
         ]
         likely.sort(key=lambda one: re.match("|".join(_PERSONS), one[1].lower()) is None)
@@ -321,7 +319,7 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
             error.message += f", counted from 0, of the row {' | '.join(column[0][:60] for column in columns)}"
         raise error
     if pool:
-        apart = layout.titles and not named and _OF_GROUPS.fullmatch(layout.title(pool[0]))
+        apart = layout.titles and not named and tables.OF_GROUPS.fullmatch(layout.title(pool[0]))
         if apart and (way := _join(path, layout.titles, layout.titles[layout.image])):
             title = layout.title(pool[0])
             raise ZooError(f"{path}: {title} numbers objects, and the classes are in another table", way.strip())
@@ -344,7 +342,7 @@ def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
     for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
         row = unknown_kinds.head_of(near, 1 << 16).decode("utf-8", "replace").partition("\n")[0]
         head = [cell.strip().strip('"') for cell in row.split(",")]
-        ids = [title for title in titles if _OF_GROUPS.fullmatch(title) and title in head]
+        ids = [title for title in titles if tables.OF_GROUPS.fullmatch(title) and title in head]
         if near != path and ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)
             given, key = ([labels, named], path.parent / "joined.csv", "--on", ids[0]), shlex.quote(ids[0])

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -69,14 +70,14 @@ def refuse_file_names(table: Path, title: str, cells: list[str], columns: list[i
     images = all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in cells)
     named = images or all("://" not in cell and formats.find(cell) for cell in cells)
     likely = named or all(re.fullmatch(r"[\w./-]+", cell, re.ASCII) for cell in cells)
-    near = likely and (table.parent / cells[0]).is_file()
+    near = likely and os.path.isfile(table.parent / cells[0])  # a text may be too long for a name
     kind, ends = formats.find(cells[0], use="texts"), ("",) if named or near else (".txt", ".xml", ".html")
     files = itertools.islice(files_below(table.parent, lambda *_: None), 20_000 * likely)
     names = tuple(f"/{cells[0]}{end}" for end in ends)
     name = cells[0] if near else next((name for name in files if f"/{name}".endswith(names)), "")
     end = "" if named or near else Path(name).suffix
     begin = str(table.parent / name).removesuffix(cells[0] + end)
-    if not named and not (name and Path(begin + cells[-1] + end).is_file()):
+    if not named and not (name and os.path.isfile(begin + cells[-1] + end)):
         return
     missing = f"These files are not below {table.parent}. Write the text of each into this column."
     remedy = kind.remedies["texts"] if kind else missing

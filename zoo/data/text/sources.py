@@ -363,6 +363,12 @@ def _refuse_other_lines(row: LabelledData, files: list[File], read: dict[Path, l
                 f"To learn these labels: `awk 1 {every} > joined.tsv`. "
                 "Then give data=text_table data.root=joined.tsv data.text_column=0 data.label_column=1.",
             )
+        words = Counter(re.sub(r".*@", "", line.strip()) for line in lines if re.search(r"\s*@\w+\s*$", line))
+        if 1 < len(words) <= len(lines) / 10 and words.total() > 0.9 * len(lines):
+            raise ZooError(
+                f"Each line of {path} ends with @ and one of {listed(sorted(words))}, as the rows of a table do",
+                f"To learn these labels: data=text_table data.root={shlex.quote(str(path))}.",
+            )
         tags = [line for line in lines if re.fullmatch(r"\s*</?[A-Za-z_][^<>]*>\s*", line)]
         if len(tags) * 10 > len(lines):
             raise ZooError(

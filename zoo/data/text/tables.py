@@ -18,6 +18,9 @@ from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 from zoo.protocol.targets import NUMBER
 
+# Titles of columns that may number persons or objects.
+OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
+
 SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
 # Excel reads a delimiter from a line before the header.
@@ -115,6 +118,10 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
     words = f"{path}: {chosen.words(text, bool(header))}; {encoding}; {described}"
     if unread := [title for place, title in enumerate(titles) if title and place not in places]:
         words += f"; not used: {listed(unread, most=5)}"
+        for title in filter(OF_GROUPS.fullmatch, unread):
+            values = [cells[titles.index(title)] for cells in some[1:] if len(cells) >= len(titles)]
+            if len(values) / 20 < len({*values}) <= len(values) / 2:
+                words += f"; texts with the same {title} may be in the training part and in the test part"
     # A header with empty titles at its end, as spreadsheets write, has that many columns.
     whole = len(some[0]) if header and len(some[0]) > width else 0
     rows = iter_rows(chosen.records(text), places, max(width, *(place + 1 for place in places)), header, whole)

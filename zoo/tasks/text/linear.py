@@ -29,6 +29,7 @@ STRENGTH = 2.0
 TOLERANCE = 1e-2
 # Limits of the scale of the outputs: a few validation texts are all right with any large one.
 SCALES = (0.5, 10.0)
+SCALE = 5.0  # the usual one, without validation texts
 # With more tokens, or tokens times classes, only every second, third, ... text is used: a minute and 1.5 GB are enough.
 MOST_TOKENS, MOST_PRODUCTS = 4_000_000, 60_000_000
 BASELINE = "linear SVM of words and pairs"
@@ -151,6 +152,8 @@ def _scaled(weights: Any, bias: Any, rows: Any, labels: "NDArray[np.int64]") -> 
     def loss(scale: float) -> float:
         return float(-log_softmax(outputs * scale, axis=1)[np.arange(len(labels)), labels].mean())
 
+    if not len(labels):
+        return _Scaled(0.0, SCALE, weights * SCALE, bias * SCALE)
     best = minimize_scalar(loss, bounds=SCALES, method="bounded")
     return _Scaled(float(best.fun), float(best.x), weights * best.x, bias * best.x)
 

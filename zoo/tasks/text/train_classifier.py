@@ -9,8 +9,10 @@ from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
 from zoo.core.arrays import NDArray, np
+from zoo.core.errors import ZooError
 from zoo.data.targets import Targets
 from zoo.data.text import dataset
+from zoo.environments import machine
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
 from zoo.protocol.targets import NUMBER
@@ -22,6 +24,9 @@ from zoo.runs.result import Run
 from zoo.tasks import error_analysis, fastest_stack, few_items, summaries, target_analysis
 from zoo.tasks.text import export, linear, predict, pretrained_text, training
 
+# Training keeps several copies of the table of pairs: 3.4 GB were used for one of 0.64 GB.
+COPIES = 5
+
 
 def train(overrides: Overrides) -> Run:
     context = create_training_context(TRAIN, overrides)
@@ -30,7 +35,7 @@ def train(overrides: Overrides) -> Run:
     texts = dataset.prepare(settings.data, start.tokenizer or settings.seed)
     training.remark(texts)
     _tell_longer(texts, settings)
-    _tell_of_pairs(settings.model)
+    _check_pairs(settings.model, len(texts.tokenizer), len(texts.info.class_names))
     parts = dataset.split_texts(texts, settings.data, settings.seed)
     context.refuse_without_validation(len(parts["validation"]), "texts")
     for part, keys in {"test": ("data.fold", "data.folds"), "validation": ("data.validation",)}.items():
@@ -132,9 +137,16 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
         console.say(f"{longer_texts}: their beginning and end are read")
 
 
-def _tell_of_pairs(model: Arguments) -> None:
-    """Warn about a number of buckets with which many pairs of tokens share a bucket."""
-    buckets = model.get("pair_buckets", 0)
+def _check_pairs(model: Arguments, vocabulary: int, classes: int) -> None:
+    """Refuse buckets for pairs of tokens that need too much memory; warn if many pairs share a bucket."""
+    buckets, memory = model.get("pair_buckets", 0), machine.probe().memory_bytes
+    needed = COPIES * 4 * (buckets + vocabulary) * classes
+    if buckets and 0 < memory < needed:
+        raise ZooError(
+            f"model.pair_buckets={buckets} takes about {needed / 1e9:.2g} GB of memory for {classes:,} classes; this "
+            f"machine has {memory / 1e9:.2g} GB",
+            f"Give a smaller number: model.pair_buckets={1 << (buckets * memory // needed).bit_length() - 1}.",
+        )
     if buckets and (buckets % 3 == 0 or buckets % 5 == 0):
         console.warn(
             f"model.pair_buckets={buckets} is a multiple of 3 or 5: too many pairs share a bucket. "

@@ -121,10 +121,11 @@ def _offer_linear(model, path, batches, checkpointer):
 
     start("")
     record = dict(batches.evaluate(model), epoch=0)
-    if "final_weights" in fitted:
-        start("final_")
-    checkpointer.consider(record)
-    start("")
+    if "val_loss" in record:
+        if "final_weights" in fitted:
+            start("final_")
+        checkpointer.consider(record)
+        start("")
 
 
 def _start(target, labels):
