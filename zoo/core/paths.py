@@ -118,7 +118,7 @@ def user_path(text: str | Path) -> Path:
     """Return the path that a user gives, with ``~`` and ``~name`` expanded to home folders."""
     given = str(text)
     refuse_address(given)
-    if _is_special(given):
+    if is_special(given):
         raise ZooError(f"{given} is a pipe or a device: neither a file nor a folder", "Name a file or folder.")
     if "\0" in given:
         raise ZooError(f"{given!r} is not a path: it contains a NUL character", "Check the path.")
@@ -132,7 +132,7 @@ def user_path(text: str | Path) -> Path:
     return path
 
 
-def _is_special(given: str) -> bool:
+def is_special(given: str) -> bool:
     """Return whether a path is a pipe, socket or device, except the shell's, because reading it may never end."""
     try:
         mode = os.stat(given).st_mode

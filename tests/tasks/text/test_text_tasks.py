@@ -242,6 +242,7 @@ def test_what_is_written_is_shown_as_it_comes_and_kept(folder: Path, capsys: pyt
         (("input=t",), "has 1 token"),
         (("input=nowhere.txt",), "nowhere.txt"),
         (("input=.",), "is a folder"),
+        (("input=/dev/zero",), "/dev/zero is a pipe or a device"),
         (("input=test", "data.root=texts.csv"), "no longer the one"),
     ],
 )

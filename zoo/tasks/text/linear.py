@@ -53,6 +53,8 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
     labels, source = np.load(texts.folder / "labels.npy"), _Source(texts, context.settings.model)
     tokens = _tokens(texts, parts["train"], context.settings.model["length"])
     train = parts["train"][:: max(1, -(-tokens // MOST_TOKENS), -(-tokens * classes // MOST_PRODUCTS))]
+    share = "" if len(train) == len(parts["train"]) else f" of {len(parts['train']):,}"
+    console.say(f"Fitting a linear classifier to {len(train):,}{share} training texts")
     numbers = np.concatenate([train, parts["validation"]])
     rows, labels = source.rows(numbers), labels[numbers]
     known = np.arange(len(numbers)) < len(train)
@@ -68,10 +70,7 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
         arrays |= {"final_weights": weights, "final_bias": bias}
     features, arrays = source.folded(arrays)
     np.savez(context.folder / FILE, **dict[str, Any](arrays, features=features, stems=source.stems))
-    seconds = time.monotonic() - began
-    context.record.phases["fit_linear_s"] = round(seconds, 4)
-    share = "" if len(train) == len(parts["train"]) else f" of {len(parts['train']):,}"
-    console.say(f"Linear classifier, fitted to {len(train):,}{share} training texts: {seconds:.1f} s")
+    context.record.phases["fit_linear_s"] = round(time.monotonic() - began, 4)
     return str(context.folder / FILE)
 
 

@@ -10,7 +10,7 @@ from zoo.config.overrides import Overrides
 from zoo.config.schemas.common import Settings, TestData
 from zoo.config.schemas.text import LanguageData, TextData
 from zoo.config.tasks import Command
-from zoo.core import schema
+from zoo.core import paths, schema
 from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data.text import dataset, tokenization
@@ -35,7 +35,9 @@ def opened(
 
 
 def is_file(text: str, suffixes: Collection[str], remedy: str) -> bool:
-    """Return whether an input names a file: by a suffix, or because it exists; raise ZooError for a folder."""
+    """Return whether an input names a file: by a suffix, or because it exists; raise ZooError for what is no file."""
+    if paths.is_special(text):
+        raise ZooError(f"{text} is a pipe or a device", remedy)
     try:
         if Path(text).is_dir():
             raise ZooError(f"{text} is a folder", remedy)
