@@ -1150,3 +1150,18 @@ def test_the_place_and_size_of_a_box_are_no_classes(tmp_path: Path) -> None:
     listing = scan(write(tmp_path / "labels.csv", "patientId,x,y,width,height,Target", *lines, "p1,9.0,8.0,7.0,6.0,1"))
     assert listing.class_names == ["0", "1"]
     assert listing.notes[0].endswith("class in Target, image in patientId; not used: x, y, width, height")
+
+
+def test_a_column_of_groups_in_another_table_is_named_with_the_way_to_join_it(tmp_path: Path) -> None:
+    """ISIC 2019: columns of classes in one table, lesion_id in another."""
+    root = lay(tmp_path / "isic", *(f"Input/ISIC_{n:07}.jpg" for n in range(24)))
+    table = write(root / "GroundTruth.csv", "image,MEL,NV",
+                  *(f"ISIC_{n:07},{n % 2}.0,{1 - n % 2}.0" for n in range(24)))  # fmt: skip
+    write(root / "Metadata.csv", "image,record_id,lesion_id", *(f"ISIC_{n:07},r{n},L{n // 3}" for n in range(24)))
+    (note,) = [note for note in scan(table).notes if "lesion_id" in note]
+    assert note.startswith("Metadata.csv has lesion_id for the same images.")
+    given = scripts.table_written(note)
+    assert given["group"] == "lesion_id"
+    listing = image_table.scan(DataSettings(name="image_table", **given))
+    assert (listing.class_names, len({*listing.groups})) == (["MEL", "NV"], 8)
+    assert not [note for note in listing.notes if "for the same images" in note]

@@ -157,6 +157,8 @@ class _Reader:
         if shared := layout.shared(sample):
             group = f"data.group={shlex.quote(shared)}"
             self.notes.append(f"Several images have the same {shared}: to keep them in one part, add {group}")
+        elif layout.group is None and layout.titles and (note := table_columns.grouped_near(path, layout)):
+            self.notes.append(note)
         for line, cells, problem in rows(bool(layout.titles)):
             self.count += 1
             where = f"{path.name}, line {line}"

@@ -3,7 +3,7 @@
 import functools
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -333,21 +333,43 @@ def _label_columns(path: Path, columns: list[list[str]], layout: Columns, number
     )
 
 
+def _heads_near(path: Path) -> Iterator[tuple[Path, list[list[str]]]]:
+    """Yield the other tables in the folder of a table, with the titles of their columns and the cells of some rows."""
+    for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
+        if near != path:
+            rows = unknown_kinds.head_of(near, 1 << 16).decode("utf-8", "replace").split("\n")
+            yield near, [[cell.strip().strip('"') for cell in row.split(",")] for row in rows]
+
+
 def _join(path: Path, titles: Sequence[str], images: str = "") -> str:
     """Return how to join a table and one next to it with the same column of ids; empty without one.
 
     Args:
         images: title of the column that names images; empty if the other table names them.
     """
-    for near in sorted(path.parent.glob("*.csv")) if path.suffix == ".csv" else ():
-        row = unknown_kinds.head_of(near, 1 << 16).decode("utf-8", "replace").partition("\n")[0]
-        head = [cell.strip().strip('"') for cell in row.split(",")]
+    for near, (head, *_) in _heads_near(path):
         ids = [title for title in titles if tables.OF_GROUPS.fullmatch(title) and title in head]
-        if near != path and ids and images not in head and not set(head) <= set(titles):
+        if ids and images not in head and not set(head) <= set(titles):
             labels, named = (near, path) if images else (path, near)
             given, key = ([labels, named], path.parent / "joined.csv", "--on", ids[0]), shlex.quote(ids[0])
             command = datasets.table_command("join", *given, then=f" data.group={key}")
             return f"\nTo join it with {near.name}: {command}"
+    return ""
+
+
+def grouped_near(path: Path, layout: Columns) -> str:
+    """Return a note on a table next to this one that has the patient or object of the same images; or empty."""
+    key = layout.title(layout.image)
+    for near, (head, *rows) in _heads_near(path):
+        own = [dict(zip(head, cells, strict=True)) for cells in rows if len(cells) == len(head)]
+        new = [title for title in head if key in head and title not in (key, *layout.titles)]
+        for title in filter(tables.OF_GROUPS.fullmatch, new):
+            values = [cells[title] for cells in own if cells[title]]
+            if len({*values}) < 0.95 * len(values):
+                labels = shlex.quote(f"data.label_column={','.join(map(layout.title, layout.labels))}")
+                given, then = ([path, near], path.parent / "joined.csv", "--on", key), shlex.quote(title)
+                command = datasets.table_command("join", *given, then=f" data.group={then} {labels}")
+                return f"{near.name} has {title} for the same images. To keep images of one in one part: {command}"
     return ""
 
 
