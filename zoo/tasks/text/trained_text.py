@@ -35,7 +35,7 @@ def opened(
 
 
 def is_file(text: str, suffixes: Collection[str], remedy: str) -> bool:
-    """Return whether an input names a file: by a suffix, or because it exists; raise ZooError for what is no file."""
+    """Return whether an input names a file: by a suffix, or because it exists; raise ZooError for folders and pipes."""
     if paths.is_special(text):
         raise ZooError(f"{text} is a pipe or a device", remedy)
     try:
