@@ -660,3 +660,12 @@ def test_texts_of_one_origin_are_named(tmp_path: Path) -> None:
 def test_long_words_are_texts_and_no_names_of_files(tmp_path: Path) -> None:
     rows = "".join(f"{'ACGT' * 100}{'ACGT'[n % 4]},{'ab'[n % 2]}\n" for n in range(20))
     assert len(read(tmp_path / "dna.csv", "text,label\n" + rows).texts) == 20
+
+
+def test_classes_are_proposed_only_if_both_parts_have_two(tmp_path: Path) -> None:
+    for part, kinds in (("train", "a"), ("test", "abc")):
+        rows = "".join(f"text {n} of {kind},{kind}\n" for kind in kinds for n in range(4))
+        (tmp_path / f"{part}.csv").write_text("text,label\n" + rows)
+    with pytest.raises(ZooError, match="the train part has no text of b, c") as caught:
+        sources.source_of(LabelledData(name="text_table", root=str(tmp_path))).read()
+    assert caught.value.remedy == "Add texts of these classes to the train part."

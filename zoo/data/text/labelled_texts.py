@@ -232,7 +232,8 @@ def _check_classes(
         message = f"{row.root}: a label has {len(long):,} characters, {long[:40]!r} and so on"
         raise ZooError(message, f"Shorten it; a label has at most {LONGEST_LABEL} characters. {column}".rstrip())
     if len(class_names) > MOST_CLASSES:
-        message = f"{row.root} holds {len(class_names):,} classes, {class_names[0][:40]!r} and so on"
+        least = f"{class_names[0][:40]!r} and so on; at most {MOST_CLASSES:,} can be learned"
+        message = f"{row.root} holds {len(class_names):,} classes, {least}"
         raise ZooError(message, several or column)
     if _are_many(names):
         message = f"{row.root} holds {len(class_names):,} different labels for {len(names):,} texts"
@@ -243,11 +244,10 @@ def _check_classes(
     for part in present if any(parts) else ():
         lacking = [name for name in class_names if not counts[part, name]]
         if lacking:
-            wide = [part for part in present if sum(bool(counts[part, name]) for name in class_names) > 1]
-            both = [name for name in class_names if all(counts[part, name] for part in wide)]
-            chosen = f", such as data.classes=[{','.join(both[:20])}]" if len(both) > 1 else ""
+            both = [name for name in class_names if all(counts[part, name] for part in present)]
+            chosen = f"Name the classes that both parts have, such as data.classes=[{','.join(both[:20])}]."
             raise ZooError(
                 f"{row.root}: the {part} part has no text of {', '.join(lacking[:10])}",
-                several or f"Name the classes that both parts have{chosen}.",
+                several or (chosen if len(both) > 1 else f"Add texts of these classes to the {part} part."),
             )
     _check_parts(row, parts)
