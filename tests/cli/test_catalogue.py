@@ -13,7 +13,8 @@ def test_recipes_are_one_table_of_models_and_backends(capsys: pytest.CaptureFixt
     assert set(rows["mnist"]) == {"model", "cpu", "cuda", "cuda-mac", "jax", "metal", "mlx", "mps", "plaidml"}
     assert rows["mobilenet"]["metal"].startswith("stand-in: tensorflow 2.19.1, keras 3.6.0, ")
     assert rows["mobilenet_v2"]["metal"].startswith("stand-in: tensorflow 2.19.1, keras 3.6.0, ")
-    assert rows["mnist_conv5"]["cuda-mac"].startswith("reported: tensorflow 1.8.0, 2018-07-26")
+    assert rows["mnist_conv5"]["cuda-mac"].startswith("stand-in: tensorflow 1.8.0, keras 2.1.5-tf, ")
+    assert rows["mnist"]["cuda"].startswith("linked: torch ")
     assert rows["mnist_dense"]["cuda-mac"].startswith("stand-in: tensorflow 1.8.0, keras 2.1.5-tf, ")
 
 
