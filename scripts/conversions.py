@@ -38,7 +38,8 @@ def run(convert: Callable[[], None], sources: list[str]) -> int:
         console.say("\nInterrupted.")
         return INTERRUPTED
     except (OSError, ValueError, MemoryError, csv.Error) as error:
-        console.fail(f"{listed(map(str, sources))} cannot be read: {_reason(error)}", "Is it complete?")
+        name = getattr(error, "filename", None) or listed(sources)
+        console.fail(f"{name} cannot be read: {_reason(error)}", "Is it complete, and a file or folder as needed?")
         return 1
     return 0
 
@@ -80,6 +81,8 @@ def reading(file: Path, remedy: str = "Is it complete?") -> Iterator[None]:
 def _reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     # NumPy advises allow_pickle for every file in another format.
     return "it is not a file of arrays of numbers" if "pickle" in str(error) else shown(error, 300) or repr(error)
 

@@ -197,10 +197,11 @@ def of_lists(source: Path, *files: str) -> Iterable[Row]:
             for part, wanted in (("train", "1"), ("test", "0"))
         }
     rows, missing = list(of_names(source) if source.is_dir() else of_any(source)), list[str]()
-    if not rows:
+    titles = dict.fromkeys(title for row in rows for title in row)
+    if not titles:
         raise ZooError(f"{source} has no images or rows", "Name the folder of the images, or a table of them.")
     stems = {set_parts.stem_of(line.strip()) for each in lines.values() for line in each} - {""}
-    counts = {title: sum(set_parts.stem_of(str(row.get(title))) in stems for row in rows) for title in rows[0]}
+    counts = {title: sum(set_parts.stem_of(str(row.get(title))) in stems for row in rows) for title in titles}
     by_image = {str(row.get(max(counts, key=counts.__getitem__))): row for row in rows}
     for row in rows:
         row.pop("part", None)
@@ -528,29 +529,44 @@ def of_named(file: Path, text: str, label: str) -> Iterable[Row]:
     if not all(re.fullmatch("[0-9]{1,6}", column) for column in (text, label)):
         raise ZooError(f"--columns {shown(text)} {shown(label)}: these are not two numbers", "The first column is 0.")
     content, _, dialect, _ = tables.load(file, LabelledData(name="text_table", root=str(file)), [text, label], label)
-    folder = file.parent.resolve()
     known = {name: file.parent / name for name in names_below(file.parent)}
     stems = {Path(name).with_suffix("").as_posix(): path for name, path in known.items()}
     ends = {key.rpartition("/")[2]: path for key, path in {**stems, **known}.items()}
+    rows = list[tuple[str, Path, str]]()
     missing = 0
-    for record in dialect.records(content):
+    for place, record in enumerate(dialect.records(content)):
         if record.problem or len(record.cells) <= max(int(text), int(label)):
             continue
         name = record.cells[int(text)].strip()
         near = file.parent / name
-        path = near if os.path.isfile(near) else stems.get(name) or ends.get(name.rpartition("/")[2])
-        if not path:
-            missing += 1
-            continue
+        if path := near if os.path.isfile(near) else stems.get(name) or ends.get(name.rpartition("/")[2]):
+            rows.append((name, path, record.cells[int(label)].strip()))
+        else:
+            missing += place > 0  # the first one is the header
+    folder = _folder_of(file, [name for name, _, _ in rows])
+    for name, path, value in rows:
         if not path.resolve().is_relative_to(folder):
             what = f"{file} names {shown(name)!r}, which is outside of its folder {file.parent}"
             raise ZooError(what, "Correct the table, or move the file into the folder.")
         words = text_of(path)
         if path.suffix in (".xml", ".html"):
             words = " ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", words).split())
-        yield {"text": words, "label": record.cells[int(label)].strip()}
+        yield {"text": words, "label": value}
     if missing:
-        console.say(f"Rows of {file} that name no file below {file.parent}, and not in the table: {missing:,}")
+        console.say(f"Rows of {file} that name no file below {folder}, and not in the table: {missing:,}")
+
+
+def _folder_of(table: Path, names: list[str]) -> Path:
+    """Return the folder of the files of a table: its own, or the one next to it that all names begin with, as in TREC.
+
+    A link is not followed, because its files are those of another folder.
+    """
+    folder, beside = (
+        table.parent.resolve(),
+        {name.split("/")[1] for name in names if re.match(r"\.\./[^./][^/]*/", name)},
+    )
+    all_beside = len(beside) == 1 and all(name.startswith(f"../{next(iter(beside))}/") for name in names)
+    return folder.parent / beside.pop() if all_beside else folder
 
 
 def of_fasttext(file: Path) -> Iterable[Row]:

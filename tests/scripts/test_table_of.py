@@ -322,6 +322,25 @@ def test_a_damaged_line_of_json_is_named(tmp_path: Path, capsys: pytest.CaptureF
     )
 
 
+@pytest.mark.parametrize("name", ["next", ".hidden", "link"])
+def test_a_folder_next_to_the_table_may_contain_all_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """TREC: full/index names ../data/inmail.1."""
+    (tmp_path / "index").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / name).mkdir(exist_ok=True)
+    for number in (1, 2):
+        (tmp_path / name / f"{number}.txt").write_text("a text")
+    (tmp_path / "index" / "all").write_text(f"../{name}/1.txt,a\n../{name}/2.txt,b\n")
+    words = "named", tmp_path / "index" / "all", tmp_path / "out.csv", "--columns", "0", "1"
+    if name == "next":
+        assert [row["label"] for row in table(*words)] == ["a", "b"]
+    else:
+        assert f"names '../{name}/1.txt', which is outside" in refused(capsys, *words)
+
+
 COCO = {"images": [{"id": 1, "file_name": "a.png"}], "annotations": [], "categories": [{"id": 1, "name": "cat"}]}
 
 
