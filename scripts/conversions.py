@@ -29,6 +29,8 @@ _DAMAGE = (
 
 def run(convert: Callable[[], None], sources: list[str]) -> int:
     """Convert sources and return the exit status."""
+    for path in sources:
+        console.expect_path(path)
     try:
         convert()
     except ZooError as error:

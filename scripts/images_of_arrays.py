@@ -6,7 +6,8 @@
 
 Parts stay apart: FOLDER/train, FOLDER/validation, FOLDER/test. Images have the shape (N, height, width), with one to
 four channels first or last, or (N, values) for squares; their values are 0 to 255, 0 to 1, or true and false.
-Labels are whole numbers or words, (N,) or (N, 1), or one column of 0 and 1 for each class.
+Labels are whole numbers or words, (N,), (N, 1) or (N, 1, 1, 1), or one column of 0 and 1 for each class. Next to
+labels, arrays with names that end in mask are not used.
 """
 
 import argparse

@@ -561,12 +561,8 @@ def _folder_of(table: Path, names: list[str]) -> Path:
 
     A link is not followed, because its files are those of another folder.
     """
-    folder, beside = (
-        table.parent.resolve(),
-        {name.split("/")[1] for name in names if re.match(r"\.\./[^./][^/]*/", name)},
-    )
-    all_beside = len(beside) == 1 and all(name.startswith(f"../{next(iter(beside))}/") for name in names)
-    return folder.parent / beside.pop() if all_beside else folder
+    folder, beside = table.parent.resolve(), {"".join(re.findall(r"^\.\./([^./][^/]*)/", name)) for name in names}
+    return folder.parent / beside.pop() if len(beside) == 1 and "" not in beside else folder
 
 
 def of_fasttext(file: Path) -> Iterable[Row]:
