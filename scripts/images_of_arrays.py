@@ -6,7 +6,8 @@
 
 Parts stay apart: FOLDER/train, FOLDER/validation, FOLDER/test. Images have the shape (N, height, width), with one to
 four channels first or last, or (N, values) for squares; their values are 0 to 255, 0 to 1, or true and false.
-Labels are whole numbers or words, (N,) or (N, 1), or one column of 0 and 1 for each class.
+Labels are whole numbers or words, (N,), (N, 1) or (N, 1, 1, 1), or one column of 0 and 1 for each class. Next to
+labels, arrays with names that end in mask are not used.
 """
 
 import argparse
@@ -27,8 +28,10 @@ import numpy as np
 import scipy.io
 from PIL import Image
 
+from scripts import conversions
 from zoo.core import console
 from zoo.core.errors import ZooError, listed
+from zoo.core.paths import user_path
 from zoo.data.images import set_parts
 from zoo.protocol import memory
 
@@ -44,39 +47,36 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     about = "an .npz, .h5, .mat or .csv file, or a folder of such or .npy files"
-    parser.add_argument("source", type=Path, metavar="FILE|DIR", help=about)
-    parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
+    parser.add_argument("source", metavar="FILE|DIR", help=about)
+    parser.add_argument("target", metavar="FOLDER", help="a new folder for the images")
     given = parser.parse_args(arguments)
-    try:
-        if given.target.exists():
-            raise ZooError(f"{given.target} already exists", "Name a new folder.")
-        sets = list(pairs(read(given.source)))
+    return conversions.run(lambda: convert(given.source, user_path(given.target)), [given.source])
+
+
+def convert(source: str, target: Path) -> None:
+    """Write the images of a file or folder into a new folder."""
+    conversions.refuse_existing(target)
+    sets = list(pairs(source, read(conversions.existing(source))))
+    for label in sorted({label for _, _, labels in sets for label in labels}):
+        conversions.refuse_name(label, f"{source}: the class")
+    with conversions.new(target, parents=True) as folder:
         for part, images, labels in sets:
-            write(given.target / part, images, labels)
-            console.say(f"{given.target / part}: {len(images):,} images of {len(set(labels)):,} classes")
-    except ZooError as error:
-        console.fail(error.message, error.remedy)
-        return error.exit_code
-    console.say(f"To train: python -m zoo train model=mobilenet data=folder data.root={given.target}")
-    return 0
+            write(folder / part, images, labels)
+    for part, images, labels in sets:
+        console.say(f"{target / part}: {len(images):,} images of {len(set(labels)):,} classes")
+    console.say(f"To train: python -m zoo train model=mobilenet data=folder data.root={target}")
 
 
 def read(source: Path) -> Arrays:
     """Return all arrays below a path by name: of its file, its key, or both."""
     kinds = (".npy", ".npz", ".mat", ".csv", *HDF5)
-    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.suffix in kinds)
+    files = [source] if source.is_file() else conversions.below(source, *kinds)
     arrays: Arrays = {}
     for file in files:
-        try:
+        with conversions.reading(file, "Is it complete? Arrays of objects are not read."):
             # MATLAB writes HDF5 since version 7.3.
             of = {".mat": of_matlab, ".csv": of_table}.get(file.suffix, of_numpy)
             keyed = (of_hdf5 if h5py.is_hdf5(file) else of)(file)
-        except (OSError, ValueError, EOFError, RuntimeError, KeyError, csv.Error) as error:
-            # NumPy advises allow_pickle for every file that is not its own.
-            cause = "it is not a file of arrays of numbers" if "pickle" in str(error) else error
-            raise ZooError(
-                f"{file} cannot be read: {cause}", "Is it complete? Arrays of objects are not read."
-            ) from error
         for key, array in keyed.items():
             arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = array
     if not arrays:
@@ -134,7 +134,7 @@ def of_table(file: Path) -> Arrays:
                 if place is None:
                     console.warn(f"Not used: {file}, which has no column of labels, such as label")
                     return {}
-            part = set_parts.role_of(row[usage]) if usage is not None else ""
+            part = _part_of(row[usage]) if usage is not None else ""
             cells = [cell for at, cell in enumerate(row) if at not in (place, usage)]
             values = np.array(cells[0].split() if len(cells) == 1 else cells, np.float64)
             whole = bool((values == np.round(values)).all() and values.min() >= 0 and values.max() <= 255)
@@ -144,6 +144,11 @@ def of_table(file: Path) -> Arrays:
     for part, images in pixels.items():
         arrays |= {f"{part} images".strip(): np.stack(images), f"{part} labels".strip(): _numbered(labels[part])}
     return arrays
+
+
+def _part_of(cell: str) -> str:
+    """Return the part that a cell names; in FER2013, PublicTest was for validation."""
+    return "validation" if cell.strip().lower() == "publictest" else set_parts.role_of(cell)
 
 
 def _numbered(labels: list[str]) -> Any:
@@ -166,11 +171,13 @@ def side(values: int) -> int | None:
     return next((edge for count in (1, 3) if (edge := math.isqrt(values // count)) ** 2 * count == values), None)
 
 
-def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
+def pairs(source: str, arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
     """Yield part, images (uint8) and labels of each set of images."""
     sets: dict[str, list[str]] = {}
     labels: dict[str, list[str]] = {}
     for name, array in arrays.items():
+        if array.ndim > 2 and array[:1].size == 1:  # PatchCamelyon: labels of the shape (N, 1, 1, 1)
+            array = arrays[name] = array.reshape(-1, 1)
         words = words_of(name)
         part = next((set_parts.WORDS[word] for word in words if word in set_parts.WORDS), "")
         if is_labels(array, words):
@@ -187,15 +194,20 @@ def pairs(arrays: Arrays) -> Iterator[tuple[str, Any, list[str]]]:
             return
     chosen: dict[str, list[str]] = {}
     for part, names in sets.items():
+        masks = [name for name in names if labels and words_of(name)[-1] in ("mask", "masks")]
+        if 0 < len(masks) < len(names):
+            console.warn(f"Not used: {listed(masks)}, which are masks by their names")
+            sets[part] = names = [name for name in names if name not in masks]
         if len(names) == 1 and (sizes := {len(arrays[name]) for name in labels.get(part, ())}):
             arrays[names[0]] = first_axis(arrays[names[0]], sizes)
         fitting = [name for name in labels.get(part, ()) if len(arrays[name]) == len(arrays[names[0]])]
-        few = [name for name in fitting if 2 * len(np.unique(arrays[name])) <= len(arrays[name])]
+        plain = [name for name in fitting if arrays[name].dtype.kind in "biufSU"]
+        few = [name for name in plain if 2 * len(np.unique(arrays[name])) <= len(arrays[name])]
         named = [name for name in fitting if LABELS & {*words_of(name)}]
         chosen[part] = named or [name for name in few if arrays[name].dtype.kind in "iuSU"] or fitting
     if not sets or any(len(sets[part]) != 1 or len(chosen[part]) != 1 for part in sets):
         shapes = listed(f"{name} {array.shape} {array.dtype}" for name, array in arrays.items())
-        raise ZooError(f"There is no array of labels for each array of images: {shapes}", HELP)
+        raise ZooError(f"{source} has no array of labels for each array of images: {shapes}", HELP)
     for part, (name,) in sets.items():
         yield part, as_images(name, arrays[name]), as_labels(arrays[chosen[part][0]])
 
@@ -228,6 +240,8 @@ def is_labels(array: Any, words: list[str]) -> bool:
 
 def as_labels(array: Any) -> list[str]:
     """Return the class of each item as a word."""
+    if array.dtype.kind not in "biufSU":
+        raise ZooError(f"The labels are {array.dtype}, and not whole numbers or words", HELP)
     if array.ndim == 2 and array.shape[1] > 1:
         if not (np.isin(array, (0, 1)).all() and (array.sum(1) == 1).all()):
             raise ZooError(f"The labels of shape {array.shape} have several classes a row, or none", HELP)
@@ -254,6 +268,8 @@ def as_images(name: str, array: Any) -> Any:
         array = array[..., 0]
     if array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] not in (3, 4)) or array.dtype.kind not in "biuf":
         raise ZooError(f"{name} has the shape {array.shape} and type {array.dtype}, not that of images", HELP)
+    if array.size and array.dtype == np.uint8:
+        return array
     if not array.size or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
         raise ZooError(f"{name} has no values, or values outside of 0 to 255", "Scale them to 0 to 255, as uint8.")
     scale = 255 if array.dtype.kind in "bf" and array.max() <= 1 else 1
@@ -269,8 +285,6 @@ def _in_color(array: Any, edge: int) -> Any:
 def write(folder: Path, images: Any, labels: list[str]) -> None:
     """Write each image into the folder of its class."""
     for number, (image, label) in enumerate(zip(images, labels, strict=True)):
-        if Path(label).name != label or not label.strip(". "):
-            raise ZooError(f"The class {label!r} cannot be the name of a folder", "Rename it.")
         (folder / label).mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(folder / label / f"{number:06}.png")
 

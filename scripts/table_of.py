@@ -31,10 +31,11 @@ import csv
 import io
 import itertools
 import json
+import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -44,10 +45,12 @@ import scipy.io
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scripts import conversions
+from scripts.conversions import below, existing, names_below, reading, refuse_name, shown, text_of
 from zoo.config.schemas.text import LabelledData
 from zoo.core import console, schema
 from zoo.core.errors import ZooError, listed
-from zoo.core.files import files_below
+from zoo.core.paths import user_path
 from zoo.data.images import decode, set_parts
 from zoo.data.text import files as text_files
 from zoo.data.text import foreign_formats, tables
@@ -72,55 +75,90 @@ def main(arguments: list[str] | None = None) -> int:
     kinds = parser.add_subparsers(dest="kind", required=True)
     for name, kind in KINDS.items():
         own = kinds.add_parser(name)
-        own.add_argument("sources", nargs=kind.sources, type=Path)
-        own.add_argument("target", type=Path)
+        own.add_argument("sources", nargs=kind.sources)
+        own.add_argument("target")
         if kind.option:
             own.add_argument(kind.option, dest="columns", required=True, nargs=kind.values, metavar="COLUMN")
     given = parser.parse_args(arguments)
-    kind, words = KINDS[given.kind], [*given.sources, *getattr(given, "columns", [])]
-    try:
-        if given.target.exists():
-            raise ZooError(f"{given.target} already exists", "Name a new file.")
-        write(given.target, kind.make(*words), kind.between)
-    except ZooError as error:
-        console.fail(error.message, error.remedy)
-        return error.exit_code
-    except KeyError as error:
-        console.fail(f"{listed(map(str, given.sources))} has no key or column {error}", "Check its spelling.")
-        return 1
-    except (OSError, ValueError, csv.Error, ElementTree.ParseError) as error:
-        console.fail(f"{listed(map(str, given.sources))} cannot be read: {error}", "Is it complete?")
-        return 1
-    return 0
+    words = list(getattr(given, "columns", []))
+    kind, sources = KINDS[given.kind], given.sources
+    return conversions.run(lambda: convert(kind, sources, user_path(given.target), words), sources)
 
 
-def write(target: Path, content: Iterable[Any], between: str) -> None:
-    """Write rows as a table, texts as one, or tables by name into a new folder."""
-    if isinstance(content, dict):
-        if target.suffix:
-            raise ZooError(f"{target} would be several tables: {listed(content)}", "Name a folder, such as parts.")
-        target.mkdir(parents=True)
-        for name, rows in content.items():
-            write(target / f"{name}.csv", rows, between)
+def convert(kind: "Kind", sources: list[str], target: Path, words: list[str]) -> None:
+    """Write what the sources contain into a new file, or into new files in a new folder."""
+    conversions.refuse_existing(target)
+    content = kind.make(*map(existing, sources), *words)
+    lacking = f"{listed(sources)} has no {kind.wanted.format(*map(shown, words))}"
+    if not isinstance(content, dict):
+        data, about = serialized(_full(content, lacking), kind.between)
+        with conversions.new(target) as part, part.open("xb") as out:
+            out.write(data)
+        console.say(f"{target}: {about}")
         return
-    items = list(content)
-    if not items:
-        raise ZooError("There is nothing to write", "Check the names of the files.")
+    for name in content:
+        refuse_name(name, f"{listed(sources)}: the part")
+    if target.suffix:
+        raise ZooError(f"{target} would be several tables: {listed(content)}", "Name a folder, such as parts.")
+    named = {f"{name}.csv": _full(rows, f"{lacking}, part {name}") for name, rows in _full(content.items(), lacking)}
+    files = {name: serialized(rows, kind.between) for name, rows in named.items()}
+    with conversions.new(target, parents=True) as folder:
+        folder.mkdir()
+        for name, (data, _) in files.items():
+            with (folder / name).open("xb") as out:  # names may differ in capitals only
+                out.write(data)
+    for name, (_, about) in files.items():
+        console.say(f"{target / name}: {about}")
+
+
+def _full(items: Iterable[Any], lacking: str) -> list[Any]:
+    if not (listing := list(items)):
+        raise ZooError(lacking, "Check the path, the names of its files, and their content.")
+    return listing
+
+
+def serialized(items: list[Any], between: str) -> tuple[bytes, str]:
+    """Return the bytes of rows as a table, or of texts as one, and their number in words."""
+    stream, about = io.StringIO(newline=""), "texts"
     if isinstance(items[0], str):
-        target.write_text(between.join(filter(None, items)), encoding="utf-8")
-        console.say(f"{target}: {len(items):,} texts")
-        return
-    titles = list(dict.fromkeys(title for row in items for title in row))
-    with target.open("w", encoding="utf-8", newline="") as out:
-        table = csv.DictWriter(out, titles, restval="")
+        stream.write(between.join(filter(None, items)))
+    else:
+        titles = list(dict.fromkeys(title for row in items for title in row))
+        table = csv.DictWriter(stream, titles, restval="")
         table.writeheader()
         table.writerows(items)
-    console.say(f"{target}: {len(items):,} rows with the columns {listed(titles)}")
+        about = f"rows with the columns {columns_of(items)}"
+    try:
+        return stream.getvalue().encode("utf-8"), f"{len(items):,} {about}"
+    except UnicodeEncodeError as error:
+        near = ascii(error.object[max(0, error.start - 20) : error.start + 20])
+        raise ZooError(f"A text or name is not valid Unicode, near {near}", "Correct it in the source.") from error
+
+
+def columns_of(rows: Iterable[Row]) -> str:
+    """Return the titles of the columns of rows for a message."""
+    return listed(map(shown, dict.fromkeys(title for row in rows for title in row)))
+
+
+def require(file: Path, rows: list[Row], *columns: str) -> list[Row]:
+    """Return the rows of a file, after checking that it has columns."""
+    if lacking := [title for title in columns if not any(title in row for row in rows)]:
+        has = columns_of(rows) if rows else "no row"
+        raise ZooError(f"{file} has no column {listed(map(shown, lacking))}, but {has}", "Check the spelling.")
+    return rows
+
+
+def images_below(folder: Path) -> list[str]:
+    unreadable = list[tuple[str, str]]()
+    names = list(decode.iter_images(folder, unreadable))
+    for name, reason in unreadable:
+        raise ZooError(f"Cannot read {name}: {reason}", "Name a folder that you have permission to read.")
+    return names
 
 
 def of_names(folder: Path) -> Iterable[Row]:
     """Yield a row for each image below a folder."""
-    names = list(decode.iter_images(folder))
+    names = images_below(folder)
     in_parts = set_parts.are_parts(sorted({name.partition("/")[0] for name in names}))
     for name in names:
         *folders, _ = name.split("/")
@@ -146,22 +184,25 @@ def of_names(folder: Path) -> Iterable[Row]:
 
 def of_lists(source: Path, *files: str) -> Iterable[Row]:
     """Return the rows of the images of a folder or table that files such as train.txt list, with the part of each."""
-    lines = {
-        Path(file): text_files.decode(Path(file).read_bytes(), "auto", file)[0].split("\n") for file in files
-    }  # fmt: skip
+    lines = {Path(file): text_of(Path(file)).split("\n") for file in files}
     for split in [file for file in lines if file.name == "train_test_split.txt"]:  # CUB-200: number, and 1 for training
-        names = dict(line.split(maxsplit=1) for file in [*lines][:1] for line in lines[file] if line.strip())
-        flags = [line.split() for line in lines[split] if line.strip()]
+        first = next(iter(lines))
+        names, flags = _numbered(first, lines[first]), _numbered(split, lines[split])
+        for number, flag in flags.items():
+            if number not in names or flag not in ("0", "1"):
+                what = f"{split}: {shown(number)} {shown(flag)} is not the number of an image in {first}"
+                raise ZooError(f"{what}, and 0 or 1", "Give images.txt and train_test_split.txt, in this order.")
         lines = {
-            split.with_name(f"{part}.txt"): [names[number] for number, flag in flags if flag == wanted]
+            split.with_name(f"{part}.txt"): [names[number] for number, flag in flags.items() if flag == wanted]
             for part, wanted in (("train", "1"), ("test", "0"))
         }
     rows, missing = list(of_names(source) if source.is_dir() else of_any(source)), list[str]()
-    if not rows:
+    titles = dict.fromkeys(title for row in rows for title in row)
+    if not titles:
         raise ZooError(f"{source} has no images or rows", "Name the folder of the images, or a table of them.")
     stems = {set_parts.stem_of(line.strip()) for each in lines.values() for line in each} - {""}
-    counts = {title: sum(set_parts.stem_of(str(row.get(title))) in stems for row in rows) for title in rows[0]}
-    by_image = {str(row[max(counts, key=counts.__getitem__)]): row for row in rows}
+    counts = {title: sum(set_parts.stem_of(str(row.get(title))) in stems for row in rows) for title in titles}
+    by_image = {str(row.get(max(counts, key=counts.__getitem__))): row for row in rows}
     for row in rows:
         row.pop("part", None)
     find = finder(by_image)
@@ -170,9 +211,10 @@ def of_lists(source: Path, *files: str) -> Iterable[Row]:
             raise ZooError(f"{file}: its name is not that of a part", "Name it train.txt, val.txt or test.txt.")
         for line in filter(None, map(str.strip, listing)):
             if not (image := find(line)):
-                missing.append(f"{line} ({file.name})")
+                missing.append(f"{shown(line)} ({file.name})")
             elif by_image[image].setdefault("part", part) != part:
-                raise ZooError(f"{file}: {line} is also in the {by_image[image]['part']} part", "Remove one of both.")
+                again = f"{file}: {shown(line)} is also in the {by_image[image]['part']} part"
+                raise ZooError(again, "Remove one of both.")
     chosen = [row for row in rows if "part" in row]
     if missing:
         message = f"{len(missing):,} lines name no image of {source}, or several: {listed(missing, most=3)}"
@@ -181,6 +223,17 @@ def of_lists(source: Path, *files: str) -> Iterable[Row]:
         console.warn(message)
     console.say(f"Images of {source} that are not listed, and not in the table: {len(rows) - len(chosen):,}")
     return chosen
+
+
+def _numbered(file: Path, lines: list[str]) -> dict[str, str]:
+    """Return what follows the number in each line of a file."""
+    pairs = dict[str, str]()
+    for place, line in enumerate(lines, 1):
+        number, *rest = line.split(maxsplit=1) or [""]
+        if line.strip() and (not rest or number in pairs):
+            raise ZooError(f"{file}, line {place}: {shown(line)!r} is not a new number and a word", "Correct it.")
+        pairs |= {number: rest[0].strip()} if rest else {}
+    return pairs
 
 
 def finder(images: Iterable[str]) -> Callable[[str], str]:
@@ -208,23 +261,44 @@ def _ends_of(name: str) -> list[str]:
 
 def of_yolo(folder: Path, images: str, labels: str) -> Iterable[Row]:
     """Yield the row of each image in folders of a name, with the classes of its boxes in folders of another name."""
-    names: list[str] = []
-    for file in sorted(folder.glob("*.yaml")):
-        content = schema.read_yaml(file).get("names", [])
-        names = names or [str(each) for each in (content.values() if isinstance(content, dict) else content)]
-    for file in sorted(folder.rglob("classes.txt")):
-        names = names or file.read_text(encoding="utf-8").split("\n")
-    if not any(folder.rglob(f"{labels}/*.txt")) and not any(folder.rglob(f"{labels}/**/*.txt")):
+    for name in (images, labels):
+        refuse_name(name, "--folders:")
+    names = names_of_classes(folder)
+    if not any(name.endswith(".txt") and labels in name.split("/")[:-1] for name in names_below(folder)):
         raise ZooError(f"{folder} has no label files, .txt, in folders named {labels}", "Name the folder of labels.")
     for row in of_names(folder):
         *folders, _ = row["image"].split("/")
         if images in folders:
             place = folders[: folders.index(images)], folders[folders.index(images) + 1 :]
             file = folder.joinpath(*place[0], labels, *place[1], f"{set_parts.stem_of(row['image'])}.txt")
-            lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
-            numbers = [int(line.split()[0]) for line in lines if line.strip()]
-            boxes = [names[number] if number < len(names) else str(number) for number in numbers]
+            boxes = list[str]()
+            for number, line in enumerate(text_of(file, "utf-8").split("\n") if os.path.lexists(file) else [], 1):
+                kind = (line.split() or [""])[0]
+                if kind and not (re.fullmatch("[0-9]{1,9}", kind) and (not names or int(kind) in names)):
+                    known = f"of {len(names):,} named classes" if names else "of a class"
+                    message = f"{file}, line {number}: {shown(kind)!r} is not the number {known}"
+                    raise ZooError(message, "Correct it, or the names in data.yaml or classes.txt.")
+                boxes += [names.get(int(kind), str(int(kind)))] if kind else []
             yield row | {"label": next(iter(boxes), "none"), "labels": "|".join(sorted({*boxes}))}
+
+
+def names_of_classes(folder: Path) -> dict[int, str]:
+    """Return the names of YOLO's classes by number, of data.yaml or classes.txt; nothing without such a file."""
+    for file in below(folder, ".yaml", deep=False):
+        if not isinstance(content := schema.read_yaml(file), dict):
+            raise ZooError(f"{file} has no settings, such as names: [cat, dog]", "Correct it, or move it elsewhere.")
+        if "names" not in content:
+            continue
+        names = content["names"]
+        numbered = dict(enumerate(names)) if isinstance(names, list) else names
+        words = [*numbered.values()] if isinstance(numbered, dict) else []
+        if not words or not all(map(_is_whole, numbered)) or any(isinstance(each, list | dict) for each in words):
+            shape = "a list of words, or a word for each number"
+            raise ZooError(f"{file}: names must be {shape}, got {shown(names)!r}", "Correct it.")
+        return {number: str(each) for number, each in numbered.items()}
+    for file in below(folder, "classes.txt"):
+        return {number: each.strip() for number, each in enumerate(text_files.lines(text_of(file, "utf-8")))}
+    return {}
 
 
 def of_matlab(source: Path) -> Iterable[Row]:
@@ -234,22 +308,20 @@ def of_matlab(source: Path) -> Iterable[Row]:
     names and of labels, Stanford Cars records of names and classes.
     """
     folder, rows, vectors = source if source.is_dir() else source.parent, list[Row](), dict[str, list[Any]]()
-    for file in sorted(folder.rglob("*.mat")) if source.is_dir() else [source]:
+    for file in below(source, ".mat") if source.is_dir() else [source]:
         arrays = dict[str, list[Any]]()
         part = next(filter(None, map(set_parts.role_of, re.split("[^A-Za-z]+", file.stem))), "")
-        try:
+        with reading(file, "Is it complete? MATLAB's version 5 is read."):
             content = scipy.io.loadmat(file, simplify_cells=True)
-        except Exception as error:  # damaged bytes make the reader raise nearly any
-            raise ZooError(f"{file} cannot be read: {error}", "Is it complete? MATLAB's version 5 is read.") from error
         for key, value in content.items():
-            if isinstance(value, list) and value and isinstance(value[0], dict):
+            if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
                 rows += _of_columns({title: [each.get(title) for each in value] for title in value[0]}, part)
             elif isinstance(value, np.ndarray) and value.ndim == 1:
                 arrays[key] = value.tolist()
         names = next((each for each in arrays.values() if each and all(map(_is_image, each))), [])
         rows += _of_columns({key: each for key, each in arrays.items() if len(each) == len(names)}, part)
         vectors |= {f"{part} {key}" if key in vectors else key: each for key, each in arrays.items()}
-    images, places = sorted(decode.iter_images(folder), key=in_order), defaultdict[tuple[str, str], list[str]](list)
+    images, places = sorted(images_below(folder), key=in_order), defaultdict[tuple[str, str], list[str]](list)
     for image in images:
         places[Path(image).name, set_parts.role_of(image.partition("/")[0])].append(image)
     titles = dict.fromkeys(title for row in rows for title in row)
@@ -266,7 +338,9 @@ def of_matlab(source: Path) -> Iterable[Row]:
             classes = next((each for each in words if len(each) == max(values) and not any(map(_is_image, each))), [])
             for row in rows if classes else ():
                 row |= {f"name of {title}": classes[row[title] - 1]} if title in row else {}
-    named = next((title for title in titles if all(_is_image(row.get(title)) for row in rows)), "image")
+    named = next((title for title in [*titles, "image"] if all(_is_image(row.get(title)) for row in rows)), "")
+    if not named:
+        raise ZooError(f"{source} has no names of images, but {columns_of(rows)}", "Name the file that lists them.")
     merged = defaultdict[str, Row](dict)
     for row in rows:  # Stanford Dogs lists all images, and those of each part
         merged[row[named]] |= row
@@ -296,7 +370,7 @@ def _of_numbers(source: Path, images: list[str], vectors: dict[str, list[int]]) 
 
 def in_order(name: object) -> list[Any]:
     """Return the key that sorts names by their numbers."""
-    return [int(piece) if piece.isdigit() else piece for piece in re.split("([0-9]+)", str(name))]
+    return [int(piece) if place % 2 else piece for place, piece in enumerate(re.split("([0-9]+)", str(name)))]
 
 
 def _is_image(value: Any) -> bool:
@@ -307,9 +381,13 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict) or np.ndim(value) > 0
+
+
 def _of_columns(columns: dict[str, list[Any]], part: str) -> list[Row]:
     """Return rows of the columns that hold one value each; 0 and 1 in a column test tell the part."""
-    plain = {title: values for title, values in columns.items() if all(np.ndim(each) == 0 for each in values)}
+    plain = {title: values for title, values in columns.items() if not any(map(_is_nested, values))}
     if {*plain.get("test", [""])} <= {0, 1}:
         plain["part"] = ["test" if each else "train" for each in plain.pop("test")]
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
@@ -318,24 +396,29 @@ def _of_columns(columns: dict[str, list[Any]], part: str) -> list[Row]:
 
 def of_coco(file: Path) -> Iterable[Row]:
     """Yield a row for each image and category of COCO's JSON, and of camera traps in the same format."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    lacking = [key for key in ("images", "annotations", "categories") if not isinstance(content.get(key), list)]
+    content = json_of(file)
+    content = content if isinstance(content, dict) else {}
+    lacking = [key for key in _COCO if not isinstance(content.get(key), list)]
     if lacking:
         raise ZooError(f"{file} lacks {listed(lacking)}", "COCO's JSON has these lists.")
     for key, needed in _COCO.items():
         for each, either in itertools.product(content[key], needed):
-            if not isinstance(each, dict) or not {*either} & {*each}:
-                what = f"{file}: an entry of {key} has no {' or '.join(either)}, but {listed(map(str, each))}"
+            values = [each[title] for title in either if title in each] if isinstance(each, dict) else []
+            if not values:
+                has = columns_of([each]) if isinstance(each, dict) else shown(each)
+                what = f"{file}: an entry of {key} has no {' or '.join(either)}, but {has}"
                 raise ZooError(what, "COCO's JSON has this key in each entry. Rename the key that means it.")
+            if not isinstance(values[0], str if either == ("file_name",) else str | int | float):
+                what = f"{file}: an entry of {key} has the {either[0]} {shown(values[0])!r}"
+                raise ZooError(what, "It must be a word, or a number if it is an id.")
     images = {_id_of(image, "image"): image for image in content["images"]}
     categories = {_id_of(category, "category"): category for category in content["categories"]}
     names = {number: category.get("name", number) for number, category in categories.items()}
     several: dict[Any, set[str]] = defaultdict(set)
     for each in content["annotations"]:
         if each["category_id"] not in names:
-            raise ZooError(
-                f"{file}: annotations name category {each['category_id']!r}, which is not in categories", "Add it."
-            )
+            what = f"{file}: annotations name category {shown(each['category_id'])!r}, which is not in categories"
+            raise ZooError(what, "Add it.")
         several[each["image_id"]].add(str(names[each["category_id"]]))
     if some := sum(len(labels) > 1 for labels in several.values()):
         console.say(f"{some:,} images have several categories, joined by |: data.target=labels")
@@ -352,62 +435,74 @@ def _id_of(row: Row, kind: str) -> Any:
 
 
 def of_two(labels: Path, images: Path, key: str) -> Iterable[Row]:
-    """Yield the rows of the second table, each with those of the first that have the same ``key``."""
+    """Return the rows of the second table, each with those of the first that have the same ``key``."""
     by_key = defaultdict(list)
-    for row in rows_of(labels):
+    for row in require(labels, rows_of(labels), key):
         by_key[row.get(key)].append(row)
-    for row in rows_of(images):
-        for label in by_key.get(row.get(key), ()):
-            yield {**label, **row}
+    rows = require(images, rows_of(images), key)
+    joined = [{**label, **row} for row in rows if row.get(key) for label in by_key.get(row[key], ())]
+    alone = sum(not row.get(key) or row[key] not in by_key for row in rows)
+    console.say(f"Rows of {images} without one of the same {shown(key)} in {labels}, and not in the table: {alone:,}")
+    return joined
 
 
 def of_both_in(source: Path, first: str, second: str) -> Iterable[Row] | Parts:
     """Return the rows of :func:`of_both` of a table, or of each table in a folder."""
     if source.is_file():
         return of_both(source, first, second)
-    files = sorted(file for file in source.iterdir() if file.suffix in TABLES)
-    if not files:
+    parts: Parts = {}
+    for file in below(source, *TABLES, deep=False):
+        if file.stem in parts:
+            raise ZooError(f"{source} has two tables called {file.stem}, such as {file.name}", "Rename one of them.")
+        parts[file.stem] = list(of_both(file, first, second))
+    if not parts:
         raise ZooError(f"{source} has no tables ({listed(TABLES)})", "Name the folder that directly contains them.")
-    return {file.stem: list(of_both(file, first, second)) for file in files}
+    return parts
 
 
 def of_both(file: Path, first: str, second: str) -> Iterable[Row]:
     """Yield rows in which two columns are one, text."""
     for row in of_any(file):
         if not {first, second} <= row.keys():
-            raise ZooError(f"{file} has no columns {first} and {second}, but {listed(row)}", "Name two of them.")
+            what = f"{file} has no columns {shown(first)} and {shown(second)}, but {columns_of([row])}"
+            raise ZooError(what, "Name two of them.")
         yield {"text": f"{row[first]} {row[second]}"} | {key: row[key] for key in row if key not in (first, second)}
 
 
 def of_paired(*files: Path) -> Parts:
     """Return rows of the lines of a file of texts and of the next file, of their labels, for each part."""
     parts: Parts = {}
+    if len(files) % 2:
+        raise ZooError(f"{files[-1]} has no file of labels", "Give two files for each part, then the new folder.")
     for texts, labels in zip(files[::2], files[1::2], strict=True):
-        columns = [
-            text_files.lines(text_files.decode(file.read_bytes(), "auto", str(file))[0]) for file in (texts, labels)
-        ]
+        columns = [text_files.lines(text_of(file)) for file in (texts, labels)]
         if len(columns[0]) != len(columns[1]):
             raise ZooError(
                 f"{texts} has {len(columns[0]):,} lines, and {labels} {len(columns[1]):,}", "Give two files."
             )
         part = set_parts.role_of(texts.stem) or set_parts.role_of(texts.parent.name) or "all"
+        if part in parts:
+            raise ZooError(f"{texts} is a second file of the {part} part", "Join them, or rename one of them.")
         parts[part] = [{"text": text, "label": label} for text, label in zip(*columns, strict=True)]
     return parts
 
 
 def of_files(folder: Path) -> Iterable[Row]:
     """Yield the rows of all tables in a folder, with their names as the class."""
-    for file in sorted(folder.glob("*.csv")):
+    for file in below(folder, ".csv", deep=False):
         yield from (row | {"class": file.stem} for row in rows_of(file))
 
 
 def of_labels(file: Path, column: str) -> Iterable[Row]:
     """Yield a row for each image of a table with rows such as ID_1_epidural and 0 or 1."""
     images: dict[str, Row] = {}
-    for row in rows_of(file):
-        name, _, kind = row[column].rpartition("_")
-        (value,) = (cell for title, cell in row.items() if title != column)
-        images.setdefault(name, {})[kind] = value
+    for row in require(file, rows_of(file), column):
+        name, _, kind = row.get(column, "").rpartition("_")
+        values = [cell for title, cell in row.items() if title != column]
+        if not name or len(values) != 1:
+            what = f"{file}: a row is not such as ID_1_epidural and 0, but {shown(listed(row.values()))}"
+            raise ZooError(what, "Give a table of two columns, and name the first one.")
+        images.setdefault(name, {})[kind] = values[0]
     kinds = sorted({kind for row in images.values() for kind in row})
     yield from ({"image": name} | {kind: row.get(kind, "0") for kind in kinds} for name, row in images.items())
 
@@ -415,46 +510,70 @@ def of_labels(file: Path, column: str) -> Iterable[Row]:
 def of_split(file: Path, column: str) -> Parts:
     """Return the rows of each part, by the name of the part that a column has."""
     parts: Parts = defaultdict(list)
-    for row in of_any(file):
-        cell = str(row.pop(column)).strip()
+    for row in require(file, of_any(file), column):
+        cell = str(row.pop(column, "")).strip()
         parts[set_parts.role_of(cell) or cell] += [row]
     return parts
 
 
 def of_cvat(file: Path) -> Iterable[Row]:
-    for image in ElementTree.parse(file).iter("image"):  # noqa: S314  (a file of the user's own)
+    with reading(file):
+        content = ElementTree.parse(file)  # noqa: S314  (a file of the user's own)
+    for image in content.iter("image"):
         for tag in image.findall("tag"):
             yield {"image": image.get("name"), "label": tag.get("label")}
 
 
 def of_named(file: Path, text: str, label: str) -> Iterable[Row]:
     """Yield the text of each file that column number ``text`` names, without XML's tags, and the label."""
+    if not all(re.fullmatch("[0-9]{1,6}", column) for column in (text, label)):
+        raise ZooError(f"--columns {shown(text)} {shown(label)}: these are not two numbers", "The first column is 0.")
     content, _, dialect, _ = tables.load(file, LabelledData(name="text_table", root=str(file)), [text, label], label)
-    below = {name: file.parent / name for name in files_below(file.parent, lambda *_: None)}
-    stems = {Path(name).with_suffix("").as_posix(): path for name, path in below.items()}
-    ends = {key.rpartition("/")[2]: path for key, path in {**stems, **below}.items()}
-    for record in dialect.records(content):
+    known = {name: file.parent / name for name in names_below(file.parent)}
+    stems = {Path(name).with_suffix("").as_posix(): path for name, path in known.items()}
+    ends = {key.rpartition("/")[2]: path for key, path in {**stems, **known}.items()}
+    rows = list[tuple[str, Path, str]]()
+    missing = 0
+    for place, record in enumerate(dialect.records(content)):
         if record.problem or len(record.cells) <= max(int(text), int(label)):
             continue
         name = record.cells[int(text)].strip()
         near = file.parent / name
-        if path := near if near.is_file() else stems.get(name) or ends.get(name.rpartition("/")[2]):
-            words = text_files.decode(path.read_bytes(), "auto", str(path))[0]
-            if path.suffix in (".xml", ".html"):
-                words = " ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", words).split())
-            yield {"text": words, "label": record.cells[int(label)].strip()}
+        if path := near if os.path.isfile(near) else stems.get(name) or ends.get(name.rpartition("/")[2]):
+            rows.append((name, path, record.cells[int(label)].strip()))
+        else:
+            missing += place > 0  # the first one is the header
+    folder = _folder_of(file, [name for name, _, _ in rows])
+    for name, path, value in rows:
+        if not path.resolve().is_relative_to(folder):
+            what = f"{file} names {shown(name)!r}, which is outside of its folder {file.parent}"
+            raise ZooError(what, "Correct the table, or move the file into the folder.")
+        words = text_of(path)
+        if path.suffix in (".xml", ".html"):
+            words = " ".join(re.sub(r"<!\[CDATA\[|\]\]>|<[^>]*>", " ", words).split())
+        yield {"text": words, "label": value}
+    if missing:
+        console.say(f"Rows of {file} that name no file below {folder}, and not in the table: {missing:,}")
+
+
+def _folder_of(table: Path, names: list[str]) -> Path:
+    """Return the folder of the files of a table: its own, or the one next to it that all names begin with, as in TREC.
+
+    A link is not followed, because its files are those of another folder.
+    """
+    folder, beside = table.parent.resolve(), {"".join(re.findall(r"^\.\./([^./][^/]*)/", name)) for name in names}
+    return folder.parent / beside.pop() if len(beside) == 1 and "" not in beside else folder
 
 
 def of_fasttext(file: Path) -> Iterable[Row]:
     """Yield texts and their labels, joined by |."""
-    for line in text_files.decode(file.read_bytes(), "auto", str(file))[0].splitlines():
+    for line in text_of(file).splitlines():
         labels = re.findall(r"(?:^|(?<=\s))__label__(\S+)", line)
         yield {"text": re.sub(r"(?:^|(?<=\s))__label__\S+\s*", "", line).strip(), "label": "|".join(labels)}
 
 
 def chapters(folder: Path, suffix: str) -> Iterable[str]:
-    for file in sorted(folder.rglob(f"*{suffix}"), key=in_order):
-        yield text_files.decode(file.read_bytes(), "auto", str(file))[0]
+    yield from map(text_of, sorted(below(folder, suffix), key=in_order))
 
 
 def of_any(file: Path) -> list[Row]:
@@ -473,7 +592,7 @@ def rows_of(file: Path) -> list[Row]:
 def of_texts(source: Path) -> Iterable[Row] | Parts:
     """Return the rows of a Parquet or JSON file, or of each part: of several Parquet files, or lists in JSON."""
     parts: Parts = defaultdict(list)
-    for file in sorted(source.glob("*.parquet")):
+    for file in below(source, ".parquet", deep=False) if source.is_dir() else []:
         parts[set_parts.role_of(file.stem) or "train"] += _flat(of_parquet(file))
     if source.is_dir() and not parts:
         raise ZooError(f"{source} has no Parquet files", "Name the folder that directly contains them.")
@@ -498,11 +617,17 @@ def _flat(rows: Iterable[Row]) -> Iterable[Row]:
 
 def json_of(file: Path) -> Any:
     """Return the content of a JSON file; a list of JSON lines."""
-    text = file.read_text(encoding="utf-8-sig")
-    try:
-        return json.loads(text)
-    except ValueError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    text, values = text_of(file), list[Any]()
+    with reading(file):
+        try:
+            return json.loads(text)
+        except ValueError as whole:
+            for number, line in enumerate(text.splitlines(), 1):
+                try:
+                    values += [json.loads(line)] if line.strip() else []
+                except ValueError as error:
+                    raise (ValueError(f"line {number}: {error}") if values else whole) from error
+    return values
 
 
 def of_json(file: Path) -> list[Row]:
@@ -514,30 +639,40 @@ def of_json(file: Path) -> list[Row]:
 
 
 def plain(file: Path) -> Iterable[str]:
-    """Yield the texts in the column of a table, or below the key of JSON, that has the most letters."""
-    text = text_files.decode(file.read_bytes(), "auto", str(file))[0]
-    sign, first = foreign_formats.table(text, 2)
-    if first and text.lstrip()[:1] not in ("{", "["):
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if len(row) == len(first[0])]
-        columns = list(zip(*rows, strict=True))
-        yield from max(columns, key=lambda column: sum(map(str.isalpha, "".join(column))))
-        return
+    """Return the texts in the column of a table, or below the key of JSON, that has the most letters."""
+    text = text_of(file)
+    if text.lstrip()[:1] not in ("{", "["):
+        return _longest(_columns(file, text))
     values: dict[str, list[str]] = defaultdict(list)
 
-    def keep(row: Row) -> Row:
-        for key, value in row.items():
+    def keep(each: Any) -> None:
+        for inner in each.values() if isinstance(each, dict) else each if isinstance(each, list) else ():
+            keep(inner)
+        for key, value in each.items() if isinstance(each, dict) else ():
             parts = value if isinstance(value, list) else [value]
             values[key].append("".join(part for part in parts if isinstance(part, str)))
-        return row
 
-    try:
-        json.loads(text, object_hook=keep)
-    except ValueError:
-        values.clear()
-        for line in filter(str.strip, text.splitlines()):
-            json.loads(line, object_hook=keep)
-    longest = max(values.values(), key=lambda each: sum(map(str.isalpha, "".join(each))), default=[])
-    yield from (text for text, _ in itertools.groupby(longest))  # Telegram writes a message twice, whole and in parts
+    content = json_of(file)
+    with reading(file):
+        keep(content)
+    # Telegram writes a message twice, whole and in parts.
+    return [text for text, _ in itertools.groupby(_longest(values.values()))]
+
+
+def _longest(columns: Iterable[Sequence[str]]) -> Sequence[str]:
+    return max(columns, key=lambda column: sum(map(str.isalpha, "".join(column))), default=[])
+
+
+def _columns(file: Path, text: str) -> list[tuple[str, ...]]:
+    """Return the columns of a table; in a small one, all rows have the same number of cells."""
+    sign, _ = foreign_formats.table(text, 2)
+    for delimiter in sign or ",\t;|":
+        with reading(file):
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+        same = [row for row in rows if len(row) == len(rows[0])]
+        if len(rows) > 1 and len(rows[0]) > 1 and (sign or same == rows):
+            return list(zip(*same, strict=True))
+    raise ZooError(f"{file} is neither a table nor JSON", "A text can be used as it is: data=text_file data.root=FILE.")
 
 
 def of_parquet(file: Path) -> list[Row]:
@@ -545,7 +680,8 @@ def of_parquet(file: Path) -> list[Row]:
         import pyarrow.parquet as parquet  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise ZooError("pyarrow is not installed", f"{sys.executable} -m pip install pyarrow") from error
-    rows: list[Row] = parquet.read_table(file).to_pylist()
+    with reading(file):
+        rows: list[Row] = parquet.read_table(file).to_pylist()
     return rows
 
 
@@ -570,11 +706,13 @@ class Kind(NamedTuple):
     Attributes:
         make: returns rows, texts, or rows by the name of a table, of the sources and options.
         option, values: name and number of further words that ``make`` needs.
+        wanted: what it reads, with the options as {0} and {1}, for the message about sources without it.
         between: what separates texts.
         sources: their number.
     """
 
     make: Callable[..., Iterable[Any]]
+    wanted: str
     option: str = ""
     values: int | str = 1
     between: str = "\n"
@@ -582,23 +720,23 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "names": Kind(of_names),
-    "lists": Kind(of_lists, "--files", "+"),
-    "matlab": Kind(of_matlab),
-    "yolo": Kind(of_yolo, "--folders", 2),
-    "coco": Kind(of_coco),
-    "join": Kind(of_two, "--on", sources=2),
-    "paired": Kind(of_paired, sources="+"),
-    "texts": Kind(of_texts),
-    "both": Kind(of_both_in, "--columns", 2),
-    "files": Kind(of_files),
-    "split": Kind(of_split, "--column"),
-    "labels": Kind(of_labels, "--column"),
-    "cvat": Kind(of_cvat),
-    "named": Kind(of_named, "--columns", 2),
-    "fasttext": Kind(of_fasttext),
-    "chapters": Kind(chapters, "--suffix", between="\n\n"),
-    "plain": Kind(plain),
+    "names": Kind(of_names, "images"),
+    "lists": Kind(of_lists, "images that {0} lists", "--files", "+"),
+    "matlab": Kind(of_matlab, "records or labels of images in .mat files"),
+    "yolo": Kind(of_yolo, "images in folders named {0}", "--folders", 2),
+    "coco": Kind(of_coco, "annotations of its images"),
+    "join": Kind(of_two, "rows with the same {0}", "--on", sources=2),
+    "paired": Kind(of_paired, "lines", sources="+"),
+    "texts": Kind(of_texts, "objects or rows"),
+    "both": Kind(of_both_in, "rows with {0} and {1}", "--columns", 2),
+    "files": Kind(of_files, "rows in .csv tables"),
+    "split": Kind(of_split, "rows with {0}", "--column"),
+    "labels": Kind(of_labels, "rows with {0}", "--column"),
+    "cvat": Kind(of_cvat, "images with tags"),
+    "named": Kind(of_named, "rows whose column {0} names a file below its folder", "--columns", 2),
+    "fasttext": Kind(of_fasttext, "lines"),
+    "chapters": Kind(chapters, "files whose names end in {0}", "--suffix", between="\n\n"),
+    "plain": Kind(plain, "texts"),
 }
 
 if __name__ == "__main__":

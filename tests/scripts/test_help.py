@@ -10,8 +10,8 @@ from tests.support import CHECKOUT
 
 # What runs inside a stack, and what other scripts import, has no command line.
 PARTS = {
-    "workers", "linking", "common.py", "environment.py", "large_inputs.py", "comparison.py", "entering.py",
-    "intake.py", "machines.py", "plausibility.py", "peer_rows.py", "turns.py",
+    "workers", "linking", "common.py", "conversions.py", "environment.py", "large_inputs.py", "comparison.py",
+    "entering.py", "intake.py", "machines.py", "plausibility.py", "peer_rows.py", "turns.py",
 }  # fmt: skip
 SCRIPTS = sorted(
     path for path in (CHECKOUT / "scripts").rglob("*.py") if not PARTS & set(path.relative_to(CHECKOUT).parts)

@@ -1,5 +1,6 @@
 """scripts/images_of_arrays.py: arrays of images as files in class folders."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def test_without_labels_each_file_is_a_class(tmp_path: Path) -> None:
         ({"x": PIXELS.astype(float) - 9, "y": NUMBERS}, "outside of 0 to 255"),
         ({"x": PIXELS.reshape(12, 64)[:, :63], "y": NUMBERS}, "not square"),
         ({"x": PIXELS, "y": NUMBERS + 0.5}, "not whole numbers"),
-        ({"x": PIXELS, "y": np.array(["a/b"] * 12)}, "cannot be the name of a folder"),
+        ({"x": PIXELS, "y": np.array(["a/b"] * 12)}, "cannot be the name of a file or folder"),
         ({"x": PIXELS[..., None, None], "y": NUMBERS}, "not that of images"),
         ({"x": np.array([{}, 1]), "y": NUMBERS}, "cannot be read"),
     ],
@@ -178,11 +179,12 @@ def test_tables_of_pixels(tmp_path: Path, place: str) -> None:
 
 
 def test_pixels_in_one_cell_with_parts(tmp_path: Path) -> None:
-    """FER2013: the private and the public test part are one."""
+    """FER2013: the public test part was for validation, the private one is the test part."""
     usages = ["Training"] * 6 + ["PublicTest"] * 3 + ["PrivateTest"] * 3
     rows = [[n, " ".join(map(str, row.ravel())), use] for n, row, use in zip(NUMBERS, PIXELS, usages, strict=True)]
     folders = converted(table(tmp_path / "fer2013.csv", ["emotion", "pixels", "Usage"], rows), tmp_path / "out")
-    assert folders == {f"{part}/{label}": 2 for part in ("test", "train") for label in "012"}
+    counts = {"train": 2, "validation": 1, "test": 1}
+    assert folders == {f"{part}/{label}": count for part, count in counts.items() for label in "012"}
 
 
 @pytest.mark.parametrize("planar", [False, True])
@@ -208,3 +210,110 @@ def test_tables_without_labels_are_left_out_by_name(tmp_path: Path, capsys: pyte
     (tmp_path / "set" / "train.csv").write_text("label,pixel0\n1,2,3\n")
     assert images_of_arrays.main([str(tmp_path / "set" / "train.csv"), str(tmp_path / "again")]) == 1
     assert "row 2 has 3 cells, and the first one 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".h5", ".mat", ".csv"])
+@pytest.mark.parametrize(
+    "content",
+    [b"PK\3\4junk", b"", b"\x93NUMPY", b"\x93NUMPY\1\0\x76\0{'descr': '<f8', 'shape': (", b"\x89HDF\r\n\x1a\njunk",
+     b"MATLAB 5.0 MAT-file".ljust(128), b"\xff" * 600],
+    ids=["zip", "empty", "NUMPY", "half a header", "HDF5", "MATLAB", "noise"],
+)  # fmt: skip
+def test_damaged_files_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str, content: bytes
+) -> None:
+    (tmp_path / f"a{suffix}").write_bytes(content)
+    assert images_of_arrays.main([str(tmp_path / f"a{suffix}"), str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"error: {tmp_path / f'a{suffix}'} ") or "WARNING: Not used" in printed
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".mat"])
+def test_truncated_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str) -> None:
+    file = tmp_path / f"a{suffix}"
+    arrays = {"x": PIXELS, "y": NUMBERS}
+    if suffix == ".mat":
+        scipy.io.savemat(file, arrays, do_compression=True)
+    else:
+        np.save(file, PIXELS) if suffix == ".npy" else np.savez(file, **arrays)
+    whole = file.read_bytes()
+    for end in range(0, len(whole) - 1, 40):
+        file.write_bytes(whole[:end])
+        if images_of_arrays.main([str(file), str(tmp_path / "out")]):
+            assert f"error: {file} " in capsys.readouterr().err
+            assert [*tmp_path.iterdir()] == [file]
+
+
+def camelyon(folder: Path, mask: bool) -> None:
+    """Write files as PatchCamelyon publishes them."""
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        for kind, array in (("x", np.repeat(PIXELS[..., None], 3, 3)), ("y", NUMBERS.reshape(-1, 1, 1, 1) % 2)):
+            with h5py.File(folder / f"camelyonpatch_level_2_split_{part}_{kind}.h5", "w") as file:
+                file[kind] = array
+    if mask:
+        with h5py.File(folder / "camelyonpatch_level_2_split_train_mask.h5", "w") as file:
+            file["mask"] = PIXELS[..., None]
+
+
+@pytest.mark.parametrize("mask", [False, True])
+def test_labels_of_four_axes_and_masks(tmp_path: Path, capsys: pytest.CaptureFixture[str], mask: bool) -> None:
+    camelyon(tmp_path / "set", mask)
+    folders = converted(tmp_path / "set", tmp_path / "out")
+    parts = {f"{part}/{label}" for part in ("train", "validation", "test") for label in "01"}
+    assert {*folders} == parts
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "out/train/0/000002.png"))[..., 0], PIXELS[2])
+    warned = "WARNING: Not used: camelyonpatch_level_2_split_train_mask, which are masks" in capsys.readouterr().err
+    assert warned == mask
+
+
+def test_classes_with_and_without_masks_are_classes(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    for name in ("with_mask", "without_mask"):
+        np.save(tmp_path / "set" / f"{name}.npy", PIXELS)
+    assert converted(tmp_path / "set", tmp_path / "out") == {"with_mask": 12, "without_mask": 12}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("pipe", ["a.npz", "set/a.h5", "out"])
+def test_pipes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], pipe: str) -> None:
+    (tmp_path / "set").mkdir()
+    np.savez(tmp_path / "set" / "b.npz", x=PIXELS, y=NUMBERS)
+    os.mkfifo(tmp_path / pipe)
+    source = tmp_path / ("a.npz" if pipe == "a.npz" else "set")
+    assert images_of_arrays.main([str(source), str(tmp_path / "out")]) == 1
+    assert f"{tmp_path / pipe} is a pipe or a device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_an_interrupted_or_failed_command_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    np.savez(tmp_path / "set.npz", x=PIXELS, y=NUMBERS)
+    words = [str(tmp_path / "set.npz"), str(tmp_path / "out")]
+
+    def fail(image: Any, path: Path) -> None:
+        if path.stem == "000005":
+            raise failure
+        path.touch()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Image.Image, "save", fail)
+        code = images_of_arrays.main(words)
+    assert [*tmp_path.iterdir()] == [tmp_path / "set.npz"]
+    printed = capsys.readouterr().err
+    if isinstance(failure, KeyboardInterrupt):
+        assert (code, "Interrupted." in printed) == (130, True)
+    else:
+        assert (code, f"error: Cannot write {tmp_path / 'out'}: No space left" in printed) == (1, True)
+    assert images_of_arrays.main(words) == 0
+
+
+def test_a_dangling_link_is_no_free_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "set.npz", x=PIXELS, y=NUMBERS)
+    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
+    assert images_of_arrays.main([str(tmp_path / "set.npz"), str(tmp_path / "out")]) == 1
+    assert f"{tmp_path / 'out'} already exists" in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
