@@ -48,11 +48,12 @@ def train(overrides: Overrides) -> Run:
         _prepare_targets(context, known, parts["train"])
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
-    separates = not known and linear.is_better(texts, parts["train"], settings.model)
+    buckets, fresh = settings.model.get("pair_buckets"), not known and not start.npz
+    separates = buckets and fresh and linear.is_better(texts, parts["train"], settings.model)
 
     def requested(trial: RunContext[TextTrainConfig], fitted: str = "") -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
-        if trial.settings.model.get("pair_buckets") and (separates or texts.info.target == NUMBER):
+        if separates or (buckets and texts.info.target == NUMBER):
             arguments["scaled"] = True
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
         if request.model and known:
@@ -81,9 +82,8 @@ def train(overrides: Overrides) -> Run:
             console.warn(f"{shared:,} of {len(parts['validation']):,} validation texts are also used for training")
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
-        starts = separates and settings.model.get("pair_buckets") and not start.npz
         try:
-            fitted = linear.fit(context, texts, parts) if starts else ""
+            fitted = linear.fit(context, texts, parts) if separates else ""
             training.train_and_judge(context, requested(context, fitted))
         finally:
             (context.folder / linear.FILE).unlink(missing_ok=True)
