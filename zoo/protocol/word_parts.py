@@ -10,6 +10,11 @@ SHORTEST, LONGEST = 3, 6
 MOST_LETTERS = 50
 
 
+def words_of(pieces: List[str]) -> List[str]:
+    """Return the word of each token, without spaces; ``pieces`` are its bytes, written as one character each."""
+    return [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in pieces]
+
+
 def stems(words: List[str]) -> Any:
     """Return the number of the stem (the first four letters) of each word: (words,) int32.
 

@@ -9,7 +9,7 @@ https://aclanthology.org/P12-2018) of the shares of texts with the feature. The 
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from zoo.config.schemas.text import TextTrainConfig
 from zoo.core import console
@@ -18,9 +18,6 @@ from zoo.data.text.dataset import TextDataset
 from zoo.protocol import text_features, word_parts
 from zoo.runs.context import RunContext
 from zoo.runs.records import Json
-
-if TYPE_CHECKING:
-    Floats = NDArray[np.float32]
 
 FILE = "linear.npz"
 # Weight of the errors relative to the penalty, as C in scikit-learn. Of half, one, two and three, none is best for all.
@@ -58,14 +55,14 @@ def fit(context: RunContext[TextTrainConfig], texts: TextDataset, parts: "dict[s
     numbers = np.concatenate([train, parts["validation"]])
     rows, labels = source.rows(numbers), labels[numbers]
     known = np.arange(len(numbers)) < len(train)
-    rare, typical = (_separate(rows[known], labels[known], classes, kind) for kind in (_rarity, _typicality))
-    both = rare[0] + typical[0], rare[1] + typical[1]
-    scaled = [_scaled(weights, bias, rows[~known], labels[~known]) for weights, bias in (rare, both)]
+    plain, special = (_separate(rows[known], labels[known], classes, typical) for typical in (False, True))
+    both = plain[0] + special[0], plain[1] + special[1]
+    scaled = [_scaled(weights, bias, rows[~known], labels[~known]) for weights, bias in (plain, both)]
     chosen = min(scaled, key=lambda each: each.loss)
     arrays = {"weights": chosen.weights, "bias": chosen.bias}
     if len(parts["test"]):
-        kinds = (_rarity,) if chosen is scaled[0] else (_rarity, _typicality)
-        fits = [_separate(rows, labels, classes, kind) for kind in kinds]
+        kinds = (False,) if chosen is scaled[0] else (False, True)
+        fits = [_separate(rows, labels, classes, typical) for typical in kinds]
         weights, bias = (sum(each) * chosen.scale for each in zip(*fits, strict=True))
         arrays |= {"final_weights": weights, "final_bias": bias}
     features, arrays = source.folded(arrays)
@@ -89,7 +86,7 @@ def baseline(texts: TextDataset, parts: "dict[str, NDArray[np.int64]]", model: J
         console.say(f"No linear baseline: {tokens:,} tokens are more than its limit of {MOST_BASELINE_TOKENS:,}")
         return None
     rows = _Source(texts, {"length": model["length"], "pair_buckets": text_features.MOST_BUCKETS}).rows(numbers)
-    weights, bias = _separate(rows[: len(known)], labels[: len(known)], len(texts.info.class_names), _rarity)
+    weights, bias = _separate(rows[: len(known)], labels[: len(known)], len(texts.info.class_names))
     right = (rows[len(known) :] @ weights + bias).argmax(axis=1) == labels[len(known) :]
     return {"name": BASELINE, "test_accuracy": float(right.mean()), "seconds": round(time.monotonic() - began, 1)}
 
@@ -99,18 +96,20 @@ def _tokens(texts: TextDataset, chosen: "NDArray[np.int64]", length: int) -> int
     return int(np.minimum(np.diff(np.load(texts.folder / "offsets.npy"))[chosen], length).sum())
 
 
-def _separate(rows: Any, labels: "NDArray[np.int64]", classes: int, factors_of: Any) -> "tuple[Floats, Floats]":
+def _separate(rows: Any, labels: "NDArray[np.int64]", classes: int, typical: bool = False) -> tuple[Any, Any]:
     """Return the weights, (features, classes), and the bias, (classes,), that separate each class from the rest."""
     from scipy import sparse
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
     weights, bias = np.zeros((rows.shape[1], classes), np.float32), np.full(classes, -1.0, np.float32)
+    counts = rows.getnnz(axis=0)
+    rarity = np.log((1 + len(labels)) / (1 + counts)) + 1  # inverse document frequency
     for number in np.unique(labels):
         own = labels == number
         if own.all():
             break
-        factors = factors_of(rows, own)
+        factors = _typicality(rows, counts, own) if typical else rarity
         values = rows.data * factors[rows.indices]
         size = np.sqrt((values**2).sum() / len(own))  # root mean square of the lengths of rows
         multiplied = sparse.csr_matrix((values / size, rows.indices, rows.indptr), shape=rows.shape)
@@ -121,15 +120,11 @@ def _separate(rows: Any, labels: "NDArray[np.int64]", classes: int, factors_of: 
     return weights, bias
 
 
-def _rarity(rows: Any, own: "NDArray[np.bool_]") -> Any:
-    """Return the inverse document frequency of each feature."""
-    return np.log((1 + len(own)) / (1 + rows.getnnz(axis=0))) + 1
-
-
-def _typicality(rows: Any, own: "NDArray[np.bool_]") -> Any:
+def _typicality(rows: Any, counts: Any, own: "NDArray[np.bool_]") -> Any:
     """Return the log-ratio of the share of the class's texts with each feature, and of the share of the rest."""
-    within, others = rows[own].getnnz(axis=0), rows[~own].getnnz(axis=0)
-    return np.log((1 + within) / (2 + np.count_nonzero(own))) - np.log((1 + others) / (2 + np.count_nonzero(~own)))
+    within = rows[own].getnnz(axis=0)
+    others = np.log((1 + counts - within) / (2 + np.count_nonzero(~own)))
+    return np.log((1 + within) / (2 + np.count_nonzero(own))) - others
 
 
 class _Scaled(NamedTuple):
@@ -137,8 +132,8 @@ class _Scaled(NamedTuple):
 
     loss: float
     scale: float
-    weights: "Floats"
-    bias: "Floats"
+    weights: "NDArray[np.float32]"
+    bias: "NDArray[np.float32]"
 
 
 def _scaled(weights: Any, bias: Any, rows: Any, labels: "NDArray[np.int64]") -> _Scaled:
@@ -167,7 +162,7 @@ class _Source:
     def __init__(self, texts: TextDataset, model: Json) -> None:
         from scipy import sparse
 
-        words = [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in texts.tokenizer.token_bytes()]
+        words = word_parts.words_of(texts.tokenizer.token_bytes())
         self._words, self._length = len(words), model["length"]
         self._buckets, self.stems = model["pair_buckets"], np.zeros(0, np.int32)
         self._table = sparse.csr_matrix((len(words), 0), dtype=np.float32)

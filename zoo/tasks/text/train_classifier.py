@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from zoo.config.overrides import Overrides
-from zoo.config.schemas.common import Arguments
 from zoo.config.schemas.text import TextTrainConfig, TextTraining
 from zoo.config.tasks import Command, Task
 from zoo.core import console, csv_files
@@ -12,7 +11,6 @@ from zoo.core.arrays import NDArray, np
 from zoo.core.errors import ZooError
 from zoo.data.targets import Targets
 from zoo.data.text import dataset
-from zoo.environments import machine
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
 from zoo.protocol.targets import NUMBER
@@ -35,7 +33,7 @@ def train(overrides: Overrides) -> Run:
     texts = dataset.prepare(settings.data, start.tokenizer or settings.seed)
     training.remark(texts)
     _tell_longer(texts, settings)
-    _check_pairs(settings.model, len(texts.tokenizer), len(texts.info.class_names))
+    _check_pairs(context, len(texts.tokenizer), len(texts.info.class_names))
     parts = dataset.split_texts(texts, settings.data, settings.seed)
     context.refuse_without_validation(len(parts["validation"]), "texts")
     for part, keys in {"test": ("data.fold", "data.folds"), "validation": ("data.validation",)}.items():
@@ -137,9 +135,9 @@ def _tell_longer(texts: dataset.TextDataset, settings: TextTraining) -> None:
         console.say(f"{longer_texts}: their beginning and end are read")
 
 
-def _check_pairs(model: Arguments, vocabulary: int, classes: int) -> None:
+def _check_pairs(context: RunContext[TextTrainConfig], vocabulary: int, classes: int) -> None:
     """Refuse buckets for pairs of tokens that need too much memory; warn if many pairs share a bucket."""
-    buckets, memory = model.get("pair_buckets", 0), machine.probe().memory_bytes
+    buckets, memory = context.settings.model.get("pair_buckets", 0), context.machine.memory_bytes
     needed = COPIES * 4 * (buckets + vocabulary) * classes
     if buckets and 0 < memory < needed:
         raise ZooError(

@@ -60,16 +60,23 @@ def run(request, events, stop, phases):
     return dict(save(model, training, results), linear_probe=checkpointer.probe)
 
 
-def _fit_linear(model, texts, labels, chosen, pieces, target):
-    """Fit the linear classifier of a model, on tokens and their combinations, to some texts.
+def _start_outputs(model, ratios, gains, stems, bias):
+    """Set the linear classifier of a model, and the last layer of the encoder to a bias, (classes,).
 
-    The last layer of the encoder starts at zero: random outputs would hide what the linear classifier has learned.
+    Its kernel starts at zero: random outputs would hide what the linear classifier has learned.
     """
-    layer, last = model.get_layer("pairs"), model.get_layer("predictions")
+    last = model.get_layer("predictions")
+    model.get_layer("pairs").start(ratios, gains, stems)
+    last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [bias])
+
+
+def _fit_linear(model, texts, labels, chosen, pieces, target):
+    """Fit the linear classifier of a model, on tokens and their combinations, to some texts."""
+    layer = model.get_layer("pairs")
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
     stems = parts = None
     if layer.settings["spelling"]:
-        words = [piece.encode("latin-1").decode("utf-8", "ignore").strip() for piece in pieces]
+        words = word_parts.words_of(pieces)
         stems, parts = word_parts.stems(words), word_parts.Parts(words)
 
     kinds = text_features.KINDS if stems is None else text_features.KINDS_WITH_STEMS
@@ -99,8 +106,7 @@ def _fit_linear(model, texts, labels, chosen, pieces, target):
     gains = logistic_regression.gains(compacted, ratios, known[:, :-1] if target else known, parts, kind, start)
     if parts:
         ratios, gains = _folded(ratios, gains, parts, vocabulary + buckets)
-    layer.start(ratios, gains, stems)
-    last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [start + np.zeros(classes)])
+    _start_outputs(model, ratios, gains, stems, start + np.zeros(classes))
 
 
 def _offer_linear(model, path, batches, checkpointer):
@@ -108,7 +114,7 @@ def _offer_linear(model, path, batches, checkpointer):
 
     Its figures are of a fit without the validation texts. With a test part, the kept fit also uses these.
     """
-    layer, last = model.get_layer("pairs"), model.get_layer("predictions")
+    layer = model.get_layer("pairs")
     vocabulary, buckets, classes = (layer.settings[name] for name in ("vocabulary", "buckets", "classes"))
     with np.load(path, allow_pickle=False) as stored:
         fitted = {name: stored[name] for name in stored.files}
@@ -116,8 +122,8 @@ def _offer_linear(model, path, batches, checkpointer):
 
     def start(kind):
         ratios[fitted["features"]] = fitted[kind + "weights"]
-        layer.start(ratios, np.ones(len(ratios)), fitted["stems"] if layer.settings["spelling"] else None)
-        last.set_weights([np.zeros_like(values) for values in last.get_weights()[:-1]] + [fitted[kind + "bias"]])
+        stems = fitted["stems"] if layer.settings["spelling"] else None
+        _start_outputs(model, ratios, np.ones(len(ratios)), stems, fitted[kind + "bias"])
 
     start("")
     record = dict(batches.evaluate(model), epoch=0)
