@@ -248,9 +248,10 @@ def refuse_ambiguous(path: Path, folders: list[str], inside: dict[str, list[str]
 def _refuse_copies(path: Path, folders: list[str]) -> None:
     """Raise an error if each folder contains the same images."""
     files = [[path / name / each for each in decode.iter_images(path / name)] for name in folders]
-    first, *others = [Counter(file.name for file in each) for each in files]
-    if first.total() < _MANY or any(each != first for each in others):
-        return
+    for with_size in (False, True):  # names first: sizes take longer
+        first, *others = [Counter((file.name, with_size and file.stat().st_size) for file in each) for each in files]
+        if first.total() < _MANY or any(each != first for each in others):
+            return
     some = [sorted(each, key=lambda file: (file.name, file.stat().st_size))[: 10 * _MANY] for each in files]
     if len({frozenset((file.name, file_sha256(file)) for file in each) for each in some}) == 1:
         kept = min(files, key=lambda each: len(each[0].parts))[0].relative_to(path).parts[0]
@@ -379,9 +380,9 @@ def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
 def is_list(file: Path, stems: set[str]) -> bool:
     """Return whether a file only has the name of an image in each line, perhaps without its suffix."""
     head = unknown_kinds.head_of(file, _HEAD).decode("latin-1") if file.suffix == ".txt" else ""
-    words, few = head.split(), len(head.splitlines())
-    plain = len(words) <= few and not re.search(r"[,;|]", head)
-    return plain and 10 * sum(stem_of(word).lower() in stems for word in words) > few
+    names, lines = head.split(), len(head.splitlines())
+    plain = len(names) <= lines and not re.search(r"[,;|]", head)
+    return plain and 10 * sum(stem_of(name).lower() in stems for name in names) > lines
 
 
 def lists_near(path: Path) -> list[Path]:

@@ -29,8 +29,6 @@ _OF_ORIGIN = re.compile(
     f"|({'|'.join((*_OBJECTS, *_PERSONS))})(id|nr|no|number)"
 )
 _LAST = re.compile(f"fold|{_OF_ORIGIN.pattern}")
-# Groups have fewer rows than this on average.
-_MOST_IN_GROUP = 20
 # Fractions with at most this number of values can be classes, if the user chooses their column.
 _FEW = 10
 _OF_FILES = re.compile(r"(?i)image|img|file|photo|pic|path|name|index|number|id|no|nr|bild|foto")
@@ -91,7 +89,7 @@ class Columns(NamedTuple):
             return ""
         rows = sample[1:]
         classes = len({cells[self.labels[0]] for cells in rows})
-        least = max(len(rows) / _MOST_IN_GROUP, 2 * classes)
+        least = max(len(rows) / tables.MOST_IN_GROUP, 2 * classes)
         likely = [
             (place, title)
             for place, title in enumerate(self.titles)

@@ -18,8 +18,10 @@ from zoo.data.text import dialect, files, foreign_formats
 from zoo.data.text.dialect import Dialect, Record, Shape
 from zoo.protocol.targets import NUMBER
 
-# Titles of columns that may number persons or objects.
+# Titles of columns whose equal cells mean one person or object: lesion_id, PatientID, SentenceId.
 OF_GROUPS = re.compile(r"(?i:(.*[ _])?(id|nr|no))|.*[a-z]I[dD]")
+# Groups have fewer rows than this on average.
+MOST_IN_GROUP = 20
 
 SUFFIXES = (".csv", ".tsv")
 _BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}
@@ -120,7 +122,7 @@ def open_table(path: Path, settings: LabelledData, columns: list[Column], title:
         words += f"; not used: {listed(unread, most=5)}"
         for title in filter(OF_GROUPS.fullmatch, unread):
             values = [cells[titles.index(title)] for cells in some[1:] if len(cells) >= len(titles)]
-            if len(values) / 20 < len({*values}) <= len(values) / 2:
+            if len(values) / MOST_IN_GROUP < len({*values}) <= len(values) / 2:
                 words += f"; texts with the same {title} may be in the training part and in the test part"
     # A header with empty titles at its end, as spreadsheets write, has that many columns.
     whole = len(some[0]) if header and len(some[0]) > width else 0
