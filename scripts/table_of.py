@@ -118,7 +118,7 @@ def _full(items: Iterable[Any], lacking: str) -> list[Any]:
 
 
 def serialized(items: list[Any], between: str) -> tuple[bytes, str]:
-    """Return the bytes of rows as a table, or of texts as one, and their number in words."""
+    """Encode rows as a CSV table, or join texts; also return a description, such as "48 texts"."""
     stream, about = io.StringIO(newline=""), "texts"
     if isinstance(items[0], str):
         stream.write(between.join(filter(None, items)))
@@ -291,8 +291,8 @@ def names_of_classes(folder: Path) -> dict[int, str]:
             continue
         names = content["names"]
         numbered = dict(enumerate(names)) if isinstance(names, list) else names
-        words = [*numbered.values()] if isinstance(numbered, dict) else []
-        if not words or not all(map(_is_whole, numbered)) or any(isinstance(each, list | dict) for each in words):
+        classes = [*numbered.values()] if isinstance(numbered, dict) else []
+        if not classes or not all(map(_is_whole, numbered)) or any(isinstance(name, list | dict) for name in classes):
             shape = "a list of words, or a word for each number"
             raise ZooError(f"{file}: names must be {shape}, got {shown(names)!r}", "Correct it.")
         return {number: str(each) for number, each in numbered.items()}
@@ -331,11 +331,11 @@ def of_matlab(source: Path) -> Iterable[Row]:
         row |= {title: own[0]} if len(own) == 1 else {}
     if not rows:
         rows = _of_numbers(source, images, {key: each for key, each in vectors.items() if all(map(_is_whole, each))})
-    words = [each for each in vectors.values() if all(isinstance(one, str) for one in each)]
+    lists = [each for each in vectors.values() if all(isinstance(cell, str) for cell in each)]
     for title in titles:
         values = [row[title] for row in rows if title in row]
         if all(map(_is_whole, values)) and min(values) == 1:
-            classes = next((each for each in words if len(each) == max(values) and not any(map(_is_image, each))), [])
+            classes = next((each for each in lists if len(each) == max(values) and not any(map(_is_image, each))), [])
             for row in rows if classes else ():
                 row |= {f"name of {title}": classes[row[title] - 1]} if title in row else {}
     named = next((title for title in [*titles, "image"] if all(_is_image(row.get(title)) for row in rows)), "")

@@ -414,7 +414,7 @@ def test_an_interrupted_or_failed_command_leaves_nothing(
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize(
-    ("words", "pipe"),
+    ("command", "pipe"),
     [
         (["coco", "{}/p.json", "{}/out.csv"], "p.json"),
         (["names", "/dev/zero", "{}/out.csv"], "/dev/zero"),
@@ -432,7 +432,7 @@ def test_an_interrupted_or_failed_command_leaves_nothing(
     ],
 )
 def test_pipes_and_devices_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], pipe: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str], pipe: str
 ) -> None:
     for folder in ("images", "labels"):
         (tmp_path / "set" / folder).mkdir(parents=True)
@@ -441,17 +441,17 @@ def test_pipes_and_devices_are_refused(
     (tmp_path / "set" / "t").write_text("7.txt,a\n8.txt,b\n")
     if not pipe.startswith("/"):
         os.mkfifo(tmp_path / pipe)
-    printed = refused(capsys, *[word.format(tmp_path) for word in words])
+    printed = refused(capsys, *[argument.format(tmp_path) for argument in command])
     assert f"error: {tmp_path / pipe} is a pipe or a device" in printed
 
 
 def test_a_target_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").write_text("x,y,part\n1,2,train\n")
-    words = "both", tmp_path / "a.csv", tmp_path / "missing" / "out.csv", "--columns", "x", "y"
-    assert table_of.main([str(each) for each in words]) == 1
+    command = "both", tmp_path / "a.csv", tmp_path / "missing" / "out.csv", "--columns", "x", "y"
+    assert table_of.main(list(map(str, command))) == 1
     assert f"error: Cannot write {tmp_path / 'missing' / 'out.csv'}: No such file" in capsys.readouterr().err
-    words = "split", tmp_path / "a.csv", tmp_path / "a.csv" / "parts", "--column", "part"
-    assert table_of.main([str(each) for each in words]) == 1
+    command = "split", tmp_path / "a.csv", tmp_path / "a.csv" / "parts", "--column", "part"
+    assert table_of.main(list(map(str, command))) == 1
     assert f"error: Cannot write {tmp_path / 'a.csv' / 'parts'}" in capsys.readouterr().err
 
 
