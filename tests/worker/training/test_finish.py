@@ -23,7 +23,7 @@ def run(folder: Path, interrupted: bool = False, rank: int = 0) -> Any:
     return types.SimpleNamespace(
         folder=str(folder), target=None, events=types.SimpleNamespace(emit=lambda *_, **__: None), phases=phases,
         exporters=[exporter], group=types.SimpleNamespace(rank=rank), was_interrupted=lambda: interrupted,
-        timed=lambda name: timed(phases, name), outcome=lambda metrics: {"metrics": metrics},
+        stop=types.SimpleNamespace(asked=interrupted), timed=lambda name: timed(phases, name), outcome=lambda metrics: {"metrics": metrics},
     )  # fmt: skip
 
 
@@ -53,3 +53,18 @@ def test_the_best_weights_are_evaluated_unless_the_user_stopped(module: Any, tmp
 def test_only_the_first_process_saves_the_model(module: Any, tmp_path: Path, rank: int) -> None:
     assert module.save("the model", run(tmp_path, rank=rank), {"a": 1}) == {"metrics": {"a": 1}}
     assert [path.read_text() for path in tmp_path.iterdir()] == ["the model"][rank:]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "checkpoint", "saved"), [({}, False, 0), ({"best_epoch": 0}, False, 0), ({"best_epoch": 0}, True, 1),
+                                         ({}, True, 1), ({"best_epoch": 1}, False, 1)]
+)  # fmt: skip
+def test_a_run_stopped_before_it_learned_anything_saves_no_model(
+    module: Any, tmp_path: Path, metrics: dict[str, int], checkpoint: bool, saved: int
+) -> None:
+    """Resumed without a checkpoint, it starts again, and refuses to replace the weights of a model."""
+    if checkpoint:
+        (tmp_path / "checkpoints").mkdir()
+        (tmp_path / "checkpoints" / "0000000005.json").touch()
+    module.save("the model", run(tmp_path, interrupted=True), metrics)
+    assert len(list(tmp_path.glob("model.txt"))) == saved

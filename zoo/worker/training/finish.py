@@ -1,6 +1,7 @@
 """Finish training: evaluate the best weights once, and save them."""
 
 from zoo.worker import endings, exporters
+from zoo.worker.training.checkpoint_files import Checkpoints
 
 
 def evaluate_best(model, checkpointer, run, evaluate=dict):
@@ -17,6 +18,11 @@ def evaluate_best(model, checkpointer, run, evaluate=dict):
 
 
 def save(model, run, metrics):
-    if run.group.rank == 0:
+    """Save the model, unless the run was stopped before it learned anything.
+
+    Such a run starts from the beginning when it is resumed, which the weights of a trained model would prevent.
+    """
+    learned = metrics.get("best_epoch") or Checkpoints(run.folder).numbers() or not run.stop.asked
+    if run.group.rank == 0 and learned:
         exporters.save(model, run.folder, run.events, run.exporters, endings.for_file(model, run.target))
     return run.outcome(metrics)
