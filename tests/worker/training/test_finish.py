@@ -23,7 +23,8 @@ def run(folder: Path, interrupted: bool = False, rank: int = 0) -> Any:
     return types.SimpleNamespace(
         folder=str(folder), target=None, events=types.SimpleNamespace(emit=lambda *_, **__: None), phases=phases,
         exporters=[exporter], group=types.SimpleNamespace(rank=rank), was_interrupted=lambda: interrupted,
-        stop=types.SimpleNamespace(asked=interrupted), timed=lambda name: timed(phases, name), outcome=lambda metrics: {"metrics": metrics},
+        stop=types.SimpleNamespace(asked=interrupted), timed=lambda name: timed(phases, name),
+        outcome=lambda metrics: {"metrics": metrics},
     )  # fmt: skip
 
 
