@@ -317,6 +317,9 @@ def test_the_users_mirror_is_used_and_projects_settings_are_not(stack: stacks.St
 def test_too_little_disk_is_said_before_anything_is_done(stack: stacks.Stack) -> None:
     with pytest.raises(ZooError, match=r"needs about 1000000000 MB; only \d+ MB are free"):
         store.ensure(dataclasses.replace(stack, size_mb=10**9), PLATFORM, well)
+    larger = {PLATFORM: dataclasses.replace(stack.platforms[PLATFORM], size_mb=10**8)}
+    with pytest.raises(ZooError, match="needs about 100000000 MB"):
+        store.ensure(dataclasses.replace(stack, platforms=larger), PLATFORM, well)
     assert left() == []
 
 

@@ -80,7 +80,7 @@ def test_a_name_that_is_no_stack_is_refused() -> None:
 def test_in_ci_no_stack_is_skipped_that_can_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_stacks.interpreters, "find", lambda *_: None)
     always = real_stacks.buildable("linux-x86_64")
-    assert {"tf-2.21", "torch", "jax", "openvino"} <= always
+    assert {"tf-2.21", "torch", "torch-2.2", "jax", "openvino"} <= always
     assert not {"tf-1.8", "tf-2.21-cuda", "torch-cuda", "torch-1.12"} & always
     monkeypatch.setattr(real_stacks.interpreters, "find", lambda *_: "a Python")
     assert "tf-1.8" in real_stacks.buildable("linux-x86_64")

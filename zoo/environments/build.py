@@ -46,14 +46,12 @@ class Plan:
 
 def build(plan: Plan) -> float:
     """Build ``plan.folder``, which must not exist; return the seconds. A failure leaves no files."""
-    started, megabytes = time.monotonic(), plan.stack.size_mb
+    started, megabytes = time.monotonic(), plan.stack.platforms[plan.platform].size_mb or plan.stack.size_mb
     free_mb = shutil.disk_usage(plan.folder.parent).free / 1e6
-    if free_mb < plan.stack.size_mb:
-        raise ZooError(
-            f"The environment of {plan.stack.name} needs about {plan.stack.size_mb} MB; "
-            f"only {free_mb:.0f} MB are free on the disk of {plan.folder.parent}",
-            uv_client.SPACE_REMEDY,
-        )
+    if free_mb < megabytes:
+        why = f"only {free_mb:.0f} MB are free on the disk of {plan.folder.parent}"
+        needed = f"The environment of {plan.stack.name} needs about {megabytes} MB; {why}"
+        raise ZooError(needed, uv_client.SPACE_REMEDY)
     size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
     title = f"Building the environment of {plan.folder.name.rpartition('-')[0]} (about {size}, once only)"
     with atomic_folder(plan.folder, SUFFIX) as part, console.bar(title, unit="steps,") as bar:

@@ -53,6 +53,7 @@ class Platform:
         minimum_driver, minimum_compute: NVIDIA driver and compute capability that its CUDA and cuDNN require.
         maximum_compute: newest compute capability with kernels.
         cpu_features: CPU instructions that the import requires.
+        size_mb: size of the environment if it differs from the stack's, otherwise 0.
     """
 
     requirements: list[str]
@@ -65,6 +66,7 @@ class Platform:
     minimum_compute: str | None = None
     maximum_compute: str | None = None
     cpu_features: list[str] = dataclasses.field(default_factory=list)
+    size_mb: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
