@@ -42,21 +42,21 @@ NETWORKS = {
     "mlx": (SMALLEST, "mobilenet_v2_1.0"),
 }
 STACKS: dict[str, tuple[str, ...]] = {
-    "probes": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch", "jax", "openvino", "mlx"),
+    "probes": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch", "torch-2.2", "jax", "openvino", "mlx"),
     "saving": ("tf-1.8",),
     "golden": tuple(NETWORKS),
     "frozen": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch", "mlx"),
-    "features": ("torch", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino", "mlx"),
-    "states": ("torch", "tf-2.21", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "jax", "mlx"),
-    "steps": ("tf-2.21", "torch", "jax", "mlx"),
-    "embedding": ("tf-2.21", "torch", "jax", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "mlx"),
-    "maps": ("torch", "jax"),
-    "style": ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "jax", "openvino", "plaidml-0.7", "mlx"),
-    "text": ("torch", "tf-2.21", "tf-1.8", "plaidml-0.7", "mlx"),
-    "generation": ("torch", "tf-2.21", "tf-1.8", "jax", "mlx"),
+    "features": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino", "mlx"),
+    "states": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "jax", "mlx"),
+    "steps": ("tf-2.21", "torch", "torch-2.2", "jax", "mlx"),
+    "embedding": ("tf-2.21", "torch", "torch-2.2", "jax", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "mlx"),
+    "maps": ("torch", "torch-2.2", "jax"),
+    "style": ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "torch-2.2", "jax", "openvino", "plaidml-0.7", "mlx"),
+    "text": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "plaidml-0.7", "mlx"),
+    "generation": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "jax", "mlx"),
     "spatial": ("torch",),
     "transposes": ("openvino",),
-    "transformer": ("torch", "tf-2.21", "jax", "openvino", "tf-2.12", "tf-2.5", "tf-1.8", "plaidml-0.7", "mlx"),
+    "transformer": ("torch", "torch-2.2", "tf-2.21", "jax", "openvino", "tf-2.12", "tf-2.5", "tf-1.8", "plaidml-0.7", "mlx"),
 }
 KERAS_3 = ("torch", "tf-2.21", "mlx")  # where the transformer also computes in half the precision
 FROZEN = {"first": ["conv", "conv_bn"], "normalisation": ["conv_bn", "conv2_bn"], "nothing": []}

@@ -14,6 +14,8 @@ from torch.autograd.function import once_differentiable
 from zoo.models.compat.version import keras, network_operations
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
+# Before 2.3, PyTorch has only the private name.
+_is_compiling = getattr(torch.compiler, "is_compiling", None) or torch._utils.is_compiling
 
 
 def install():
@@ -31,7 +33,7 @@ def install():
 
 def applies(x):
     """Return whether to use this module: only CPUs were measured, and exporters need Keras's operations."""
-    exported = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    exported = _is_compiling() or torch.jit.is_tracing()
     return x.device.type == "cpu" and x.dim() == 4 and x.dtype in DTYPES and not exported
 
 
@@ -104,7 +106,7 @@ def _normalize_at_once(kind):
     original = kind.call
 
     def call(self, inputs, training=None, mask=None):
-        plain = mask is None and not self.renorm and self.axis in (-1, 3)
+        plain = mask is None and not getattr(self, "renorm", False) and self.axis in (-1, 3)
         single = _by["normalize"] is _normalize_alone and inputs.numel() <= inputs.shape[-1]
         if not plain or single or not applies(inputs):
             return original(self, inputs, training=training, mask=mask)
