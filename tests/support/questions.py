@@ -46,7 +46,7 @@ STACKS: dict[str, tuple[str, ...]] = {
     "saving": ("tf-1.8",),
     "golden": tuple(NETWORKS),
     "frozen": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch", "mlx"),
-    "features": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino", "mlx"),
+    "features": ("torch", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino", "mlx"),
     "states": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "jax", "mlx"),
     "steps": ("tf-2.21", "torch", "torch-2.2", "jax", "mlx"),
     "embedding": ("tf-2.21", "torch", "torch-2.2", "jax", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "mlx"),
@@ -56,7 +56,7 @@ STACKS: dict[str, tuple[str, ...]] = {
     "generation": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "jax", "mlx"),
     "spatial": ("torch",),
     "transposes": ("openvino",),
-    "transformer": ("torch", "torch-2.2", "tf-2.21", "jax", "openvino", "tf-2.12", "tf-2.5", "tf-1.8", "plaidml-0.7", "mlx"),
+    "transformer": ("torch", "tf-2.21", "jax", "openvino", "tf-2.12", "tf-2.5", "tf-1.8", "plaidml-0.7", "mlx"),
 }
 KERAS_3 = ("torch", "tf-2.21", "mlx")  # where the transformer also computes in half the precision
 FROZEN = {"first": ["conv", "conv_bn"], "normalisation": ["conv_bn", "conv2_bn"], "nothing": []}
