@@ -48,7 +48,7 @@ STACKS: dict[str, tuple[str, ...]] = {
     "frozen": ("tf-2.21", "tf-1.8", "plaidml-0.7", "torch", "mlx"),
     "features": ("torch", "tf-2.21", "tf-1.8", "tf-2.12", "tf-2.5", "plaidml-0.7", "jax", "openvino", "mlx"),
     "states": ("torch", "torch-2.2", "tf-2.21", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "jax", "mlx"),
-    "steps": ("tf-2.21", "torch", "torch-2.2", "jax", "mlx"),
+    "steps": ("tf-2.21", "torch", "jax", "mlx"),
     "embedding": ("tf-2.21", "torch", "torch-2.2", "jax", "tf-1.8", "tf-2.5", "tf-2.12", "plaidml-0.7", "mlx"),
     "maps": ("torch", "torch-2.2", "jax"),
     "style": ("tf-2.21", "tf-1.8", "tf-2.5", "torch", "torch-2.2", "jax", "openvino", "plaidml-0.7", "mlx"),
