@@ -46,3 +46,8 @@ def test_a_name_that_no_release_lacks_or_has_gets_no_releases() -> None:
 def test_a_part_of_tensorflow_has_its_releases() -> None:
     values = {"from": "keras.api._v2.keras.layers.experimental.preprocessing", "name": "RandomFlip"}
     assert keras_names.releases(values)["releases"] == "It is in Keras 2.6 to 2.15."
+
+
+def test_a_module_that_came_back_with_other_contents_is_no_reason_to_upgrade() -> None:
+    known = keras_names.releases({"module": "keras.legacy"})
+    assert known == {"releases": "It is in Keras 2.0 to 2.3, and 3.0 and later. Old programs need the older ones."}

@@ -24,11 +24,13 @@ def releases(values: dict[str, str]) -> dict[str, str]:
     if spans is None:
         return {}
     newest = spans.split()[-1].rpartition("-")[2]  # empty if it is in the newest release
+    several = len(spans.split()) > 1 and not name  # a module that came back has other contents
     packages = f"keras=={newest}.*" if newest else "--upgrade keras tensorflow"
     if newest.startswith("2."):  # Keras 2.6 to 2.15 belong to these releases of TensorFlow
         packages = _OLD if newest[:3] in ("2.0", "2.2", "2.3") or newest == "2.1" else f"tensorflow=={newest}.*"
     words = (re.sub("-$", " and later", span).replace("-", " to ") for span in spans.split())
-    return {"releases": f"It is in Keras {', and '.join(words)}.", "packages": packages}
+    known = {"releases": f"It is in Keras {', and '.join(words)}." + " Old programs need the older ones." * several}
+    return known | ({} if several else {"packages": packages})
 
 
 @functools.cache

@@ -13,20 +13,12 @@ from collections.abc import Iterator
 
 from zoo.core import paths, schema
 from zoo.explain import keras_names, log_clues
-from zoo.explain.log_text import LogText, printable
+from zoo.explain.log_text import LogText, kind, printable
 
 # In the texts of an issue, {name} is replaced by a group, and {name,other|else} by the first group with a value.
 FIELD = re.compile(r"\{([\w,]+)(?:\|([^{}]*))?\}")
 VALUE = 120
-SECOND = "Other known lines of this log. They are often consequences, or not related to the failure:"
-SEVERAL = re.compile(r"General meaning|causes\b|\b[Ee]ither\b|\bOr\b|\bOne of these\b|\b[Uu]sually\b")
-# A line is related to a later exception if both name a device, or share a word that is not in most messages.
-OF_DEVICES = re.compile(r"gpu|cuda|driver|device|accelerator|metal|mps|rocm|hip", re.IGNORECASE)
-WARNING = re.compile(r"(?i)warning\b|\b[WI]\d{4} |\b[WI] \w+/|\[[WI]\b|INFO\b|\bretry|which is (?:not |in)")
-WORD = re.compile(
-    r"\b(?!(?:the|and|for|not|but|with|from|this|that|are|has|can|you|your|could|cannot|failed|found|module|object|file|"
-    r"line|name|type|value|data|model|input|use|version|packages?|site|python|torch|tensorflow|keras|\w*error)\b)[a-z]{3,}"
-)
+SECOND = "Other known lines of this log. They can be consequences, or not related to the failure:"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,30 +109,42 @@ def explain(text: str, backend: str | None = None) -> list[Finding]:
             claimed.setdefault(line, []).append(issue)
     last, message = log.last_exception()
     chained = log.has("above exception") or any(issue.rank == 2 for issue in issues() if issue.id in findings)
+    chained |= any(_is("prevented", f"{row.line}\n{message}") for row in findings.values())
     forms = {issue.id for issue in issues() if issue.general and issue.rank < 2 and not chained}
     kept = {name: row for name, row in findings.items() if row.number >= last or not _unrelated(row, message, forms)}
-    return _without_replaced(kept, 0 if chained else last)
+    return _without_replaced(kept, 0 if chained else last, message)
 
 
 def _unrelated(finding: Finding, message: str, forms: set[str]) -> bool:
-    weak = (finding.id in forms and not finding.line.startswith("File ")) or WARNING.search(finding.line)
+    weak = (finding.id in forms and not finding.line.startswith("File ")) or _is("warning", finding.line)
     return bool(weak) and not finding.harmless and not _related(finding.line, message)
 
 
 def _related(one: str, other: str) -> bool:
-    words, others = (set(WORD.findall(text.lower())) for text in (one, other))
-    return all(OF_DEVICES.search(text) for text in (one, other)) or not words.isdisjoint(others)
+    """Return True if both lines name a device or share a word, or if the other one only reports or follows from it."""
+    words, others = (set(kind("word").findall(text.lower().encode())) for text in (one, other))
+    both = _is("device", one) and _is("device", other)
+    return both or not words.isdisjoint(others) or _is("prevented", f"{one}\n{other}") or _is("reporting", other)
 
 
-def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding]:
-    """Drop findings that a special issue explains better, and all general findings except one (see ``rank``)."""
+def _is(name: str, line: str) -> bool:
+    return bool(kind(name).search(line.encode()))
+
+
+def _without_replaced(findings: dict[str, Finding], ending: int, message: str) -> list[Finding]:
+    """Drop findings that a special issue explains better, and all general findings except one (see ``rank``).
+
+    A special issue that is not related to the last exception (line ``ending``) does not hide a general one.
+    """
     matched = [issue for issue in issues() if issue.id in findings]
     replaced = {name for issue in matched for name in issue.replaces}
     general = [issue for issue in matched if issue.general and issue.id not in replaced]
     at = {name: finding.number for name, finding in findings.items()}
     general.sort(key=lambda issue: (issue.rank, {0: at[issue.id] < ending, 1: -at[issue.id]}.get(issue.rank, 0)))
-    special = any(not issue.general and issue.effect != "harmless" and issue.id not in replaced for issue in matched)
-    replaced |= {issue.id for issue in (general if special else general[1:])}
+    others = {issue.id for issue in matched if issue.general or issue.effect == "harmless"} | replaced
+    special = [(findings[issue.id], issue.lines) for issue in matched if issue.id not in others]
+    hides = any(row.number + lines >= ending or _related(row.line, message) for row, lines in special)
+    replaced |= {issue.id for issue in (general if hides else general[1:])}
     broader = {name for issue in matched for name in issue.before}
     kept = (row for name, row in findings.items() if name not in replaced)
     return sorted(kept, key=lambda row: (row.harmless, row.number < ending, row.id in broader, row.number))
@@ -149,19 +153,22 @@ def _without_replaced(findings: dict[str, Finding], ending: int) -> list[Finding
 def render(findings: list[Finding], text: str = "") -> str:
     """Return the findings as text; without any, return clues from the log itself."""
     parts = ["\n".join(_lines(finding)) for finding in findings]
-    parts[1:1] = [SECOND] * (sum(not row.harmless for row in findings) > 1)
+    known = [row for row in findings if not row.harmless]
     clues = log_clues.find(text)
     before = (clues.number not in (0, row.number) if row.harmless else row.number < clues.start for row in findings)
-    if all(before) and not any(_related(row.line, clues.line) for row in findings if not row.harmless):
-        parts.append(clues.render(not all(finding.harmless for finding in findings)))
-    return "\n\n".join(parts)
+    unexplained = all(before) and not any(_related(row.line, clues.line) for row in known)
+    if unexplained and known:
+        return "\n\n".join([clues.render(known=True), SECOND, *parts])
+    parts[1:1] = [SECOND] * (len(known) > 1)
+    return "\n\n".join([*parts, *([clues.render(known=False)] * unexplained)])
 
 
 def _lines(row: Finding) -> list[str]:
-    known = {"General meaning": ", cause not known", "": ", probable cause"}
-    kind = "" if row.harmless else known.get((SEVERAL.search(row.cause) or [""])[0], ", possible causes")
+    likely = ", possible causes" if _is("several", row.cause) else ", probable cause"
+    label = ", cause not known" if row.cause.startswith("General meaning") else likely
+    effect = row.effect if row.harmless else row.effect + label
     return [
-        f"line {row.number}: {row.line}", f"  {row.effect}{kind}: {row.cause}", f"  what to do: {row.remedy}",
+        f"line {row.number}: {row.line}", f"  {effect}: {row.cause}", f"  what to do: {row.remedy}",
         *([f"    {row.command}"] if row.command else []), f"  source: {row.source} ({row.id})",
     ]  # fmt: skip
 

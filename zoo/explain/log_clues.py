@@ -4,19 +4,12 @@ import re
 from typing import NamedTuple
 
 from zoo.core import paths, schema
-from zoo.explain.log_text import ENDING, PLACE, LogText
+from zoo.explain.log_text import ENDING, LogText, kind
 
 WIDTH = 600
+CUT = "The log ends inside a traceback. Its last line, which names the error, is missing: add it."
 SILENT = "No line was recognized as an error. If the program ended early, run it with python -X faulthandler."
-MATTERS = re.compile(
-    rb"^[^\w\n]{0,4}(?:rank\d+\]:\s+)?(?:[\w.]{2,80}(?:Error|Exception|Failure|Interrupt)\b|(?:error|fatal|exception)\b)"
-    rb"|\b(?:fatal error|error):|\bERR!|Abort trap|Segmentation fault|Bus error|core dumped|terminate called"
-    rb"|uncaught exception|\bError #\d|stop reason = |EXC_BAD_|Non-OK-status|MTLReportFailure"
-    rb"|failed assertion|terminated by signal|segfault|Check failed|Fatal Python error|\bFAILED\b|\bpanic"
-    rb"|_ASSERT\b|: F \w{1,40}/|handling error|\bcannot process\b|specified [^\n]{1,60} must be|Killed\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-ANOTHER = "The log ends with another error, for which there is no known issue. It can be a consequence of the above."
+ANOTHER = "Cause not known: the log ends with an error for which there is no known issue."
 UNKNOWN = "Read this line and the lines before it. Search for its text in the documentation of the library."
 REPORT = "To report it, attach the whole log, the output of `python -m zoo doctor --json` and, of a run, run.json."
 
@@ -44,14 +37,16 @@ class Clues(NamedTuple):
 def find(text: str) -> Clues:
     """Search the end of a log for the last line that looks like an error."""
     log = LogText(text)
-    places = [at.start() for at in MATTERS.finditer(log.data, max(0, len(log.data) - ENDING))]
+    places = [at.start() for at in kind("error").finditer(log.data, max(0, len(log.data) - ENDING))]
+    begun = log.data.rfind(b"Traceback (most recent call last)")
+    if begun >= 0 and not log.last_exception()[0] and not any(place > begun for place in places):
+        return Clues(log.line(begun), log.number(begun), next=CUT)
     if not places:
         return Clues()
     line, number = log.line(places[-1]), log.number(places[-1])
-    near = (line, PLACE.sub(b"", log.data[max(0, places[-1] - WIDTH) : places[-1]]).decode(errors="replace"))
+    near = (line, kind("place").sub(b"", log.data[max(0, places[-1] - WIDTH) : places[-1]]).decode(errors="replace"))
     families = schema.read_yaml(paths.PACKAGE / "explain" / "error_families.yaml")
     family: dict[str, str] = next((row for text in near for row in families if re.search(row["pattern"], text)), {})
-    begun = log.data.rfind(b"Traceback (most recent call last)", 0, places[-1])
-    raised = begun >= 0 and log.last_exception()[0] == number and not log.has("above exception")
+    raised = 0 <= begun < places[-1] and log.last_exception()[0] == number and not log.has("above exception")
     start, where = log.number(begun) if raised else 0, log.origin(places[-1]).get("where", "")
     return Clues(line, number, start, where, family.get("name", ""), family.get("next", UNKNOWN))

@@ -7,6 +7,8 @@ one.
 import functools
 import re
 
+from zoo.core import paths, schema
+
 BEFORE, AFTER = 400, 800
 # Only the first and last matches of thousands are needed.
 PLACES = 200
@@ -15,23 +17,10 @@ LINE, LONGEST = 300, 4000
 CHUNK, OVERLAP = 1 << 22, 256
 WORD = re.compile(rb"[a-z_]+")
 ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\)|[@-Z^_])")
-FRAME = re.compile(rb'\W{0,4}File "[^"\n]{1,300}", line \d{1,7}')
-NUMBERED = re.compile(rb"(-{1,4}> ?|\s{1,6})\d{1,5} {3,}\S")  # IPython's source lines
-EXCEPTION = re.compile(rb"^[^\w\n]{0,4}(?:\w[\w.]{0,80}\.)?[A-Z]\w{1,60}(?:Error|Exception)\b(?! +Trace)", re.M)
 INSIDE = (
     "Either versions of packages do not fit each other, or an unexpected file or argument was passed. "
     "Compare the versions with those that the program requires, and install releases that belong together."
 )
-# The frames of a traceback of Python or IPython; parts of a path that show an installed file.
-PLACE = re.compile(
-    rb'^[^\w\n/~<]{0,4}(?:File )?(?:"([^"\n]{1,300}", line \d{1,7})'
-    rb'|([~/\w][^\s"\]]{0,300}\.py\b:?+\d{0,7}+)(?!: \w{1,30}Warning)[^\n]{0,300}? in '
-    rb"|(<ipython-input-[\w-]{1,40}>|Cell In ?\[\d{1,5}\], line \d{1,5}))",
-    re.MULTILINE,
-)
-INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(?:[\w.-]{1,60}\.egg[\\/])?(\w{1,40})")
-STANDARD = re.compile(r"[\\/](?:lib[\\/]python[\d.]{1,5}|bin|Python\d{2,4}[\\/]lib)[\\/]|<frozen|<string>")
-NAMED = re.compile(r"(?:module|from|package) '(\w{2,40})")
 SPACES = bytes(value if chr(value) in "abcdefghijklmnopqrstuvwxyz_" else 32 for value in range(256))
 # Editors replace quotes and spaces in pasted logs; files of PowerShell have a NUL after each letter.
 REPLACED = (
@@ -86,12 +75,12 @@ class LogText:
         """Return True if the line is source code that a traceback quotes, below its file and line number."""
         start = self.line_start(place)
         above = self.line_start(max(0, start - 1))
-        quoted = self.data.startswith(b"    ", start) and FRAME.match(self.data, above, start)
-        return bool(quoted or NUMBERED.match(self.data, start))
+        quoted = self.data.startswith(b"    ", start) and kind("frame").match(self.data, above, start)
+        return bool(quoted or kind("numbered").match(self.data, start))
 
     def last_exception(self) -> tuple[int, str]:
         """Return the line number and text of the last exception near the end, or 0 and no text."""
-        places = [match.start() for match in EXCEPTION.finditer(self.data, max(0, len(self.data) - ENDING))]
+        places = [match.start() for match in kind("exception").finditer(self.data, max(0, len(self.data) - ENDING))]
         return (
             (self.number(places[-1]), self.data[places[-1] :][:AFTER].decode(errors="replace")) if places else (0, "")
         )
@@ -100,15 +89,15 @@ class LogText:
         """Return ``where`` the frames above a position lie, and a command that shows the ``versions``."""
         begin = max(self.data.rfind(b"Traceback (most", 0, place), place - ENDING, 0)
         own, packages = "", dict[str, None]()
-        for at in PLACE.finditer(self.data, begin, place):
+        for at in kind("place").finditer(self.data, begin, place):
             frame = printable(b"".join(at.groups(b"")).decode(errors="replace")).replace('"', "")
-            if installed := INSTALLED.search(frame):
-                packages = {installed[1]: None} | packages
-            elif not STANDARD.search(frame):
+            if installed := kind("installed").search(frame.encode()):
+                packages = {installed[1].decode(): None} | packages
+            elif not kind("standard").search(frame.encode()):
                 own, packages = frame, {}
         if not packages:
             return {"where": f"The error arises in {own}."} if own else {}
-        packages |= dict.fromkeys(NAMED.findall(self.line(place)))
+        packages |= dict.fromkeys(name.decode() for name in kind("named").findall(self.line(place).encode()))
         names = list(packages)[:3]
         called = f" The program calls it in {own}." if own else ""
         where = f"The last frames are inside {' and '.join(names)}. {INSIDE}{called}"
@@ -116,6 +105,12 @@ class LogText:
 
     def number(self, place: int) -> int:
         return self.data.count(b"\n", 0, place) + 1
+
+
+@functools.cache
+def kind(name: str) -> re.Pattern[bytes]:
+    """Return the expression of ``lines.yaml`` for a kind of line or a part of it."""
+    return re.compile(schema.read_yaml(paths.PACKAGE / "explain" / "lines.yaml")[name].encode(), re.MULTILINE)
 
 
 def printable(text: str) -> str:
