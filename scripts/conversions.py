@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import multiprocessing
 import os
 import secrets
 import struct
@@ -19,6 +20,8 @@ from zoo.core.errors import INTERRUPTED, ZooError, listed
 from zoo.data.text import files as text_files
 
 MOST_BYTES_OF_NAME = 255
+# Limit on reading a file that may be damaged: for starting Python and its libraries, and for the content.
+_SECONDS, _BYTES_PER_SECOND = 60.0, 1e6
 # What readers of other formats raise for damaged files.
 _DAMAGE = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NameError, OSError, RuntimeError, SyntaxError,
@@ -78,6 +81,24 @@ def reading(file: Path, remedy: str = "Is it complete?") -> Iterator[None]:
         yield
     except _DAMAGE as error:
         raise ZooError(f"{file} cannot be read: {_reason(error)}", remedy) from error
+
+
+def require_harmless(read: Callable[[Path], object], file: Path) -> None:
+    """Read a file in another process first: libraries in C may crash, hang or take all memory for damaged files."""
+    seconds = _SECONDS + file.stat().st_size / _BYTES_PER_SECOND
+    process = multiprocessing.Process(target=_quietly, args=(read, file), daemon=True)
+    process.start()
+    process.join(seconds)
+    if process.exitcode != 0:
+        process.kill()
+        code = process.exitcode
+        what = f"took more than {seconds:.0f} seconds" if code is None else f"crashed (exit {code})"
+        raise ZooError(f"{file} cannot be read: its library {what}", "Is it complete?")
+
+
+def _quietly(read: Callable[[Path], object], file: Path) -> None:
+    with contextlib.suppress(Exception):  # raised again by the caller, which reads it for its content
+        read(file)
 
 
 def _reason(error: BaseException) -> str:

@@ -76,7 +76,10 @@ def read(source: Path) -> Arrays:
         with conversions.reading(file, "Is it complete? Arrays of objects are not read."):
             # MATLAB writes HDF5 since version 7.3.
             of = {".mat": of_matlab, ".csv": of_table}.get(file.suffix, of_numpy)
-            keyed = (of_hdf5 if h5py.is_hdf5(file) else of)(file)
+            of = of_hdf5 if h5py.is_hdf5(file) else of
+            if of in (of_hdf5, of_matlab):
+                conversions.require_harmless(of, file)
+            keyed = of(file)
         for key, array in keyed.items():
             arrays[key if len(files) == 1 and key else f"{file.stem} {'' if len(keyed) == 1 else key}".strip()] = array
     if not arrays:

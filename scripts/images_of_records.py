@@ -19,8 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scripts import conversions
 from zoo.core import console, formats
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, counted, listed
+from zoo.core.paths import user_path
 from zoo.data.images import set_parts
 from zoo.runs.event_files import masked_crc
 
@@ -34,30 +36,33 @@ Example = dict[str, list[Value]]
 def main(arguments: list[str] | None = None) -> int:
     """Write the images and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, metavar="FILE|DIR", help="a TFRecord file, or a folder of such files")
-    parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder for the images")
+    parser.add_argument("source", metavar="FILE|DIR", help="a TFRecord file, or a folder of such files")
+    parser.add_argument("target", metavar="FOLDER", help="a new folder for the images")
     parser.add_argument("--image", metavar="NAME", help="the feature that contains the image (default: found)")
     parser.add_argument("--label", metavar="NAME", help="the feature that contains the label (default: found)")
     given = parser.parse_args(arguments)
-    try:
-        if given.target.exists():
-            raise ZooError(f"{given.target} already exists", "Name a new folder.")
-        counts = write(given.source, given.target, given.image, given.label)
-    except ZooError as error:
-        console.fail(error.message, error.remedy)
-        return error.exit_code
+    target = user_path(given.target)
+    return conversions.run(lambda: convert(given.source, target, given.image, given.label), [given.source])
+
+
+def convert(source: str, target: Path, image: str | None, label: str | None) -> None:
+    """Write the images of a file or folder into a new folder."""
+    conversions.refuse_existing(target)
+    with conversions.new(target, parents=True) as folder:
+        counts = write(conversions.existing(source), folder, image, label)
     unlabeled = counts.pop("", 0)
-    for folder, count in sorted(counts.items()):
-        console.say(f"{given.target / folder}: {count:,} images")
+    for name, count in sorted(counts.items()):
+        console.say(f"{target / name}: {counted(count, 'image')}")
     if unlabeled:
-        console.warn(f"{unlabeled:,} images without a label were not written")
-    console.say(f"To train: python -m zoo train model=mobilenet data=folder data.root={given.target}")
-    return 0
+        console.warn(f"{counted(unlabeled, 'image')} without a label: not written")
+    console.say(f"To train: python -m zoo train model=mobilenet data=folder data.root={target}")
 
 
 def write(source: Path, target: Path, image: str | None, label: str | None) -> Counter[str]:
     """Write all images; return their numbers by folder, and of images without a label by an empty name."""
-    below = [source] if source.is_file() else sorted(path for path in source.rglob("*") if NAME.search(path.name))
+    names_of = () if source.is_file() else conversions.names_below(source)
+    below = [conversions.existing(source / name) for name in sorted(names_of) if NAME.search(name)]
+    below = [source] if source.is_file() else below
     if not below:
         raise ZooError(f"{source} has no TFRecord file", "Name such a file, or a folder with some.")
     tops = {file.relative_to(source).parts[0] for file in below if file.parent != source} if source.is_dir() else set()
@@ -84,7 +89,7 @@ def write(source: Path, target: Path, image: str | None, label: str | None) -> C
                 continue
             if wanted not in names:
                 listing = file.parent / f"{wanted}.labels.txt"
-                names[str(wanted)] = listing.read_text("utf-8").split("\n") if listing.is_file() else []
+                names[str(wanted)] = conversions.text_of(listing).split("\n") if listing.is_file() else []
             folder = Path(part) / class_of(where, values[0], names[str(wanted)])
             (target / folder).mkdir(parents=True, exist_ok=True)
             counts[str(folder)] += 1
@@ -127,8 +132,7 @@ def class_of(where: str, value: Value, names: list[str]) -> str:
         name = names[value] if 0 <= value < len(names) and names[value] else str(value)
     else:
         name = value.decode("utf-8", "replace")
-    if Path(name).name != name or not name.strip(". "):
-        raise ZooError(f"{where}: the class {name!r} cannot be the name of a folder", "Rename it.")
+    conversions.refuse_name(name, f"{where}: the class")
     return name
 
 

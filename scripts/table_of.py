@@ -4,7 +4,7 @@
     python scripts/table_of.py lists FOLDER|TABLE TABLE.csv --files train.txt test.txt    parts of the listed images
     python scripts/table_of.py matlab FILE|FOLDER TABLE.csv      labels and parts of images, as MATLAB writes them
     python scripts/table_of.py yolo FOLDER TABLE.csv --folders images labels     the classes of the boxes in each image
-    python scripts/table_of.py coco FILE.json TABLE.csv          COCO's JSON: images with their categories
+    python scripts/table_of.py coco FILE.json|FOLDER TABLE.csv   COCO's JSON, one file or one for each part
     python scripts/table_of.py join LABELS.csv IMAGES.csv TABLE.csv --on COLUMN
     python scripts/table_of.py paired TEXTS LABELS FOLDER       lines of texts and of labels; two files for each part
     python scripts/table_of.py texts FILE TABLE.csv              lists of texts or words in JSON, Parquet files
@@ -15,6 +15,7 @@
     python scripts/table_of.py split FILE FOLDER --column PART      a table for each part that a column names
     python scripts/table_of.py cvat FILE.xml TABLE.csv           classes of images, as CVAT writes them
     python scripts/table_of.py named FILE TABLE.csv --columns 0 1   the texts in the files that a column names
+    python scripts/table_of.py begins FOLDER TABLE.csv           the texts in files, and what their names begin with
     python scripts/table_of.py fasttext FILE TABLE.csv           labels such as __label__good, at either end of a line
     python scripts/table_of.py chapters FOLDER TEXT.txt --suffix .txt   files in order of their numbers, as one text
     python scripts/table_of.py plain FILE TEXT.txt               the texts of a table or of JSON, for a language model
@@ -49,7 +50,7 @@ from scripts import conversions
 from scripts.conversions import below, existing, names_below, reading, refuse_name, shown, text_of
 from zoo.config.schemas.text import LabelledData
 from zoo.core import console, schema
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, counted, listed
 from zoo.core.paths import user_path
 from zoo.data.images import decode, set_parts
 from zoo.data.text import files as text_files
@@ -119,7 +120,7 @@ def _full(items: Iterable[Any], lacking: str) -> list[Any]:
 
 def serialized(items: list[Any], between: str) -> tuple[bytes, str]:
     """Encode rows as a CSV table, or join texts; also return a description, such as "48 texts"."""
-    stream, about = io.StringIO(newline=""), "texts"
+    stream, about, after = io.StringIO(newline=""), "text", ""
     if isinstance(items[0], str):
         stream.write(between.join(filter(None, items)))
     else:
@@ -127,9 +128,9 @@ def serialized(items: list[Any], between: str) -> tuple[bytes, str]:
         table = csv.DictWriter(stream, titles, restval="")
         table.writeheader()
         table.writerows(items)
-        about = f"rows with the columns {columns_of(items)}"
+        about, after = "row", f" with the columns {columns_of(items)}"
     try:
-        return stream.getvalue().encode("utf-8"), f"{len(items):,} {about}"
+        return stream.getvalue().encode("utf-8"), counted(len(items), about) + after
     except UnicodeEncodeError as error:
         near = ascii(error.object[max(0, error.start - 20) : error.start + 20])
         raise ZooError(f"A text or name is not valid Unicode, near {near}", "Correct it in the source.") from error
@@ -312,6 +313,7 @@ def of_matlab(source: Path) -> Iterable[Row]:
         arrays = dict[str, list[Any]]()
         part = next(filter(None, map(set_parts.role_of, re.split("[^A-Za-z]+", file.stem))), "")
         with reading(file, "Is it complete? MATLAB's version 5 is read."):
+            conversions.require_harmless(scipy.io.loadmat, file)
             content = scipy.io.loadmat(file, simplify_cells=True)
         for key, value in content.items():
             if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
@@ -394,7 +396,20 @@ def _of_columns(columns: dict[str, list[Any]], part: str) -> list[Row]:
     return [row | ({"part": part} if part else {}) for row in rows]
 
 
-def of_coco(file: Path) -> Iterable[Row]:
+def of_coco(source: Path) -> Iterable[Row]:
+    """Return the rows of a file, or of the files in the folders of parts, which are next to their images."""
+    if source.is_file():
+        return of_coco_file(source)
+    rows = list[Row]()
+    for name in filter(set_parts.role_of, sorted(path.name for path in source.iterdir() if path.is_dir())):
+        for file in below(source / name, "coco.json"):
+            folder = file.parent.relative_to(source).as_posix()
+            of_part = {"part": set_parts.role_of(name)}
+            rows += [row | of_part | {"image": f"{folder}/{row['image']}"} for row in of_coco_file(file)]
+    return rows
+
+
+def of_coco_file(file: Path) -> Iterable[Row]:
     """Yield a row for each image and category of COCO's JSON, and of camera traps in the same format."""
     content = json_of(file)
     content = content if isinstance(content, dict) else {}
@@ -563,6 +578,17 @@ def _folder_of(table: Path, names: list[str]) -> Path:
     """
     folder, beside = table.parent.resolve(), {"".join(re.findall(r"^\.\./([^./][^/]*)/", name)) for name in names}
     return folder.parent / beside.pop() if len(beside) == 1 and "" not in beside else folder
+
+
+def of_begins(folder: Path) -> Iterable[Row]:
+    """Yield each text with the letters that its name begins with: those that names of the same first letter share."""
+    files, kinds = below(folder, ".txt"), defaultdict[str, list[str]](list)
+    words = [re.sub(r"[\W\d_].*", "", file.stem) for file in files]
+    for word in words:
+        kinds[word[:1]].append(word)
+    shared = {kind: os.path.commonprefix(each) for kind, each in kinds.items()}  # noqa: RUF071  (letters, not paths)
+    for file, word in zip(files, words, strict=True):
+        yield {"text": text_of(file), "label": shared[word[:1]] or "other"}
 
 
 def of_fasttext(file: Path) -> Iterable[Row]:
@@ -734,6 +760,7 @@ KINDS = {
     "labels": Kind(of_labels, "rows with {0}", "--column"),
     "cvat": Kind(of_cvat, "images with tags"),
     "named": Kind(of_named, "rows whose column {0} names a file below its folder", "--columns", 2),
+    "begins": Kind(of_begins, "files whose names end in .txt"),
     "fasttext": Kind(of_fasttext, "lines"),
     "chapters": Kind(chapters, "files whose names end in {0}", "--suffix", between="\n\n"),
     "plain": Kind(plain, "texts"),

@@ -299,6 +299,13 @@ def test_an_empty_value_is_refused(key: str) -> None:
     assert "has no value" not in refusal("data=folder", f"{key}=null", "trainer.epochs=-1")
 
 
+def test_a_name_of_a_run_that_no_folder_can_have_is_refused() -> None:
+    assert "output.name must have at most 200 bytes, got 400" in refusal(
+        f"output.name={'ü' * 200}", "trainer.epochs=-1"
+    )
+    assert "trainer.export must be one of" in refusal("trainer.export=[x]", "data.root=a")
+
+
 @pytest.mark.parametrize("text", ["${oc.env:HOME}", "\\${oc.env:HOME}", "a\\\\${oc.env:HOME}b", "${seed}"])
 def test_no_value_is_replaced_by_variables_or_other_settings(text: str) -> None:
     assert train("model=mnist", f"output.name={text}").output.name == text

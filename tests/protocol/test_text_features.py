@@ -14,13 +14,6 @@ def features(rows: list[list[int]], stems: list[int] | None = None, count: int =
     return given
 
 
-def ratios(rows: list[list[int]], labels: list[int], classes: int = 2) -> np.ndarray:
-    batch = (features(rows), np.array(labels))
-    counts = text_features.counts([batch], VOCABULARY + BUCKETS, classes)
-    given: np.ndarray = text_features.log_count_ratios(counts)
-    return given
-
-
 def pairs(tokens: np.ndarray, count: int) -> np.ndarray:
     ((numbers, _),) = text_features.combinations(tokens, np.ones_like(tokens), None, VOCABULARY, count)
     return numbers
@@ -29,42 +22,6 @@ def pairs(tokens: np.ndarray, count: int) -> np.ndarray:
 def bucket(first: int, second: int) -> int:
     ((number,),) = pairs(np.array([[first, second]], np.int32), BUCKETS)
     return VOCABULARY + int(number)
-
-
-def test_a_rare_label_is_compared_with_the_expected_counts() -> None:
-    """Words that a label lacks count against it only if it would have had some; its own words count for it."""
-    whole = np.array([[0.0], [900.0], [100.0], [1.0]])
-    often, rare = np.array([0.0, 0.0, 100.0, 0.0]), np.array([0.0, 1.0, 0.0, 1.0])
-    given: np.ndarray = text_features.log_count_ratios(np.stack([often, rare], axis=1), whole)
-    assert given[0].tolist() == [0, 0]
-    assert given[1, 0] < -4
-    assert given[2, 0] > 2
-    assert -0.2 < given[2, 1] < 0
-    assert given[3, 1] > 0.6
-
-
-def test_what_is_commoner_in_a_class_speaks_for_it() -> None:
-    given = ratios([[2, 3, 0], [2, 3, 4], [3, 2, 4], [3, 2, 0]], [0, 0, 1, 1])
-    assert given[bucket(2, 3)][0] == pytest.approx(np.log(3)) == -given[bucket(2, 3)][1]
-    assert given[bucket(3, 2)][1] == pytest.approx(np.log(3))
-    assert np.abs(given[[2, 3, 4, 5]]).max() < 1e-6, "as common in both classes"
-
-
-def test_a_text_counts_once_and_padding_never() -> None:
-    once, often = ratios([[2, 0, 0], [3, 0, 0]], [0, 1]), ratios([[2, 0, 0], [3, 3, 3]], [0, 1])
-    assert once[3][1] == pytest.approx(np.log(2))
-    assert often[2][0] == pytest.approx(np.log(2 / (1006 + 1)) - np.log(1 / (1006 + 2)))
-    assert not once[0].any()
-    assert not once[bucket(2, 0)].any()
-
-
-def test_several_batches_count_together() -> None:
-    rows, labels = [[2, 3], [3, 4], [4, 5], [5, 2]], np.array([0, 1, 2, 0])
-    numbers, total = features(rows), VOCABULARY + BUCKETS
-    together = text_features.counts([(numbers, labels)], total, 3)
-    apart = text_features.counts([(numbers[:1], labels[:1]), (numbers[1:], labels[1:])], total, 3)
-    assert np.array_equal(apart, together)
-    assert together[3].tolist() == [1, 1, 0]
 
 
 def test_buckets_are_those_of_exact_arithmetic_with_numbers_that_float32_holds() -> None:

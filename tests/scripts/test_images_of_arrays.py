@@ -1,6 +1,7 @@
 """scripts/images_of_arrays.py: arrays of images as files in class folders."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from scripts import images_of_arrays
+from scripts import images_of_arrays, table_of
 from zoo.data.images import folder_scan
 
 RANDOM = np.random.default_rng(1)
@@ -317,3 +318,23 @@ def test_a_dangling_link_is_no_free_target(tmp_path: Path, capsys: pytest.Captur
     assert images_of_arrays.main([str(tmp_path / "set.npz"), str(tmp_path / "out")]) == 1
     assert f"{tmp_path / 'out'} already exists" in capsys.readouterr().err
     assert not (tmp_path / "elsewhere").exists()
+
+
+def crash(_: object, **_options: object) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.mark.parametrize("name", ["a.mat", "a.h5"])
+def test_a_library_that_crashes_is_an_error_that_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.zeros((4, 8, 8), np.uint8)
+    scipy.io.savemat(tmp_path / "a.mat", {"x": np.zeros((4, 8, 8), np.uint8)})
+    monkeypatch.setattr(scipy.io, "loadmat", crash)
+    monkeypatch.setattr(images_of_arrays, "of_hdf5", crash)
+    given = [str(tmp_path / name), str(tmp_path / "out")]
+    for convert in (images_of_arrays.main, lambda given: table_of.main(["matlab", *given]))[: 1 + name.endswith("mat")]:
+        assert convert(given) == 1
+        assert f"{tmp_path / name} cannot be read: its library crashed (exit -11)" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

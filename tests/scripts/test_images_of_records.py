@@ -92,7 +92,7 @@ def test_images_without_a_label_are_counted_and_not_written(tmp_path: Path, caps
     records(tmp_path / "set/test_tfrecords/b.tfrec", [example(image=PNG, image_name=b"1.jpg")])
     assert images_of_records.main([str(tmp_path / "set"), str(tmp_path / "out")]) == 0
     assert folders(tmp_path / "out") == {"train/0": 2, "train/1": 2, "train/2": 2}
-    assert "1 images without a label were not written" in capsys.readouterr().err
+    assert "1 image without a label: not written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_records_without_an_image_a_label_or_a_usable_class_are_refused(
     for content, words in (
         (example(text=b"fine", label=1), "record 1: no feature is an image: label (1 int), text (1 bytes)"),
         (example(image=PNG, height=3), "has no image with a label: height (1 int), image (1 bytes)"),
-        (example(image=PNG, label=b"../up"), "the class '../up' cannot be the name of a folder"),
+        (example(image=PNG, label=b"../up"), "the class '../up' cannot be the name of a file or folder"),
         (b"\xff\xff\xff", "record 1 is not a tf.train.Example"),
     ):
         file = records(tmp_path / "a.tfrecord", [content])
@@ -128,3 +128,21 @@ def test_records_without_an_image_a_label_or_a_usable_class_are_refused(
     (tmp_path / "there").mkdir()
     assert images_of_records.main([str(tmp_path / "a.tfrecord"), str(tmp_path / "there")]) == 1
     assert "already exists" in capsys.readouterr().err
+
+
+def test_nothing_is_left_of_an_interrupted_or_failed_conversion(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records(tmp_path / "set" / "a.tfrecord", [example(image=PNG, label=1)] * 2)
+    (tmp_path / "set" / "b.tfrecord").write_bytes(OF_TENSORFLOW[:-40])
+    given = [str(tmp_path / "set"), str(tmp_path / "out")]
+    assert images_of_records.main(given) == 1
+    assert "b.tfrecord is truncated" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+    assert images_of_records.main([str(tmp_path / "none"), given[1]]) == 1
+    assert "There is no file or folder" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(images_of_records, "parsed", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert images_of_records.main(given) == 130
+    assert "Interrupted." in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]

@@ -11,7 +11,6 @@ from tests.support.questions import FIRST, STACKS
 from tests.support.trainings import ready
 from zoo.cli.main import main
 from zoo.data.text import tokenization
-from zoo.models import logistic_regression
 from zoo.protocol import text_features
 from zoo.runs.result import open_run
 from zoo.tasks.text import linear
@@ -51,7 +50,7 @@ def test_language_models_learn_and_write_past_their_memory(conformance: Answers,
 def test_the_classifier_of_pairs_begins_as_a_logistic_regression(
     tmp_path: Path, stack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "MOST_TOKENS", 0)  # with two classes, only many texts are fitted by the worker
+    monkeypatch.setattr(linear, "MOST_TOKENS", 0)  # with two classes, only many texts
     kinds = {
         name: [f"a {name} film, {'very ' * (number % 4)}{name}" for number in range(60)] for name in ("bad", "good")
     }
@@ -73,7 +72,7 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(
         row[: len(text)] = text
     numbers, labels = text_features.features(rows, None, len(ratios) - 500, 500), np.repeat([0, 1], 60)
     counts = np.stack([np.bincount(features, minlength=len(ratios)) for features in numbers])
-    expected = LogisticRegression(C=4 * logistic_regression.STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
+    expected = LogisticRegression(C=4 * linear.LOGISTIC_STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
     expected.fit((counts * ratios[:, 1])[chosen], labels[chosen])
     logits = counts @ (scaled * (0.02 + 0.5 * gains))
     assert logits[:, 1] - logits[:, 0] == pytest.approx(expected.decision_function(counts * ratios[:, 1]), rel=0.02)

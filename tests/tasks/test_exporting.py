@@ -1,7 +1,10 @@
 """Exports as the host sees them: what is refused before anything is built, and where results go."""
 
 import dataclasses
+import errno
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +198,20 @@ def test_a_stopped_export_says_so_and_keeps_nothing(
     assert "Interrupted; nothing is kept." in capsys.readouterr().out
     (record,) = (json.loads(path.read_text()) for path in pretending.glob("runs/*_export_*/run.json"))
     assert record["exit"] == "interrupted"
+
+
+def test_a_full_disk_of_the_run_folder_is_named_with_its_setting(
+    pretending: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert main(["train", "model=mnist", "data=digits"]) == 0
+    monkeypatch.setattr(exporting, "execute", full)
+    assert main(["export", "run=last", "format=onnx", f"output={pretending}/elsewhere"]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"Cannot write the run folder \S*_export_mnist: No space left on device\nFree some", said)
+    assert "choose another folder: output.root=FOLDER" in said
 
 
 def test_the_device_is_named_once_for_the_stacks_of_an_export(

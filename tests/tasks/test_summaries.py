@@ -41,3 +41,11 @@ def test_a_network_no_better_than_its_largest_class_is_named(
     opening = "Always predicting 'cat' would be right at least as often: "
     said = [text for text in summaries.training(run) if "Always predicting" in text]
     assert [text.removeprefix(opening).partition(" makes")[0] for text in said] == [line] * bool(line)
+
+
+def test_a_loss_of_zero_has_no_sign(tmp_path: Path) -> None:
+    record = {"model": "mnist", "backend": "cpu", "stack": {"name": "torch"}, "phases": {}, "config": {"data": {}}}
+    data = {"name": "folder", "what": "images", "reason": ""}
+    metrics = {"test_accuracy": 1.0, "test_loss": -3e-6}
+    run: Any = SimpleNamespace(record=record | {"data": data}, metrics=metrics, exit="completed", folder=tmp_path)
+    assert "accuracy 1.0000, loss 0.0000" in summaries.training(run)[0]

@@ -262,6 +262,7 @@ def test_a_value_that_the_user_gave_is_not_varied() -> None:
         (["model=mnist_dense", "data=digits", "trainer.epocs=3"], "trainer.epochs"),
         (["model=mnist_dense", "data=digits", "keep=."], "Cannot write .: Is a directory"),
         (["model=mnist_dense", "data=digits", f"keep={__file__}"], "cannot be read"),
+        (["model=mnist_dense", "data=digits", "study=/proc/x", "--dry-run"], "Cannot write /proc/x/"),
     ],
 )
 def test_mistakes_come_before_any_trial(

@@ -18,6 +18,8 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "-1": False, "-1.0": 
 FLAG = "01"
 # Separates the labels of an item, which no cell contains.
 AND = "\x1f"
+# Labels that mean none, if they are always alone.
+_NONE = re.compile(r"no[ _-]?(findings?|labels?|tags?)|none|nothing", re.IGNORECASE)
 # Items without any label are split as a class of this name.
 WITHOUT = "(no label)"
 # What the parts of split data have the same share of, by kind of target.
@@ -36,11 +38,13 @@ class Targets:
         kind: ``labels`` or ``number``, see :mod:`zoo.protocol.targets`.
         names: the labels, or the name of the number.
         values: (n, names), 0 and 1 as uint8, or numbers as float64.
+        none: what the source writes instead of no label.
     """
 
     kind: str
     names: list[str]
     values: "NDArray[np.uint8] | NDArray[np.float64]"
+    none: str = ""
 
     def part(self, rows: "NDArray[np.int64]", loss: str) -> TargetPart:
         """Return the target of a request, with the weights or the unit computed from training rows.
@@ -118,11 +122,15 @@ def of_rows(kind: str, title: str, rows: Sequence[str]) -> Targets:
         return Targets(kind, [title], np.array(rows, np.float64).reshape(-1, 1))
     given = [list(filter(None, row.split(AND))) for row in rows]
     names = sorted({name for row in given for name in row})
+    none = next(
+        (name for name in names if _NONE.fullmatch(name) and all(row == [name] for row in given if name in row)), ""
+    )
+    given, names = [row if row != [none] else [] for row in given], [name for name in names if name != none]
     place = {name: number for number, name in enumerate(names)}
     values = np.zeros((len(rows), len(names)), np.uint8)
     for number, row in enumerate(given):
         values[number, [place[name] for name in row]] = 1
-    return Targets(kind, names, values)
+    return Targets(kind, names, values, none)
 
 
 def strata(known: Targets) -> list[str]:
@@ -148,8 +156,9 @@ def counts_note(known: Targets, columns: Sequence[str]) -> str:
     sums = zip(known.names, known.values.sum(axis=0).tolist(), strict=True)
     shown = listed(f"{name} ({count:,})" for name, count in sums)
     several = Counter(int(count) for count in known.values.sum(axis=1))
-    never = sorted({*columns} - {*known.names}) if len(columns) > 1 else []
+    never = sorted({*columns} - {*known.names, known.none}) if len(columns) > 1 else []
     return (
         f"{counted(len(known.names), 'label')}: {shown}; {several.total() - several[0] - several[1]:,} have several, "
-        f"{several[0]:,} have none{'. Not learned, because no row has it: ' * bool(never)}{listed(never)}"
+        f"{several[0]:,} have none{known.none and f' ({known.none})'}"
+        f"{'. Not learned, because no row has it: ' * bool(never)}{listed(never)}"
     )

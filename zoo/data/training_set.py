@@ -103,13 +103,6 @@ def _of_folder(settings: TrainConfig) -> TrainingSet:
         listing.notes.extend(set_parts.groups_notes(listing.names, listing.labels, listing.parts))
     elif not listing.groups:
         listing = dataclasses.replace(listing, groups=set_parts.groups_of(listing.names, data.group))
-        of: dict[str, str] = {}
-        for group, part in zip(listing.groups, listing.parts if listing.table else (), strict=False):
-            if group and (other := of.setdefault(group, part)) != part:
-                raise ZooError(
-                    f"{listing.table}: group {group} of data.group={data.group} is in two parts, {other} and {part}",
-                    "Leave out data.group, or give a different one.",
-                )
     folder = folder_dataset.prepare(listing, size, data.resize, data.strict)
     parts = folder_dataset.split(folder, data.validation, data.test, settings.seed, data.train_limit, data.test_limit)
     if not len(parts["train"]):

@@ -19,6 +19,7 @@ from zoo.execution import diagnosis, event_display, launchers, probe_cache, proc
 from zoo.execution.watchdog import ProcessLimits
 from zoo.execution.worker_process import Feed, Outcome
 from zoo.explain import known_issues
+from zoo.protocol import targets
 from zoo.protocol.events import ERROR_KINDS, Event, StartEvent
 from zoo.protocol.request import DistributedPart, ModelPart, Request, TargetPart
 from zoo.runs.context import RunContext
@@ -174,8 +175,10 @@ def _record(context: RunContext[Settings], environment: store.Environment, outco
 
 def _verdict(probe: Json, kept: bool) -> str:
     """Say whether a linear classifier or an epoch was kept, and why."""
+    best = {f"val_{kind.best}": kind.names[kind.best] for kind in targets.KINDS.values()}
     named = {"linear classifier": probe, f"epoch {probe['trained']['epoch']}": probe["trained"]}.items()
-    rows = [f"{name}, validation loss {row['val_loss']:.4f}, accuracy {row['val_accuracy']:.4f}" for name, row in named]
+    words = {"val_loss": "validation loss"} | best
+    rows = [", ".join([name, *(f"{words[key]} {row[key]:z.4f}" for key in words if key in row)]) for name, row in named]
     return "Kept: {}. Not clearly better: {}".format(*rows) if kept else "Kept: {1}. Worse: {0}".format(*rows)
 
 

@@ -1,4 +1,4 @@
-"""Features of texts (tokens and hashed combinations of tokens) and their log-count ratios in each class."""
+"""Features of texts: tokens and hashed combinations of tokens."""
 
 import operator
 from typing import Any, List, Tuple
@@ -75,50 +75,3 @@ def features(rows: Any, stems: Any, vocabulary: int, count: int) -> Any:
     modulo = operator.mod if count & (count - 1) else lambda numbers, power: numbers & (power - 1)
     combined = combinations(rows, keep, None if stems is None else stems[rows], vocabulary, count, modulo)
     return np.concatenate([rows, *(np.where(kept, vocabulary + numbers, 0) for numbers, kept in combined)], axis=1)
-
-
-def counts(batches: Any, total: int, classes: int) -> Any:
-    """Count the texts of each class that contain each feature: (total, classes) float64, 0 for padding.
-
-    Args:
-        batches: pairs of features, from :func:`features`, and (n,) integer classes. If these are (n, columns)
-            numbers instead, the sum of each column over the texts with a feature is its count.
-        total: number of possible features: tokens of the vocabulary plus buckets.
-    """
-    texts = np.zeros((total, classes))
-    for numbers, labels in batches:
-        if labels.ndim > 1:
-            for column, values in enumerate(labels.T):
-                texts[:, column] += _texts_with(numbers, total, values)
-            continue
-        for kind in np.unique(labels):
-            texts[:, kind] += _texts_with(numbers[labels == kind], total)
-    texts[0] = 0
-    return texts
-
-
-def log_count_ratios(texts: Any, whole: Any = None) -> Any:
-    """Return the log-count ratios: how much more common each feature is in a class than in all other classes.
-
-    See Wang and Manning 2012 (https://aclanthology.org/P12-2018), section 2. Each value is the logarithm of a ratio:
-    the feature's share of all counts in the class, divided by its share in all other classes. All counts are raised
-    by one. ``texts`` is the result of :func:`counts`, (features, classes). If a text may have several labels,
-    ``whole``, (features, 1), are the counts of all texts: each count is divided by the expected one. The result
-    has the shape of ``texts`` in float32, and is 0 for a feature that no text has.
-    """
-    raised = texts + 1
-    if whole is not None:  # rare labels, too: most of their features have no text
-        return np.log(raised / (whole * (texts.sum(axis=0) / max(1, whole.sum())) + 1)).astype(np.float32)
-    others = raised.sum(axis=1, keepdims=True) - raised
-    ratios = np.log(raised / raised.sum(axis=0)) - np.log(others / others.sum(axis=0))
-    ratios[texts.sum(axis=1) == 0] = 0
-    return ratios.astype(np.float32)
-
-
-def _texts_with(numbers: Any, total: int, values: Any = None) -> Any:
-    """Return the number of texts (rows) that contain each feature, or the sum of their ``values``: (total,)."""
-    numbers = np.sort(numbers, axis=1)
-    first = np.ones(numbers.shape, bool)
-    first[:, 1:] = numbers[:, 1:] != numbers[:, :-1]
-    weights = None if values is None else np.repeat(values, first.sum(axis=1))
-    return np.bincount(numbers[first], weights, minlength=total)

@@ -45,13 +45,5 @@ class Parts:
                 for begin in range(len(marked) - size + 1):
                     words_of.append(number)
                     parts.append(numbers.setdefault(marked[begin : begin + size], len(numbers)))
-        self.words, self.count = len(words), len(numbers)
+        self.count = len(numbers)
         self.words_of, self.parts = np.array(words_of, np.int32), np.array(parts, np.int32)
-
-    def sum_by_word(self, values: Any) -> Any:
-        """Sum the values of the parts of each word: (parts,) to (words,)."""
-        return np.bincount(self.words_of, values[self.parts], self.words)
-
-    def sum_by_part(self, values: Any) -> Any:
-        """Sum the values of the words of each part: (words,) to (parts,)."""
-        return np.bincount(self.parts, values[self.words_of], self.count)

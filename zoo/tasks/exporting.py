@@ -16,7 +16,7 @@ from zoo.config.schemas.export import ExportConfig
 from zoo.config.tasks import Command
 from zoo.core import console
 from zoo.core.errors import ZooError, bulleted
-from zoo.core.files import FULL, atomic_write, check_writable, storage_error, storage_errors, write_json
+from zoo.core.files import FULL, atomic_write, check_writable, storage_error, write_json
 from zoo.core.paths import user_path
 from zoo.environments import selection, store
 from zoo.environments.machine import Machine
@@ -136,7 +136,7 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
             if any(row["kept"] for row in rows):
                 target, problem = _placed(part, target, context.folder / "export")
         except OSError as error:
-            raise _not_written(target, error) from error
+            raise storage_error("write", context.folder, error) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
         _judge(context, rows, target)
@@ -147,11 +147,9 @@ def export(context: RunContext[ExportConfig], subject: Subject) -> Run:
 
 def _export(context: RunContext[ExportConfig], subject: Subject, part: Path) -> list[Json]:
     settings = context.settings
-    with storage_errors("write", context.folder):
-        data = subject.items(context.folder, settings.items)
-        items = Items(data, *subject.examples(context.folder))
-        wanted = subject.calibration if "int8" in settings.quantize else None
-        calibration = wanted(_folder(context, "calibration"), settings.calibration_items) if wanted else None
+    items = Items(subject.items(context.folder, settings.items), *subject.examples(context.folder))
+    wanted = subject.calibration if "int8" in settings.quantize else None
+    calibration = wanted(_folder(context, "calibration"), settings.calibration_items) if wanted else None
     own = _own_answers(context, subject, items)
     if subject.own_stack:
         arguments = subject.model["args"] | {"frozen": True, "output": None}

@@ -1,9 +1,10 @@
 """Validation status of each recipe on each backend: the runs that count, and those that this machine can add."""
 
 import dataclasses
+import functools
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ def recipe_sha256(model: str, backend: str, data: str) -> str:
     return hashlib.sha256(json.dumps([kept, promise], sort_keys=True).encode()).hexdigest()
 
 
-def discounted(model: str, backend: str, row: evidence.Row) -> str:
+def discounted(
+    model: str, backend: str, row: evidence.Row, checksum: Callable[[str, str, str], str] = recipe_sha256
+) -> str:
     """Return why a recorded run does not count as validation, or an empty string."""
     if row["grade"] == "reported":
         return ""
@@ -90,7 +93,7 @@ def discounted(model: str, backend: str, row: evidence.Row) -> str:
         return "not the whole recipe"
     if str(row["commit"]).endswith("-dirty"):
         return "of a checkout with uncommitted changes"
-    if row.get("recipe_sha256") != recipe_sha256(model, backend, row["data"]["name"]):
+    if row.get("recipe_sha256") != checksum(model, backend, row["data"]["name"]):
         return "stale: the recipe has changed"
     stack = stacks.load(row["stack"]) if row["stack"] in stacks.names() else None
     lock = stacks.lock_file(stack, row["platform"]) if stack and row["platform"] in stack.platforms else None
@@ -112,7 +115,8 @@ def rows_of(model: str, backend: backends.Backend, own: bool = True) -> list[evi
 
 def status(model: str, backend: backends.Backend, rows: list[evidence.Row]) -> Status:
     """Return the best known result of a recipe on a backend, from its recorded runs."""
-    reasons = [discounted(model, backend.name, row) for row in rows]
+    checksum = functools.cache(recipe_sha256)  # composing settings takes long
+    reasons = [discounted(model, backend.name, row, checksum) for row in rows]
     counted = [row for row, reason in zip(rows, reasons, strict=True) if not reason]
     stale = sum(reason.startswith("stale") for reason in reasons)
     if not counted:

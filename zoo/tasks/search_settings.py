@@ -62,6 +62,7 @@ def read(overrides: Overrides) -> tuple[Search, Path | None]:
     if folder.is_dir() and not (folder / study.JOURNAL).exists() and any(folder.glob("[!.]*")):
         message = f"study={folder} has files, but no search, whose {study.JOURNAL} it would contain"
         raise ZooError(message, "Name a new folder, or the one of an earlier search.")
+    check_writable(folder / study.JOURNAL, "Name a new folder: study=FOLDER")
     keep = user_path(own["keep"]) if "keep" in own else None
     if keep is not None:
         check_writable(keep, "Name a file: keep=FILE")

@@ -64,7 +64,7 @@ def expected(record: Json) -> list[str]:
 def _result(metrics: Json) -> str:
     """Return the accuracy, if any, and the loss of the first available part: test, validation or training."""
     if "val_perplexity" in metrics:
-        return f"validation loss {metrics['val_loss']:.4f}, perplexity {metrics['val_perplexity']:.2f}"
+        return f"validation loss {metrics['val_loss']:z.4f}, perplexity {metrics['val_perplexity']:.2f}"
     for prefix, name in (("test_", "test"), ("val_", "validation"), ("", "training")):
         if figures := [
             f"{title} {metrics[prefix + key]:.4g}" for key, title in _FIGURES.items() if prefix + key in metrics
@@ -72,10 +72,10 @@ def _result(metrics: Json) -> str:
             return f"{name} {', '.join(figures)}"
         if f"{prefix}accuracy" in metrics:
             top = f", top-5 {metrics[f'{prefix}top5']:.4f}" if f"{prefix}top5" in metrics else ""
-            return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:.4f}"
+            return f"{name} accuracy {metrics[f'{prefix}accuracy']:.4f}{top}, loss {metrics[f'{prefix}loss']:z.4f}"
     if "val_loss" not in metrics:
-        return f"training loss {metrics['loss']:.4f}"
-    return f"validation loss {metrics['val_loss']:.4f}"
+        return f"training loss {metrics['loss']:z.4f}"
+    return f"validation loss {metrics['val_loss']:z.4f}"
 
 
 def _data(data: Json) -> str:
@@ -170,7 +170,7 @@ def predictions(run: Run) -> list[str]:
         is_judged = any(f"test_{name}" in run.metrics for name in _FIGURES)
         return [*summary, _result(run.metrics)] if is_judged else summary
     if "test_accuracy" in run.metrics:
-        summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:.4f}")
+        summary.append(f"test accuracy {run.metrics['test_accuracy']:.4f}, loss {run.metrics['test_loss']:z.4f}")
     return summary
 
 

@@ -47,7 +47,8 @@ def test_a_model_file_belongs_to_the_run_before_it() -> None:
         (["run=a", "token=" + "x" * 257], "token must have 1 to 256 ASCII characters"),
         (["run=a", "host="], "host must be an address such as 127.0.0.1, got ''"),
         (["run=a", "host= "], "host must be an address such as 127.0.0.1, got ' '"),
-        (["run=a", "hosts=x.org,a b"], "hosts must be names separated by commas, and no name has blanks, got 'a b'"),
+        (["run=a", "hosts=x.org,a b"], "hosts must be names such as box.local, separated by commas, got 'a b'"),
+        (["run=a", "hosts=*"], "hosts must be names such as box.local, separated by commas, got '*'"),
     ],
 )
 def test_one_mistake_names_what_was_received(words: list[str], said: str) -> None:

@@ -1,5 +1,7 @@
 """Refuse data sets for detection and segmentation, whose masks and labels would become classes."""
 
+import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -49,14 +51,14 @@ def lay(root: Path, *patterns: str) -> str:
         (("images/train/{}.jpg", "text:labels/train/{}.txt"), "label files of the images in images", False),
         (("train/images/{}.jpg", "text:train/labels/{}.txt"), r"/train/labels contains label files", False),
         (("img/{}.jpg", "text:ann/{}.jpg.json"), r"/ann contains label files of the images in img", False),
-        (("JPEGImages/a{}.jpg", "text:Annotations/a{}.xml", "mask:SegmentationClass/a{}.png"), "label files", True),
+        (("JPEGImages/a{}.jpg", "text:Annotations/a{}.xml", "mask:SegmentationClass/a{}.png"), "label files", False),
         (("VOC/JPEGImages/a{}.jpg", "mask:VOC/SegmentationClass/a{}.png"), "SegmentationClass contains masks", False),
-        (("images/{}.jpg", "mask:masks/{}.png"), r"/masks contains masks of the images in images", True),
-        (("images/{}.jpg", "mask:masks/{}.jpg"), r"/masks contains masks of the images in images", True),
+        (("images/{}.jpg", "mask:masks/{}.png"), r"/masks contains masks of the images in images", False),
+        (("images/{}.jpg", "mask:masks/{}.jpg"), r"/masks contains masks of the images in images", False),
         (
             ("images/a_{}.jpg", "mask:annotations/trimaps/a_{}.png"),
             r"/annotations contains masks of the images",
-            True,
+            False,
         ),
         (
             ("train/c{}.jpg", "mask:train_masks/c{}_mask.gif"),
@@ -72,7 +74,7 @@ def lay(root: Path, *patterns: str) -> str:
         (
             ("ill/images/{}.png", "mask:ill/masks/{}.png", "well/images/{}.png", "mask:well/masks/{}.png"),
             r"/ill/masks contains masks of the images in images",
-            False,
+            True,
         ),
     ],
 )
@@ -197,17 +199,18 @@ def test_a_table_of_labels_is_named(tmp_path: Path) -> None:
     assert caught.value.remedy == f"Read its labels with `data=image_table data.root={tmp_path / 'labels.csv'}`"
 
 
-def test_test_images_with_masks_are_not_recommended(tmp_path: Path) -> None:
-    root = lay(
-        tmp_path,
-        "train/good/{}.png",
-        "test/good/{}.png",
-        "test/broken/{}.png",
-        "mask:ground_truth/broken/{}_mask.png",
-    )
-    with pytest.raises(ZooError, match="ground_truth contains masks of the images in test") as caught:
-        folder_scan.scan(root)
-    assert "data.root" not in caught.value.remedy
+@pytest.mark.parametrize("folder", ["", "train", "products"])
+def test_a_set_of_intact_and_defect_objects_is_explained(tmp_path: Path, folder: str) -> None:
+    """As in MVTec AD: the training part has intact objects only."""
+    root = tmp_path / ("bottle" if folder == "products" else "")
+    patterns = ["train/good/{}.png", "test/good/{}.png", "test/broken/{}.png", "mask:ground_truth/broken/{}_mask.png"]
+    lay(root, *patterns)
+    with pytest.raises(
+        ZooError, match=r"train contains only the class 'good', .*a data set for anomaly detec"
+    ) as caught:
+        folder_scan.scan(str(tmp_path if folder == "products" else root / folder))
+    assert caught.value.remedy.endswith(f"learn their classes: data.root={root / 'test'}")
+    assert folder_scan.scan(str(root / "test")).class_names == ["broken", "good"]
 
 
 @pytest.mark.parametrize(
@@ -270,21 +273,69 @@ def test_drawn_classes_with_equal_names_are_no_masks(tmp_path: Path) -> None:
     assert folder_scan.scan(str(tmp_path)).class_names == list(names)
 
 
-@pytest.mark.parametrize(("images", "masks"), [("images", "masks"), ("{}", "{} GT")])
-def test_the_command_moves_masks_out_of_each_class(tmp_path: Path, images: str, masks: str) -> None:
+@pytest.mark.parametrize(("images", "masks"), [("images", "masks"), ("{}", "{} GT"), ("", "masks")])
+def test_masks_within_a_class_are_not_images_of_the_class(tmp_path: Path, images: str, masks: str) -> None:
     """As in COVID-19 Radiography, and in a set of fish: images and masks in each class."""
-    root = tmp_path / "set"
+    root, classes = tmp_path / "set", ["COVID", "Healthy", "Normal", "Viral Pneumonia"]
     patterns = [
         f"{kind}/{{}}.png"
-        for name in ("COVID", "Viral Pneumonia")
+        for name in classes
         for kind in (f"{name}/{images.format(name)}", f"mask:{name}/{masks.format(name)}")
     ]
-    with pytest.raises(ZooError, match="contains masks of the images in") as caught:
-        folder_scan.scan(lay(root, *patterns))
+    lay(root, *patterns)
+    if images:
+        with pytest.raises(ZooError, match="contains masks of the images in") as caught:
+            folder_scan.scan(str(root))
+        assert (
+            "If COVID, Healthy, Normal, Viral Pneumonia are the classes: add data.layout=classes" in caught.value.remedy
+        )
+    listing = folder_scan.scan(str(root), "classes")
+    assert "4 classes: COVID (6), Healthy (6), Normal (6), Viral Pneumonia (6)" in listing.notes
+    assert any(
+        note.startswith(f"Not used: masks in COVID/{masks.format('COVID')}/, Healthy/") for note in listing.notes
+    )
+    for name in classes[:3]:
+        shutil.rmtree(root / name / masks.format(name))
+    assert len(folder_scan.scan(str(root)).names) == len(folder_scan.scan(str(root), "classes").names) == 24
+
+
+def test_all_folders_of_class_folders_next_to_masks_are_named(tmp_path: Path) -> None:
+    """As in Chars74K: photos in two qualities, each with masks, and drawn characters."""
+    samples = [f"Sample00{number}/{{}}.png" for number in range(1, 4)]
+    photos = [f"Img/{kind}/Bmp/{name}" for kind in ("BadImag", "GoodImg") for name in samples]
+    masks = [f"mask:{name.replace('Bmp', 'Msk')}" for name in photos]
+    lay(tmp_path, *photos, *masks, *(f"mask:Fnt/{name.replace('{}', 'img{}')}" for name in samples))
+    with pytest.raises(ZooError, match="BadImag/Msk contains masks of the images in Bmp") as caught:
+        folder_scan.scan(str(tmp_path))
+    roots = (f"data.root={tmp_path}/{name}" for name in ("Img/BadImag/Bmp", "Fnt", "Img/GoodImg/Bmp"))
+    assert caught.value.remedy == f"The class folders are further down: {' or '.join(roots)}"
+    with pytest.raises(ZooError) as caught:
+        folder_scan.scan(str(tmp_path / "Img" / "GoodImg"))
+    assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path}/Img/GoodImg/Bmp"
+
+
+def test_pets_are_named_by_their_files_or_by_a_list_next_to_drawings(tmp_path: Path) -> None:
+    """As in Oxford-IIIT Pets: annotations contains lists, and drawings of the same names."""
+    breeds = ("Bengal", "Persian")
+    lay(
+        tmp_path,
+        *(each for name in breeds for each in (f"images/{name}_{{}}.jpg", f"mask:annotations/trimaps/{name}_{{}}.png")),
+    )
+    rows = "".join(
+        f"{name}_{number} {place} 1 {place}\n" for place, name in enumerate(breeds, 1) for number in range(6)
+    )
+    (tmp_path / "annotations" / "list.txt").write_text(f"#Image CLASS-ID SPECIES BREED ID\n#ID: 1:37 Class ids\n{rows}")
+    with pytest.raises(ZooError, match="annotations contains masks of the images in images") as caught:
+        folder_scan.scan(str(tmp_path))
     assert "data.layout" not in caught.value.remedy
-    command = caught.value.remedy.split("To move them out of each class: ")[1]
-    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
-    assert folder_scan.scan(str(root), "classes").class_names == ["COVID", "Viral Pneumonia"]
+    given = scripts.table_written(caught.value.remedy)
+    assert image_table.scan(DataSettings(name="image_table", **given)).class_names == list(breeds)
+    table = tmp_path / "annotations" / "list.txt"
+    assert f"data=image_table data.root={table}`" in caught.value.remedy
+    listing = image_table.scan(DataSettings(name="image_table", root=str(table)))
+    assert listing.class_names == ["1", "2"]
+    assert "2 comments (#) are not used" in listing.notes[0]
+    assert not any("trimaps" in name for name in listing.names)
 
 
 def test_numbered_drawings_in_three_classes_of_a_part_are_no_masks_and_no_boxes(tmp_path: Path) -> None:
@@ -339,3 +390,24 @@ def test_tags_of_cvat_are_written_as_a_table_by_the_command(
     monkeypatch.chdir(tmp_path)
     given = scripts.table_written(caught.value.remedy)
     assert "2 classes: dent (4), ok (6)" in image_table.scan(DataSettings(name="image_table", **given)).notes
+
+
+def test_coco_files_of_parts_become_tables_of_labels(tmp_path: Path) -> None:
+    """Roboflow: boxes of several categories in each image."""
+    for part in ("train", "valid", "test"):
+        lay(tmp_path, f"{part}/{part}{{}}.jpg")
+        boxes = [{"image_id": number // 2, "category_id": number % 2 + 1, "bbox": [1, 1, 2, 2]} for number in range(11)]
+        kinds = [{"id": number, "name": name} for number, name in enumerate(("animals", "cat", "dog"))]
+        images = [{"id": number, "file_name": f"{part}{number}.jpg"} for number in range(6)]
+        content = json.dumps({"categories": kinds, "images": images, "annotations": boxes})
+        (tmp_path / part / "_annotations.coco.json").write_text(content)
+    (tmp_path / "README.roboflow.txt").write_text("about\n")
+    with pytest.raises(ZooError, match="boxes around objects: a data set for detection, which the zoo does") as caught:
+        folder_scan.scan(str(tmp_path))
+    given = scripts.table_written(caught.value.remedy)
+    listing = image_table.scan(DataSettings(name="image_table", target="labels", **given))
+    assert listing.notes[-1] == "2 labels: cat (18), dog (15); 15 have several, 0 have none"
+    assert set(listing.parts) == {"train", "validation", "test"}
+    with pytest.raises(ZooError, match="boxes around objects") as caught:
+        folder_scan.scan(str(tmp_path / "train"))
+    assert f"python scripts/table_of.py coco {tmp_path}/train/_annotations.coco.json" in caught.value.remedy

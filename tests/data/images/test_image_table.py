@@ -596,7 +596,8 @@ def test_empty_cells_next_to_0_and_1_mean_no_and_are_named(tmp_path: Path) -> No
     assert "All columns of 0 and 1 as labels: data.target=labels" in refused(table).remedy
     listing = scan(table, target="labels")
     assert "In columns of labels, -1 or an empty cell means no, as 0 does" in listing.notes
-    assert [labels(listing)[f"{number}.jpg"] for number in range(3)] == [["No Finding"], ["Edema"], ["Fracture"]]
+    assert [labels(listing)[f"{number}.jpg"] for number in range(3)] == [[], ["Edema"], ["Fracture"]]
+    assert listing.notes[-1].endswith("4 have none (No Finding)")
 
 
 def test_semicolons_separate_names_with_blanks_and_decimal_commas(tmp_path: Path) -> None:
@@ -1165,3 +1166,88 @@ def test_a_column_of_groups_in_another_table_is_named_with_the_way_to_join_it(tm
     listing = image_table.scan(DataSettings(name="image_table", **given))
     assert (listing.class_names, len({*listing.groups})) == (["MEL", "NV"], 8)
     assert not [note for note in listing.notes if "for the same images" in note]
+
+
+@pytest.mark.parametrize(("sign", "suffix"), [(" ", "txt"), (",", "csv")])
+def test_a_table_named_partition_gives_the_parts_of_the_images(tmp_path: Path, sign: str, suffix: str) -> None:
+    """CelebA: attributes of 1 and -1, and 0, 1 and 2 for the parts of the images of different persons."""
+    names = list(rows("{}.jpg", count=20))
+    lay(tmp_path, *(f"img_align_celeba/{name}" for name in names))
+    header = {"txt": ("20", "Male Young"), "csv": ("image_id,Male,Young",)}[suffix]
+    cells = (sign.join((name, "1" if place % 2 else "-1", "-1")) for place, name in enumerate(names))
+    table = write(tmp_path / f"list_attr_celeba.{suffix}", *header, *cells)
+    of = {name: ("0", "0", "0", "1", "2")[place // 4] for place, name in enumerate(names)}
+    title = ["image_id,partition"] * (suffix == "csv")
+    split = write(tmp_path / f"list_eval_partition.{suffix}", *title, *map(sign.join, of.items()))
+    write(tmp_path / f"identity_CelebA.{suffix}", *(f"{name}{sign}{place // 2}" for place, name in enumerate(names)))
+    with pytest.raises(ZooError, match="no class folders") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy.startswith(f"Read the labels with `data=image_table data.root={table}`")
+    assert refused(tmp_path).remedy.endswith(f", such as data.root={table}")
+    listing = scan(table, label_column="Male")
+    assert "2 classes: -1 (6 train, 2 validation, 2 test), 1 (6 train, 2 validation, 2 test)" in listing.notes
+    assert f"Parts: as in {split}" in listing.notes
+    assert not any("is trained as a class" in note for note in listing.notes)
+    assert Counter(scan(table, target="labels").parts) == {"train": 12, "validation": 4, "test": 4}
+    assert refused(split).message == f"{split} only gives the parts of the images"
+    joined = write(
+        tmp_path / "own.csv", "image,label,partition", *(f"{name},a{int(name[0]) % 2},{of[name]}" for name in names)
+    )
+    assert parts(scan(joined)) == parts(listing)
+    write(split, *title, *(f"{name}{sign}0" for name in names[:5]))
+    listing = scan(table, label_column="Male")
+    assert (listing.parts, f"Not used: {split}, which lacks the parts of some images" in listing.notes) == ([], True)
+
+
+def test_published_parts_of_a_whole_table_are_offered(tmp_path: Path) -> None:
+    """DeepWeeds: labels.csv, and tables of the parts of five divisions."""
+    names = list(rows("2016{}.jpg", count=12))
+    lay(tmp_path, *(f"images/{name}" for name in names))
+    body = [f"{name},{place % 2},{('Lantana', 'Negative')[place % 2]}" for place, name in enumerate(names)]
+    folder = tmp_path / "labels"
+    table = write(folder / "labels.csv", "Filename,Label,Species", *body)
+    for number in range(2):
+        for part, rows_of in (("train", body[:6]), ("val", body[6:8]), ("test", body[8:])):
+            lines = (row.rpartition(",")[0] for row in rows_of)
+            write(folder / f"{part}_subset{number}.csv", "Filename,Label", *lines)
+    note = scan(table).notes[0]
+    assert note.startswith("Not used: train_subset0.csv, test_subset0.csv, val_subset0.csv. If these have labels too: ")
+    error = refused(folder)
+    assert error.remedy == f"Name one with image and class in each row, such as data.root={table}\n{note}"
+    command = note.partition("`")[2].removesuffix("`")
+    assert subprocess.run(command, shell=True, cwd=tmp_path, check=False).returncode == 0  # noqa: S602
+    listing = scan(tmp_path / "tables", images=str(tmp_path))
+    assert "2 classes: 0 (3 train, 1 validation, 2 test), 1 (3 train, 1 validation, 2 test)" in listing.notes
+
+
+def test_images_elsewhere_that_a_table_names_are_named(tmp_path: Path) -> None:
+    lay(tmp_path, *rows("pictures/{}.jpg", count=4))
+    table = write(tmp_path / "set" / "data.csv", "path,label", *rows(f"{tmp_path}/pictures/{{}}.jpg,a", "{}.jpg,b"))
+    assert f"If the images are in it: data.images={tmp_path}/pictures. Give" in refused(tmp_path / "set").remedy
+    with pytest.raises(ZooError, match="contains no images, but files such as data") as caught:
+        folder_scan.scan(str(tmp_path / "set"))
+    assert caught.value.remedy == f"Read its labels with `data=image_table data.root={table}`"
+
+
+def test_no_finding_means_no_label_if_it_is_always_alone(tmp_path: Path) -> None:
+    """NIH ChestX-ray: lists of labels, lists of the images of each part, and boxes of some images."""
+    lay(tmp_path, *rows("images_001/{}_000.png", "images_002/{}_000.png", count=40))
+    body = rows("{}_000.png,No Finding", "{}_000.png,Mass|Hernia", "{}_000.png,Mass", "{}_000.png,Hernia", count=40)
+    table = write(tmp_path / "Data_Entry_2017.csv", "Image Index,Finding Labels", *body)
+    write(tmp_path / "train_val_list.txt", *rows("{}_000.png", count=30))
+    write(tmp_path / "test_list.txt", *(f"{number}_000.png" for number in range(30, 40)))
+    write(tmp_path / "BBox_List_2017.csv", "Image Index,Finding Label,Bbox [x,y,w,h]", "2_000.png,Mass,1,2,3,4")
+    assert refused(tmp_path).remedy == f"Give the table of the labels: data.root={table}"
+    with pytest.raises(ZooError, match="contains boxes around objects") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy == f"Read the labels with `data=image_table data.root={table}`"
+    listing = scan(table, target="labels")
+    assert listing.notes[-1] == "2 labels: Hernia (20), Mass (20); 10 have several, 10 have none (No Finding)"
+    given = scripts.table_written(next(note for note in listing.notes if "To use them: " in note))
+    assert Counter(scan(Path(given.pop("root")), target="labels", **given).parts) == {"train": 30, "test": 10}
+    write(
+        table,
+        "Image Index,Finding Labels",
+        *rows("{}_000.png,none|Mass", "{}_000.png,none", "{}_000.png,Mass", count=40),
+    )
+    assert scan(table, target="labels").notes[-1].startswith("2 labels: Mass (27), none (27)")

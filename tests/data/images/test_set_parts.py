@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import shutil
 import subprocess
 import tracemalloc
 from collections import Counter
@@ -211,7 +210,7 @@ def test_shares_and_copies_of_unsorted_images_are_not_classes(
     tmp_path: Path, folders: tuple[str, ...], what: str
 ) -> None:
     lay(tmp_path, *(f"{folder}/20_0_{number}_20170109150557335.png" for folder in folders for number in range(5)))
-    (tmp_path / "labels.csv").write_text("image,label\n")
+    (tmp_path / "labels.csv").write_text("image,label\n20_0_1_20170109150557335.png,a\n")
     with pytest.raises(ZooError, match=what) as caught:
         folder_scan.scan(str(tmp_path))
     assert (
@@ -256,7 +255,7 @@ def test_a_folder_between_a_part_and_its_classes_is_skipped(tmp_path: Path, trai
 
 def test_a_part_with_one_folder_of_unsorted_images_is_reported(tmp_path: Path) -> None:
     lay(tmp_path, *in_parts("train"), "val/images/1.png")
-    (tmp_path / "val" / "val_annotations.txt").write_text("1.png cat")
+    (tmp_path / "val" / "val_annotations.txt").write_text("1.png cat\n2.png dog\n")
     listing = folder_scan.scan(str(tmp_path))
     assert set(listing.parts) == {"train"}
     assert any("1 image without class" in note and "data=image_table data.root=" in note for note in listing.notes)
@@ -271,7 +270,7 @@ def test_variants_of_one_set_can_be_given_alone(tmp_path: Path) -> None:
 def test_parts_without_classes_name_the_table_of_labels(tmp_path: Path) -> None:
     lay(tmp_path, "train_images/1.png", "test_images/2.png")
     for name in ("sample_submission.csv", "test.csv", "train.csv"):
-        (tmp_path / name).write_text("id,label\n")
+        (tmp_path / name).write_text("id,label\n1,a\n")
     with pytest.raises(ZooError, match="names of parts") as caught:
         folder_scan.scan(str(tmp_path))
     assert (
@@ -323,7 +322,7 @@ def test_backslashes_in_names_are_explained(tmp_path: Path) -> None:
 
 def test_parts_of_unsorted_images_further_down_are_not_recommended(tmp_path: Path) -> None:
     lay(tmp_path, "faces/train/1.png", "faces/val/2.png")
-    (tmp_path / "label_train.csv").write_text("file,age\n")
+    (tmp_path / "label_train.csv").write_text("file,age\n1.png,33\n")
     with pytest.raises(ZooError, match="no class folders") as caught:
         folder_scan.scan(str(tmp_path))
     assert "Read the labels with `data=image_table data.root=" in caught.value.remedy
@@ -672,20 +671,6 @@ def test_a_part_without_images_is_named(tmp_path: Path) -> None:
     assert {"test/ contains no images, so there is no test part", "val/ contains no images"} <= set(notes)
 
 
-def test_the_test_part_of_a_set_of_defects_can_be_used_alone(tmp_path: Path) -> None:
-    """MVTec: the training part contains only good items, and masks lie next to the parts."""
-    lay(tmp_path, "train/good/1.png", "test/good/1.png", "test/broken/1.png", "ground_truth/broken/1.png")
-    lay(tmp_path, "ground_truth/scratch/1.png")
-    with pytest.raises(ZooError, match=r"and also images in ground_truth") as caught:
-        folder_scan.scan(str(tmp_path))
-    assert caught.value.remedy.endswith(f"test/ alone: data.root={tmp_path}/test.")
-    shutil.rmtree(tmp_path / "ground_truth")
-    with pytest.raises(ZooError, match=r"has classes that train/ does not have: 'broken'") as caught:
-        folder_scan.scan(str(tmp_path))
-    assert f"To train on this part alone: data.root={tmp_path}/test." in caught.value.remedy
-    assert folder_scan.scan(str(tmp_path / "test")).class_names == ["broken", "good"]
-
-
 def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
     for name, words in (
         ("set.zip", "an archive, not a folder\nUnpack it"),
@@ -718,7 +703,7 @@ def test_labels_next_to_folders_of_persons_are_named_before_these(tmp_path: Path
         ("classes.txt", ""),
         ("fold_0_data.txt", "Read the labels with `data=image_table data.root="),
     ):
-        (tmp_path / name).write_text("user_id\timage\tage\n")
+        (tmp_path / name).write_text("user_id\timage\tage\n" + "7890\t1.png\t33\n" * bool(words))
         with pytest.raises(ZooError, match="only one folder of images, 'faces'") as caught:
             folder_scan.scan(str(tmp_path))
         assert caught.value.remedy.startswith(words or "The class folders are further down")
@@ -759,7 +744,7 @@ def test_validation_images_without_classes_are_replaced_from_the_training_images
         *(f"train/{name}/images/{number}.jpg" for name in ("n1", "n2") for number in "123"),
         "val/images/1.jpg",
     )
-    (tmp_path / "val/val_annotations.txt").write_text("1.jpg\tn1\t0\t32\t44\t62\n")
+    (tmp_path / "val/val_annotations.txt").write_text("1.jpg\tn1\t0\t32\t44\t62\n2.jpg\tn1\t0\t2\t4\t6\n")
     (note,) = [note for note in folder_scan.scan(str(tmp_path)).notes if "val/ contains" in note]
     assert "which are not used, and train/ gives the validation part. " in note
     assert "val_annotations.txt" in note
@@ -1209,3 +1194,20 @@ def test_a_set_named_val_with_class_folders_is_not_called_unlabeled(tmp_path: Pa
         Image.new("RGB", (9, 9), "blue").save(path)
     with pytest.raises(ZooError, match="all contain the folders ADI, LYM, TUM"):
         folder_scan.scan(str(tmp_path))
+
+
+def test_files_that_do_not_name_the_images_are_not_offered_as_labels(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"set/{name}/{name}{number:05}.png" for name in ("cat", "dog") for number in range(3)))
+    for name, text in (
+        ("notes/notes.txt", "cat00001 is sharp\nthe rest is not\nsee also\nthe other set\n"),
+        ("notes/one.txt", "cat00001 and dog00002\n"), ("todo.csv", "task,done\nbuy milk,1\n"),
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    listing = folder_scan.scan(str(tmp_path / "set"))
+    assert listing.notes == ["2 classes: cat (3), dog (3)"]
+    with pytest.raises(ZooError, match="only one folder of images, 'set'") as caught:
+        folder_scan.scan(str(tmp_path))
+    assert caught.value.remedy == f"The class folders are further down: data.root={tmp_path / 'set'}"
+    (tmp_path / "persons.csv").write_text("image,person\ncat00001,1\ndog00002,2\n")
+    assert folder_scan.scan(str(tmp_path / "set")).notes[-1].startswith("Not used: persons.csv. Read its labels with")

@@ -156,7 +156,7 @@ def test_a_class_of_one_text_is_left_out_by_the_printed_settings(tmp_path: Path)
     texts = "".join(f"text {number} of {name},{name}\n" for name, size in sizes.items() for number in range(size))
     (tmp_path / "t.csv").write_text(f"text,label\n{texts}")
     row = LabelledData(name="text_table", root=str(tmp_path / "t.csv"), folds=10)
-    with pytest.raises(ZooError, match="The class 'c' has 1 texts, fewer than the 10 folds") as caught:
+    with pytest.raises(ZooError, match="The class 'c' has 1 text, fewer than the 10 folds") as caught:
         dataset.prepare(row, 1)
     assert "such as data.folds=5 with 'data.classes=[a,b]'" in (caught.value.remedy or "")
     chosen = dataclasses.replace(row, folds=5, classes=["a", "b"])

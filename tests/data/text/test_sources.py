@@ -318,19 +318,26 @@ def test_files_of_json_are_no_texts_and_folders_of_persons_are_noted(tmp_path: P
     assert any("Classes such as s0001 look like numbers of persons" in note for note in notes)
 
 
-def test_variants_and_names_of_files_are_named_for_shares_of_a_set(tmp_path: Path) -> None:
-    """As in Ling-Spam: bare/part1/spmsg1.txt."""
-    texts = {f"{kind}/part{part}/{name}{part}.txt": "fine" for kind in ("bare", "stop") for part in (1, 2)
-             for name in ("spam", "mail")}  # fmt: skip
+@pytest.mark.parametrize("given", ["", "bare"])
+def test_the_command_sorts_shares_by_the_names_of_the_texts(tmp_path: Path, given: str) -> None:
+    """As in Ling-Spam: bare/part1/spmsga1.txt and bare/part1/3-1msg1.txt."""
+    texts = {f"{kind}/part{part}/{name}.txt": "fine" for kind in ("bare", "stop") for part in (1, 2)
+             for name in (f"spmsg{'ab'[part - 1]}1", f"{part}-1msg1")}  # fmt: skip
     root = folder(tmp_path / "a b", texts)
     with pytest.raises(ZooError, match="part1, part2, are shares of a set") as caught:
-        sources.source_of(row("text_folder", root)).read()
-    remedy = caught.value.remedy or ""
-    assert "bare, stop may be variants of the same texts: give one" in remedy
-    command = remedy.partition("`")[2].partition("`")[0]
-    for name in ("spam", "mail"):
-        subprocess.run(command.replace("CLASS", name).replace("BEGIN", name), shell=True, check=True)  # noqa: S602
-    assert sources.source_of(row("text_folder", root / "bare" / "sorted")).read().class_names == ["mail", "spam"]
+        sources.source_of(row("text_folder", root / given)).read()
+    remedy = caught.value.remedy
+    assert ("bare, stop may be variants of the same texts: give one" in remedy) == (not given)
+    table = scripts.table_written(remedy)["root"]
+    assert table == f"{root / given}.csv"
+    assert sources.source_of(row("text_table", Path(table))).read().class_names == ["other", "spmsg"]
+
+
+def test_the_only_table_of_a_folder_is_used(tmp_path: Path) -> None:
+    root = folder(tmp_path, {"data.csv": "text,label\nfine,pos\ndull,neg\ngood,pos\nbad,neg\n", "README.txt": "about"})
+    result = sources.source_of(row("text_table", root)).read()
+    assert (result.class_names, result.parts) == (["neg", "pos"], None)
+    assert result.notes[0] == f"The only table of {root}: data.csv"
 
 
 def test_the_folder_of_the_tables_is_named(tmp_path: Path) -> None:

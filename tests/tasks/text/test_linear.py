@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from zoo.config import compose
 from zoo.config.overrides import Overrides
@@ -64,7 +65,7 @@ def outputs(texts: dataset.TextDataset, chosen: Any, stored: Any, kind: str = ""
 def test_it_separates_the_classes_in_the_units_of_the_network(tmp_path: Path, spelling: str) -> None:
     context, texts, parts = prepared(tmp_path, f"model.spelling={spelling}")
     labels = np.load(texts.folder / "labels.npy")
-    with np.load(linear.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
         for kind in ("", "final_"):
             given = outputs(texts, parts["test"], stored, kind)
             assert (given.argmax(axis=1) == labels[parts["test"]]).all()
@@ -80,7 +81,7 @@ def test_parts_of_words_are_folded_into_their_words(tmp_path: Path) -> None:
     """A word of the validation texts that no training text has is judged by its parts."""
     context, texts, parts = prepared(tmp_path, "model.spelling=true")
     names = [piece.strip() for piece in texts.tokenizer.token_bytes()]
-    with np.load(linear.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
         weights = dict(zip(stored["features"].tolist(), stored["weights"], strict=True))
     sport = texts.info.class_names.index("sport")
     assert weights[names.index("whistle")].argmax() == sport
@@ -90,7 +91,7 @@ def test_parts_of_words_are_folded_into_their_words(tmp_path: Path) -> None:
 def test_without_a_test_part_the_validation_texts_are_not_used(tmp_path: Path) -> None:
     context, texts, parts = prepared(tmp_path)
     parts["test"] = parts["test"][:0]
-    with np.load(linear.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
         assert "final_weights" not in stored.files
 
 
@@ -99,7 +100,7 @@ def test_large_sets_are_sampled_and_the_run_says_so(
 ) -> None:
     context, texts, parts = prepared(tmp_path)
     monkeypatch.setattr(linear, "MOST_TOKENS", 300)
-    linear.fit(context, texts, parts)
+    linear.fit(context, texts, parts, None)
     assert f"of {len(parts['train'])} training texts" in capsys.readouterr().err
 
 
@@ -108,24 +109,63 @@ def test_a_class_without_training_texts_is_never_the_answer(tmp_path: Path) -> N
     labels, sport = np.load(texts.folder / "labels.npy"), texts.info.class_names.index("sport")
     parts["train"] = parts["train"][labels[parts["train"]] != sport]
     parts["validation"] = parts["validation"][labels[parts["validation"]] != sport]
-    with np.load(linear.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
         assert (outputs(texts, parts["test"], stored).argmax(axis=1) != sport).all()
     parts["train"] = parts["train"][labels[parts["train"]] == labels[parts["train"]][0]]
-    linear.fit(context, texts, parts)  # a single class is no error
+    linear.fit(context, texts, parts, None)  # a single class is no error
 
 
-def test_two_classes_of_many_texts_are_left_to_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_two_classes_of_many_texts_get_a_logistic_regression(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context, texts, parts = prepared(tmp_path)
-    assert linear.is_better(texts, parts["train"], context.settings.model)
+    train, length = parts["train"], context.settings.model["length"]
     texts.info.class_names.pop()
-    assert linear.is_better(texts, parts["train"], context.settings.model)
+    assert not linear.is_logistic(texts, train, length)
     monkeypatch.setattr(linear, "MOST_TOKENS", 300)
-    assert not linear.is_better(texts, parts["train"], context.settings.model)
+    assert linear.is_logistic(texts, train, length)
+    texts.info.class_names.append("sport")
+    assert not linear.is_logistic(texts, train, length)
+
+
+@pytest.mark.parametrize("spelling", [False, True])
+def test_a_logistic_regression_has_a_gain_for_each_log_count_ratio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: bool
+) -> None:
+    """As scikit-learn fits it to counts times ratios, which are computed here text by text."""
+    monkeypatch.setattr(linear, "MOST_TOKENS", 0)
+    monkeypatch.delitem(PHRASES, "sport")
+    context, texts, parts = prepared(tmp_path, f"model.spelling={str(spelling).lower()}")
+    offsets, tokens = np.load(texts.folder / "offsets.npy"), np.load(texts.folder / "tokens.npy").astype(np.int32)
+    names = word_parts.words_of(texts.tokenizer.token_bytes())
+    stems, of_words = (word_parts.stems(names), word_parts.Parts(names)) if spelling else (None, None)
+    counts = np.zeros((len(offsets) - 1, len(names) + 1024))
+    for number, row in enumerate(counts):
+        text = tokens[offsets[number] : offsets[number + 1]][None]
+        found = text_features.features(text, stems, len(names), 1024)[0]
+        np.add.at(row, found[found != 0], 1)
+    labels, train = np.load(texts.folder / "labels.npy"), parts["train"]
+    of_texts = np.stack([(counts[train][labels[train] == own] > 0).sum(axis=0) for own in (0, 1)], axis=1)
+    weights = [1.0] * len(of_texts)
+    if of_words:
+        table = np.zeros((len(names), of_words.count))
+        np.add.at(table, (of_words.words_of, of_words.parts), 1)
+        of_texts = np.concatenate([of_texts, table.T @ of_texts[: len(names)]])
+        counts = np.concatenate([counts, counts[:, : len(names)] @ table], axis=1)
+        weights += [linear.PART_WEIGHT] * of_words.count
+    shares = (of_texts + 1) / (of_texts + 1).sum(axis=0)
+    ratios = np.where(of_texts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0) * weights
+    expected = LogisticRegression(C=4 * linear.LOGISTIC_STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
+    expected.fit((counts * ratios)[train], labels[train])
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
+        given = counts[:, : len(stored["weights"])] @ (stored["weights"] * stored["gains"][:, None])
+        assert not stored["bias"].any()
+    assert given[:, 1] - given[:, 0] == pytest.approx(expected.decision_function(counts * ratios), rel=0.02, abs=0.02)
 
 
 def test_without_validation_texts_the_usual_scale_is_taken(tmp_path: Path) -> None:
     context, texts, parts = prepared(tmp_path)
     parts["validation"] = parts["validation"][:0]
     labels = np.load(texts.folder / "labels.npy")
-    with np.load(linear.fit(context, texts, parts)) as stored:
+    with np.load(linear.fit(context, texts, parts, None)) as stored:
         assert (outputs(texts, parts["test"], stored).argmax(axis=1) == labels[parts["test"]]).all()

@@ -452,7 +452,7 @@ def test_what_was_read_and_left_out_is_said_and_kept(folder: Path, capsys: pytes
     shown = capsys.readouterr().err
     assert "Read texts.csv: separated by commas; a header; utf-8; text in column text, label in column label" in shown
     assert "Skipped texts.csv, line 62: 3 columns instead of 2" in shown
-    assert "Skipped 1 blank texts" in shown
+    assert "Skipped 1 blank text of" in shown
     assert (run / "skipped.csv").read_text().splitlines()[1] == '"texts.csv, line 62",3 columns instead of 2'
     assert (record(run)["data"]["blank"], record(run)["data"]["skipped_items"]) == (1, 1)
 

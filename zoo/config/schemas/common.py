@@ -1,5 +1,6 @@
 """Settings that several tasks share."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -128,6 +129,10 @@ class Output:
         None, "name of this run's folder; null means date, time, model and backend", literal=True, affects=PLACE
     )
 
+    def checks(self) -> list[str | None]:
+        size = len(os.fsencode(self.name or ""))  # a folder name has at most 255 bytes, and may get an ending
+        return [f"output.name must have at most 200 bytes, got {size:,}" if size > 200 else None]
+
 
 @dataclass
 class TrainingOutput(Output):
@@ -138,7 +143,7 @@ class TrainingOutput(Output):
     )
 
     def checks(self) -> list[str | None]:
-        return exporters.problems("output.export", self.export)
+        return [*super().checks(), *exporters.problems("output.export", self.export)]
 
 
 @dataclass

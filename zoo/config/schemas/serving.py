@@ -55,9 +55,9 @@ class ServeConfig:
     def checks(self) -> list[str | None]:
         less = f"max_pending_mb must be at least max_body_mb, {self.max_body_mb:g}, got {self.max_pending_mb!r}"
         empty = None if self.host.strip() else f"host must be an address such as 127.0.0.1, got {self.host!r}"
-        blank = next((name for name in self.hosts.split(",") if re.search(r"\s", name.strip())), None)
-        blanks = blank and f"hosts must be names separated by commas, and no name has blanks, got {blank!r}"
-        return [self._token_problem(), empty, blanks, less if self.max_pending_mb < self.max_body_mb else None]
+        odd = next((name for name in self.hosts.split(",") if re.search(r"[^\w.:\[\]-]", name.strip())), None)
+        names = odd and f"hosts must be names such as box.local, separated by commas, got {odd!r}"
+        return [self._token_problem(), empty, names, less if self.max_pending_mb < self.max_body_mb else None]
 
     def _token_problem(self) -> str | None:
         if self.token == NONE and not self.is_loopback:

@@ -4,11 +4,11 @@ import itertools
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from zoo.core.arrays import np
-from zoo.core.errors import ZooError
+from zoo.core.errors import ZooError, listed
 from zoo.core.files import files_below
 from zoo.data import datasets
 from zoo.data.images import decode, set_parts, unknown_kinds
@@ -40,6 +40,8 @@ def check(path: Path) -> list[str]:
     levels = list(_levels(path, 2))
     for folder in [path.parent] * set_parts.says_nothing(path.name, path.parent.name) + levels:
         _refuse_tags(path, folder)
+    for folder in [path.parent] * (set_parts.role_of(path.name) == "train") + levels:
+        _refuse_defects(folder)
     for folder in levels:
         if file := _file_of_boxes(folder):
             full = [name for level in levels for name in set_parts.folders_of_images(level)]
@@ -47,27 +49,23 @@ def check(path: Path) -> list[str]:
             if all(set_parts.says_nothing(name, folder.parent.name) for name in full):
                 raise ZooError(
                     f"{file} contains boxes around objects: a data set for detection, which the zoo does not train",
-                    "A classifier needs a folder for each class: DIR/cat/1.jpg, DIR/dog/2.jpg, ...",
+                    re.sub("[.;] [Oo]r: $", "", set_parts.labels_note(path, "Labels", ""))
+                    or "A classifier needs a folder for each class: DIR/cat/1.jpg, DIR/dog/2.jpg, ...",
                 )
             notes = [f"Not used: the boxes around objects in {file}. Whole images are learned"]
-        names = set_parts.subfolders(folder)
-        full = [name for name in names if next(decode.iter_images(folder / name), None)]
+        names, full = set_parts.subfolders(folder), set_parts.folders_of_images(folder)
         for annotations, images, what in _pairs(folder, names, full):
-            inner = set_parts.wrapped(folder / images) or folder / images
-            classes = set_parts.folders_of_images(inner)
-            further = not set_parts.part_of(images) and any(
-                not set_parts.part_of(name) or set_parts.folders_of_images(inner / name) for name in classes
-            )
-            if further and folder != path and set_parts.part_of(folder.name):
+            roots = [] if set_parts.part_of(images) else [*_class_roots(folder / images)]
+            if roots and folder != path and set_parts.part_of(folder.name):
                 notes.append(f"Not used: {what} in {folder / annotations}")
                 continue
+            roots = [*dict.fromkeys([*roots, *_class_roots(path)])] * bool(roots)
             raise ZooError(
                 f"{folder / annotations} contains {what} of the images in {images}: a data set for detection or "
                 "segmentation",
-                f"The class folders are further down: {set_parts.as_root(inner)}"
-                if further
-                else f"{_CLASSIFY}: DIR/cat/1.jpg, ... "
-                + (_way(path, folder / annotations, images) or set_parts.names_note(folder / images)),
+                f"The class folders are further down: {listed(map(set_parts.as_root, roots), ' or ', most=5)}"
+                if roots
+                else f"{_CLASSIFY}: DIR/cat/1.jpg, ... {_way(path, folder / annotations, images)}",
             )
         for name in full[:_FEW]:
             if mask := _mask_next_to_image(folder / name):
@@ -95,20 +93,54 @@ def _refuse_tags(path: Path, folder: Path) -> None:
             )
 
 
+def _refuse_defects(folder: Path) -> None:
+    """Raise an error for parts of which only the test part has several classes, such as intact and defect objects."""
+    parts = {set_parts.role_of(name): name for name in set_parts.folders_of_images(folder)}
+    trained, tested = (set_parts.folders_of_images(folder / parts.get(part, "-")) for part in ("train", "test"))
+    if len(trained) == 1 and len(tested) > 1 and trained[0] in tested:
+        test = folder / parts["test"]
+        raise ZooError(
+            f"{folder / parts['train']} contains only the class {trained[0]!r}, and {test} contains {listed(tested)}: "
+            "a data set for anomaly detection, which the zoo does not train",
+            "A classifier needs training images of each class. To divide the test images into parts and learn their "
+            f"classes: {set_parts.as_root(test)}",
+        )
+
+
+def masks_in(folder: Path, files: list[str]) -> set[str]:
+    """Return the folders in a class folder that contain masks of its other images, given the names of all images."""
+    inner = sorted({file.partition("/")[0] for file in files if "/" in file})
+    direct = {Path(file).stem for file in files if "/" not in file}
+    masks = {name for name, *_ in _pairs(folder, inner, inner)} if 1 < len(inner) <= _FEW else set[str]()
+    return masks | {name for name in inner if _words(name) <= _MASKS and _masks_of(_first(folder / name)) <= direct}
+
+
+def _class_roots(path: Path, depth: int = 4) -> Iterator[Path]:
+    """Yield the folders below that contain class folders, without folders of masks."""
+    full = set_parts.folders_of_images(path)
+    masks = {name for name, *_ in _pairs(path, full, full)}
+    leaves = [name for name in full if not set_parts.folders_of_images(path / name)]
+    if set_parts.are_parts(full) if len(leaves) < len(full) else len(full) > 1 and not set_parts.are_parts(full):
+        yield path
+    elif depth:
+        yield from (root for name in full if name not in masks for root in _class_roots(path / name, depth - 1))
+
+
 def _way(path: Path, labels: Path, images: str) -> str:
-    """Return what may help: folders that can be classes, or a table of label files of YOLO."""
-    if len([name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]) > 1:
+    """Return what may help: folders that can be classes, a table of labels, or one of label files of YOLO."""
+    classes = [name for name in set_parts.folders_of_images(path) if not set_parts.part_of(name)]
+    if len(classes) > 1 and not (labels.parent == path and _words(images) <= _IMAGES):
         if labels.parent == path:
-            return " If every folder is a class, add data.layout=classes."
-        apart = [name for name in set_parts.folders_of_images(path) if not labels.is_relative_to(path / name)]
-        if labels.parent.parent != path and (inner := [set_parts.wrapped(path / name) or path for name in apart]):
-            return f". Another folder: {set_parts.as_root(inner[0])}"
-        name = labels.name.replace(labels.parent.name, "${d%/}")
-        move = f'mv "${{d}}{name}" "../masks of ${{d%/}}"; done'
-        return f"\nTo move them out of each class: cd {shlex.quote(str(path))} && for d in */; do {move}"
+            return f" Move {labels.name} elsewhere. If every folder is a class, add data.layout=classes."
+        apart = [name for name in classes if not labels.is_relative_to(path / name)]
+        if labels.parent.parent != path and apart:
+            return f". Another folder: {set_parts.as_root(set_parts.wrapped(path / apart[0]) or path)}"
+        return f"\nIf {listed(classes, most=5)} are the classes: add data.layout=classes, which leaves out such folders"
     texts = [file for file in itertools.islice(labels.rglob("*.txt"), _SAMPLES) if file.is_file()]
     if not any(_BOXES.search(file.open("rb").read(unknown_kinds.END_BYTES)) for file in texts):
-        return ""
+        return (
+            f"\n{set_parts.labels_note(path, 'Labels', '. ')}{set_parts.names_note(labels.with_name(images))}".rstrip()
+        )
     then = " data.label_column=label\nOr, for all boxes of each: data.label_column=labels data.target=labels"
     table = datasets.table_command("yolo", path, None, "--folders", images, labels.name, images=path, then=then)
     return f"\nTo classify by the first box of each image: {table}"
@@ -137,10 +169,10 @@ def _pairs(folder: Path, names: list[str], full: list[str]) -> Iterator[tuple[st
             continue
         named, words = _words(name) <= _MASKS, _words(name) & _MASKS
         for images in full if named or len(full) <= _FEW else ():
-            stems = [_END_OF_MASK.sub("", Path(file).stem) for file in _first(folder / name)]
+            belong = _masks_of(_first(folder / name))
             by_name = (named and _words(images) <= _IMAGES) or (words and _words(images) == _words(name) - words)
             # Images of several classes may be numbered alike.
-            alike = (by_name or named or len(full) < 3) and _same(stems, folder / images)
+            alike = (by_name or named or len(full) < 3) and _same(belong, folder / images)
             paired = images != name and ((named and by_name) or alike)
             if paired and (by_name or _are_masks(folder, name, images, named)):
                 yield name, images, "masks"
@@ -171,7 +203,12 @@ def _first(folder: Path, count: int = _SAMPLES) -> list[str]:
     return list(itertools.islice(decode.iter_images(folder), count))
 
 
-def _same(stems: list[str], images: Path) -> bool:
+def _masks_of(files: list[str]) -> set[str]:
+    """Return the names, without suffixes, of the images that masks belong to."""
+    return {_END_OF_MASK.sub("", Path(file).stem) for file in files}
+
+
+def _same(stems: Collection[str], images: Path) -> bool:
     every = {Path(name).stem for name in _first(images, _LISTED)}
     return bool(stems) and sum(stem in every for stem in stems) >= 0.9 * len(stems)
 

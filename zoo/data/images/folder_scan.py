@@ -158,6 +158,7 @@ def _listing(
         ]
         for part, prefix, name in chosen
     }
+    files_by_class, masks = _without_masks(path, files_by_class)
     files_by_class, twice = _without_second_formats(files_by_class)
     classes = sorted({name for (part, _, name), files in files_by_class.items() if files and part in ("", "train")})
     refuse_unspellable(classes, path)
@@ -168,11 +169,22 @@ def _listing(
         listing.notes.append(
             f"Read by their content: {counted(len(odd), 'file')} without an image suffix, such as {odd[0]}"
         )
-    listing.notes.extend([*twice, *_unclear(path, files_by_class, layout)])
+    listing.notes.extend([*masks, *twice, *_unclear(path, files_by_class, layout)])
     listing.notes.extend(tables.unclear_labels(classes, "move these images elsewhere"))
     images = {key[2]: files for key, files in files_by_class.items()}
     listing.notes.extend(set_parts.codes_notes(path, images))
     return listing
+
+
+def _without_masks(path: Path, files_by_class: Files) -> tuple[Files, list[str]]:
+    """Return the files without those in folders of masks within a class folder, and a note."""
+    left, folders = dict[tuple[str, str, str], list[str]](), list[str]()
+    for (part, prefix, name), files in files_by_class.items():
+        masks = annotated.masks_in(path / prefix / name, [file.removeprefix(f"{prefix}{name}/") for file in files])
+        own = tuple(f"{prefix}{name}/{mask}/" for mask in sorted(masks))
+        left[part, prefix, name] = [file for file in files if not file.startswith(own)] if own else files
+        folders += own
+    return left, [f"Not used: masks in {listed(folders, most=3)}"] * bool(folders)
 
 
 def _without_second_formats(files_by_class: Files) -> tuple[Files, list[str]]:
@@ -224,7 +236,7 @@ def _unclear(path: Path, files_by_class: Files, layout: str) -> Iterator[str]:
     stems = {stem.lower() for files in files_by_class.values() for file in files if len(stem := Path(file).stem) > 4}
     kinds = [(path.parent, kind) for kind in ("*.[ct]sv", "*.txt", "*/*.txt")]
     globs = [itertools.islice(place.glob(kind), 50) for place, kind in [*kinds, (path.parent.parent, "*.txt")]]
-    near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems, likely=False)]
+    near = [table for table in itertools.chain(*globs) if set_parts.names_image(table, stems)]
     near = [table for table in near if table not in lists and not set_parts.is_list(table, stems)]
     tables = [*path.glob("*.[ct]sv"), *near]
     tables.sort(key=lambda each: ("train" not in each.stem.lower(), not set_parts.part_of(each.stem), each.name))

@@ -32,6 +32,7 @@ _FILLERS = ("", "label", "labels", "annotations", "metadata", "df")
 # Approximate number of rows that decide what the columns are.
 _SAMPLE = 2000
 _IMAGES = "Give the folder of the images with data.images=DIR."
+_WORDS = re.compile(r"[\s,;]+")
 # Folders of tables next to the folders of the files that they name.
 _BESIDE = ("metadata", "meta", "labels", "annotations", "csv")
 
@@ -63,7 +64,7 @@ class _Reader:
             if not data.images and table.is_file() and self.root == table.parent:  # the images may be anywhere
                 if not table.stat().st_size:
                     raise ZooError(f"{table} is empty", "Is it complete? A table has a row for each image.")
-                what, remedy = ", and data.images names no other", ""
+                what, remedy = ", and data.images names no other", _named_in(table)
             raise ZooError(f"{place} is not a folder that contains images{what}", f"{remedy} {_IMAGES}".strip())
         self.rows: dict[int, _Row] = {}
         self.kind, self.titles = CLASSES, list[str]()
@@ -116,7 +117,12 @@ class _Reader:
         self.table = path
         text, encoding, chosen, shape = tables.load(path, self.data, ["1"], "0")
         stems = {set_parts.stem_of(name).lower() for name in self.names}
-        if set_parts.is_list(path, stems) and set_parts.levels_of(self.names)[0]:
+        listed_only = set_parts.is_list(path, stems)
+        for near in _in(path.parent) * listed_only:
+            if set_parts.names_image(near, stems) and not set_parts.is_list(near, stems) | set_parts.is_of_other(near):
+                way = f"Give the table of the labels: {set_parts.as_root(near)}"
+                raise ZooError(f"{path} lists images without their classes", way)
+        if listed_only and set_parts.levels_of(self.names)[0]:
             way = set_parts.levels_note(self.root, self.names)
             raise ZooError(f"{path} lists images without their classes", f"If their folders are the classes. {way}")
         if shape.width < 2 and self.data.delimiter == "auto":  # columns aligned by blanks
@@ -142,6 +148,10 @@ class _Reader:
                 self.notes.append(f"Not used: {path}, which has no column {title}")
                 return None
             data = data if known.labels[1:] else dataclasses.replace(data, label_column=title)
+        given = {cells[-1].strip().lower() for cells in sample[1:]}
+        if path.stem.endswith("partition") and given <= {*set_parts.WORDS, *set_parts.NUMBERED}:
+            way = "Give the table of their labels: this one, in the same folder, then gives the parts"
+            raise ZooError(f"{path} only gives the parts of the images", way)
         number = functools.cache(lambda cell: next(iter(self.find(cell)), None))
         layout = table_columns.find(path, data, sample, number, self.names)
         how = f"{chosen.words(text, bool(layout.titles))}; {encoding}"
@@ -152,7 +162,7 @@ class _Reader:
             self.notes.append(f"Not used: the boxes in {listed(boxes)}. Whole images are learned")
         flags = {cells[place].strip() for cells in sample[1:] for place in layout.labels * (self.kind != NUMBER)}
         empty = ["an empty cell"] * ("" in flags and len(layout.labels) > 1)
-        if no := ["-1"] * bool(flags & {"-1", "-1.0"}) + empty:
+        if (no := ["-1"] * bool(flags & {"-1", "-1.0"}) + empty) and self.kind != CLASSES:
             self.notes.append(f"In columns of labels, {' or '.join(no)} means no, as 0 does")
         if shared := layout.shared(sample):
             group = f"data.group={shlex.quote(shared)}"
@@ -201,6 +211,20 @@ class _Reader:
             raise ZooError(f"{name} has two rows that differ: {both}", f"Keep the right row.{several}")
         else:
             self.twice += other is not row
+
+    def take_parts(self) -> None:
+        """Use the parts of a file next to the table that gives the part of each image: list_eval_partition.txt."""
+        given = any(row.part for row in self.rows.values())
+        for path in [] if given else filter(Path.is_file, sorted(self.source.parent.glob("*partition.*"))):
+            parts = dict[int, str]()
+            for words in map(_WORDS.split, files.lines(files.read(path, "auto")[0])):
+                part = set_parts.NUMBERED.get(words[-1]) or set_parts.WORDS.get(words[-1].lower())
+                parts |= dict.fromkeys(self.find(words[0]) if part else [], part or "")
+            if parts.keys() >= self.rows.keys():
+                self.rows = {number: row._replace(part=parts[number]) for number, row in self.rows.items()}
+                self.notes.append(f"Parts: as in {path}")
+            elif parts:
+                self.notes.append(f"Not used: {path}, which lacks the parts of some images")
 
     def check(self, trains: bool) -> None:
         if 2 * len(self.skipped) > self.count or 10 * self.unclear > self.count:
@@ -305,6 +329,11 @@ def scan(data: TableReading, trains: bool = True) -> FolderListing:
     reader, known = _Reader(data, present[0][1], notes), None
     for part, path in present:
         known = reader.read(part, path, known) or known
+    if data.group and not any(row.group for row in reader.rows.values()):
+        groups = set_parts.groups_of([reader.names[number] for number in reader.rows], data.group)
+        rows = zip(reader.rows.items(), groups, strict=True)
+        reader.rows = {number: row._replace(group=group) for (number, row), group in rows}
+    reader.take_parts()
     reader.check(trains)
     if not any(row.part for row in reader.rows.values()):
         table = reader.source.with_name(f"{reader.source.stem}_in_parts.csv")
@@ -341,11 +370,26 @@ def _tables(root: Path, images: str | None) -> tuple[list[tuple[str, Path]], lis
         below = [each for pattern in ("*/*", "*/*/*") for each in sorted(root.glob(pattern))]
         shown = listed(str(each) for each in below if tables.suffix(each) in datasets.TABLES and each.is_file())
         text = "contains no table" + f", but there are {shown}" * bool(shown)
+        present = [path for path in present if not set_parts.PROSE.match(path.name)]
         if present:
             text = f"contains several tables: {listed(path.name for path in present)}"
-        raise ZooError(f"{root} {text}", "Name one with image and class in each row: data.root=FILE")
+        likely = sorted(present, key=lambda path: (set_parts.is_of_other(path), bool(set_parts.part_of(path.stem))))
+        such = f", such as {set_parts.as_root(likely[0])}" if likely else ": data.root=FILE"
+        remedy = [f"Name one with image and class in each row{such}", *set_parts.parts_beside(root / "-.csv", images)]
+        raise ZooError(f"{root} {text}", "\n".join(remedy))
     unused = [path.name for path in present if path not in [table for _, table in chosen]]
     return sorted(chosen, key=lambda each: each[0] != "train"), [f"Not read: {listed(unused)}"] * bool(unused)
+
+
+def _named_in(table: Path) -> str:
+    """Return the setting of the folder of the first images that a table names by a path from its folder, or any."""
+    words = re.split(r"[,;\t\"\n]", unknown_kinds.head_of(table, 1 << 16).decode("utf-8", "replace"))
+    images = [word.strip() for word in words if Path(word.strip()).suffix.lower() in decode.SUFFIXES]
+    for folder in (table.parent, table.parent.parent):
+        if present := [folder / word for word in images if os.path.isfile(folder / word)]:
+            place = os.path.commonpath([path.parent for path in present])
+            return f"If the images are in it: data.images={shlex.quote(place)}."
+    return ""
 
 
 def _in(folder: Path) -> list[Path]:

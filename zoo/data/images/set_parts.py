@@ -21,6 +21,8 @@ WORDS = {
     **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
     **dict.fromkeys(("test", "testing", "tst", "eval", "evaluation", "holdout"), "test"),
 }
+# What numbers mean in a column, or in a file, named partition (CelebA).
+NUMBERED = {"0": "train", "1": "validation", "2": "test"}
 # Words without meaning next to these: training_set, test images.
 _FILLERS = "set|sets|dataset|data|images|image|imgs|img|pictures|photos|samples|folder|dir|split|part|new|final"
 _GLUED = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})({_FILLERS})?")
@@ -53,6 +55,8 @@ _OTHER_PARTS = "|".join(word for word, part in WORDS.items() if part != "train")
 _OTHER_WORD = re.compile(rf"(?<![a-z])({_OTHER_PARTS})", re.IGNORECASE)
 # Number of images, and bytes of a table, that are compared to find out whether the table names the images.
 _LISTED, _HEAD = 20_000, 1 << 16
+# Names of tables of images that have no classes.
+_OTHER_TABLE = re.compile("partition|bbox|box_|landmark|identity", re.IGNORECASE)
 # Folders next to images with lists of them.
 _OF_LISTS = ("meta", "metadata", "labels", "annotations", "lists", "splits", "split")
 _WITHOUT_CLASSES = re.compile(rf"{_OTHER_PARTS}|unlabell?ed|unsorted|unsup|pred|predict(ions?)?", re.IGNORECASE)
@@ -318,18 +322,21 @@ def _are_copies(path: Path, folders: list[str], most: int = 1000) -> bool:
 def parts_beside(table: Path, images: str | None = None) -> list[str]:
     """Return a note on the tables of other parts next to a training table; ``images`` is the folder of the images."""
     parts = {path.name: part_of(path.stem) for path in sorted(table.parent.glob(f"*{table.suffix}"))}
-    word, rest = parts.get(table.name) or ("", "")
-    near = [name for name, part in parts.items() if part and part[0] != "train" and part[1] == rest]
-    near = [name for name in near if re.findall(r"\d+", name) == re.findall(r"\d+", table.name)] or near
-    if not near or word != "train":
+    trained = [name for name, part in parts.items() if part and part[0] == "train"]
+    whole = parts.get(table.name) is None
+    first = trained[0] if whole and trained else table.name
+    rest = (parts.get(first) or "-")[1:]
+    near = [name for name, part in parts.items() if part and part[0] != "train" and part[1:] == rest]
+    near = [name for name in near if re.findall(r"\d+", name) == re.findall(r"\d+", first)] or near
+    if not near or first not in trained:
         return []
     folder = shlex.quote(str(table.parent))
-    if sum(part is not None and part[0] == "train" for part in parts.values()) > 1:  # several sets of tables
+    if whole or len(trained) > 1:  # several sets of tables
         places = (place for place in (table.parent, table.parent.parent) if next(decode.iter_images(place), None))
         images = images or shlex.quote(str(next(places, table.parent)))
-        some = shlex.join(str(table.parent / name) for name in (table.name, *near))
+        some = shlex.join(str(table.parent / name) for name in (first, *near))
         folder = f"tables, and for images data.images={images}, after `mkdir tables && cp {some} tables`"
-    return [f"Not used: {listed(near)}. If these have labels too: data.root={folder}"]
+    return [f"Not used: {listed([first] * whole + near)}. If these have labels too: data.root={folder}"]
 
 
 def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
@@ -346,7 +353,8 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
     stems = {Path(name).stem.lower() for name in itertools.islice(decode.iter_images(path), _LISTED)}
     tables = [file for file in likely[:100] if file.suffix.lower() in _TABLES[:4] and datasets.table_remedy(file)]
     tables.sort(key=lambda file: (bool(re.search(r"\d$", file.stem)), "label" not in file.stem.lower()))
-    named = (file for file in tables if names_image(file, stems, likely=False))
+    tables.sort(key=is_of_other)
+    named = (file for file in tables if names_image(file, stems))
     # The content is read last, because there may be a file for each image.
     sure = (
         file
@@ -366,15 +374,23 @@ def labels_note(path: Path, begin: str = "labels", end: str = "; ") -> str:
         name = listed(file.relative_to(path).as_posix() for file in likely if file.suffix == ".mat")
         write = datasets.table_command("matlab", path, None, images=path)
     if first.suffix == ".json" and all(re.search(keys, unknown_kinds.ends_of(first)) for keys in _COCO):
-        write = datasets.table_command("coco", first, f"{first}.csv", images=path)
+        parted = first.parent != path and role_of(first.parent.name)
+        write = datasets.table_command("coco", *((path, None) if parted else (first, f"{first}.csv")), images=path)
     return f"{begin} are not read from {name}: {write}{'. Or: ' if 'Then give' in write else end}"
 
 
-def names_image(table: Path, stems: set[str], likely: bool = True) -> bool:
-    """Return whether the first rows of a table name an image; ``likely`` is the answer if they are too few."""
+def is_of_other(table: Path) -> bool:
+    """Return whether the name of a table means parts, boxes or persons, and not classes."""
+    return bool(_OTHER_TABLE.search(table.stem))
+
+
+def names_image(table: Path, stems: set[str]) -> bool:
+    """Return whether most of the first rows of a table name an image."""
     head = unknown_kinds.head_of(table, _HEAD).decode("latin-1")
-    few = head.count("\n") < 3 and not _NAMES.fullmatch(table.name) and re.search(r"[,;\t]", head)
-    return bool(likely and few) or any(Path(word).stem.lower() in stems for word in re.split(r"[\s,;|\"']+", head))
+    words = [re.split(r"[\s,;|\"']+", row) for row in (head.splitlines() if table.suffix in _TABLES[:4] else [head])]
+    named = sum(any(Path(word).stem.lower() in stems for word in row) for row in words)
+    least = max(min(2, len(words) - 1), len(words) / 2 - 1) if table.suffix in _TABLES[:4] else 1  # two lines of titles
+    return named >= least > 0
 
 
 def is_list(file: Path, stems: set[str]) -> bool:
@@ -392,7 +408,7 @@ def lists_near(path: Path) -> list[Path]:
         counted = [folder / "images.txt", folder / "train_test_split.txt"]  # CUB-200
         names = itertools.islice(decode.iter_images(path), _LISTED * (bool(files) or counted[1].is_file()))
         stems = {stem_of(name).lower() for name in names}
-        if counted[1].is_file() and names_image(counted[0], stems, likely=False):
+        if counted[1].is_file() and names_image(counted[0], stems):
             return counted
         numbers = {file: re.findall(r"\d+", file.stem) for file in sorted(files, key=lambda file: -len(file.stem))}
         split = min(itertools.chain.from_iterable(numbers.values()), default="")  # of several, such as train1.txt

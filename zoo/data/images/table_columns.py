@@ -18,7 +18,7 @@ from zoo.protocol.targets import CLASSES, LABELS, NUMBER
 # Titles of the size of an image or of a box in it, without signs: Width, Roi.X1, xmin.
 _OF_BOXES = re.compile(r"(roi|bbox)[xywh]?|[xy](min|max)")
 _OF_IMAGES = re.compile(rf"(image)?(width|height)|{_OF_BOXES.pattern}")
-_PARTS = ("split", "dataset", "subset", "part")
+_PARTS = ("split", "dataset", "subset", "part", "partition")
 # Titles of columns that are true for the rows of one part: is_valid, is_train.
 _FLAG_OF_PART = re.compile(r"is(?:final|public|private)?(train|valid|val|test)(ing|ation)?")
 _OBJECTS = ("lesion", "case", "study", "scene", "video", "plant", "animal")
@@ -78,7 +78,7 @@ class Columns(NamedTuple):
             return ""
         cell, flag = cells[self.part].strip().lower(), _FLAG_OF_PART.fullmatch(self.plain(self.part))
         if not flag or cell not in FLAGS:
-            return set_parts.WORDS.get(cell, "")
+            return set_parts.WORDS.get(cell, "") or set_parts.NUMBERED.get(cell, "")
         named = set_parts.WORDS[flag[1]]
         return named if FLAGS[cell] else "test" if named == "train" else "train"
 
@@ -265,7 +265,8 @@ def _part_column(path: Path, columns: list[list[str]], layout: Columns, labels: 
         flags = set(map(str.lower, column)) <= FLAGS.keys() and _FLAG_OF_PART.fullmatch(layout.plain(place))
         named = sum(cell.lower() in set_parts.WORDS for cell in column)  # other rows are skipped, with a reason
         several = several and (None not in parts or ("train" in parts and 5 * named >= 4 * len(column)))
-        if place not in (layout.image, layout.group, *labels) and (several or flags):
+        numbered = layout.plain(place) == "partition" and set(column) <= {*set_parts.NUMBERED}
+        if place not in (layout.image, layout.group, *labels) and (several or flags or numbered):
             return place
         values = sorted(set(column))
         unknown = all(map(str.isdecimal, values)) or 1 < len(values) <= 10

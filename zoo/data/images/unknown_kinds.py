@@ -49,7 +49,9 @@ def instead(folder: Path) -> tuple[str, str] | None:
     about, remedy = (
         (kind.about, kind.remedies["images"]) if kind else ("not an image", "Write each image as a PNG file.")
     )
-    return f", but files such as {names[kinds.index(kind)]}, which is {about}", remedy
+    name = names[kinds.index(kind)]
+    labels = datasets.table_remedy(folder / name) if kind and kind.group == "table" else ""
+    return f", but files such as {name}, which is {about}", labels or remedy
 
 
 def of_file(path: Path) -> tuple[str, str]:

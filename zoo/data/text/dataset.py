@@ -16,7 +16,7 @@ from zoo.config.overrides import override
 from zoo.config.schemas.text import AUTO, LabelledData, LanguageData, TextData
 from zoo.core import console, formats, paths
 from zoo.core.arrays import Arrays, NDArray, np
-from zoo.core.errors import ZooError, listed
+from zoo.core.errors import ZooError, counted, listed
 from zoo.core.files import file_sha256, files_below, fill_once
 from zoo.data import datasets, npy_images
 from zoo.data.images import decode, set_parts
@@ -266,7 +266,7 @@ def folds(labels: "NDArray[np.int64]", count: int, class_names: list[str]) -> "N
         if len(class_names) > 2 and all(map(tables.is_number, class_names)):
             remedy += " If the labels are numbers to predict: data.target=number."
         raise ZooError(
-            f"The class {rare[:80]!r} has {sizes.min()} texts, fewer than the {count} folds",
+            f"The class {rare[:80]!r} has {counted(int(sizes.min()), 'text')}, fewer than the {count} folds",
             " ".join([*joined, remedy, *(f"{note}." for note in tables.unclear_labels([rare]))]),
         )
     for label in present:

@@ -136,15 +136,13 @@ def _folder_rows(row: LabelledData, root: Path, remarks: Remarks) -> Iterable[Ro
     remarks.notes += _unread_files(root)
     if "validation" in above and not above.keys() & {"", "train"}:
         raise ZooError(f"{root} has {above['validation']}, but no folder train", "Add the texts to train with.")
-    outer = sorted({str(Path(place).parent) for each in places.values() for place in each})
     if places and all(re.fullmatch(r"(fold|part|split|batch|chunk)\W?\d+", name.lower()) for name in places):
+        outer = sorted({str(Path(place).parent) for each in places.values() for place in each})
+        write = datasets.table_command("begins", root / outer[0], f"{root}.csv", then=" data=text_table")
         raise ZooError(
             f"The folders of the texts, {listed(sorted(places))}, are shares of a set and not classes",
-            f"Copy the texts of each class into one folder. If their names tell it, such as {Path(where).name}: "
-            f"`cd {shlex.quote(str(root / next(iter(outer))))} && mkdir -p sorted/CLASS && cp */BEGIN*.txt "
-            "sorted/CLASS`, for each class, and give data.root=.../sorted."
-            + f" {listed(outer)} may be variants of the same texts: give one."
-            * (len(outer) > 1),
+            f"Copy the texts of each class into one folder. If their names begin with the classes: {write}."
+            + f" {listed(outer)} may be variants of the same texts: give one." * (len(outer) > 1),
         )
     _refuse_unclear(root, places)
     if deep := [f"{name}: {listed(sorted(each), most=3)}" for name, each in sorted(places.items()) if len(each) > 1]:
@@ -223,6 +221,9 @@ def _tables(row: LabelledData) -> tuple[list[File], list[str]]:
             f"{root} has no table, but {inner[0].parent} has {listed(path.name for path in inner)}",
             f"Give this folder: {set_parts.as_root(inner[0].parent)}",
         )
+    alone = [path for path in files if tables.suffix(path) in datasets.TABLES and not set_parts.PROSE.match(path.name)]
+    if len(alone) == 1 and not inner:
+        return [("", "", alone[0])], [f"The only table of {root}: {alone[0].name}"]
     packed = sorted({each.parent for kind in ("*.parquet", "*/*.parquet") for each in root.glob(kind)})
     if packed and not any(tables.suffix(path) in datasets.TABLES for path in files):
         raise ZooError(

@@ -169,13 +169,20 @@ def load(
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """Empty the lines that begin with # and have fewer delimiters than all other lines; return a note."""
+    """Empty the lines that begin with # and have fewer delimiters than all other lines; return a note.
+
+    Without delimiters, these are the first lines, if all other lines have the same number of words.
+    """
     if not text.startswith("#"):
         return text, ""
     lines = files.lines(text)
     rows = [line for line in lines if line.strip() and line[0] != "#"]
     least = {sign: min((line.count(sign) for line in rows), default=0) for sign in "\t,;|"}
+    first = len(list(itertools.takewhile(lambda line: line[:1] == "#", lines)))
+    widths = {len(line.split()) for line in rows}
     kept = [line if line[:1] != "#" or all(line.count(sign) >= least[sign] for sign in least) else "" for line in lines]
+    if not any(least.values()) and len(widths) == 1 and len(rows) + first == len(lines) and max(widths) > 1:
+        kept = [""] * first + lines[first:]
     count = sum(one != other for one, other in zip(lines, kept, strict=True))
     return ("\n".join(kept) + "\n", f"; {count:,} comments (#) are not used") if count else (text, "")
 
@@ -447,6 +454,7 @@ def unclear_labels(names: Iterable[str], way: str = "") -> list[str]:
     """Return notes on classes that may mean no label, with the ``way`` to leave them out, and on numbers."""
     names = sorted(names)
     unclear = [name for name in names if " ".join(re.split(r"[\s_]+", name.strip().lower())) in _UNCLEAR]
+    unclear = [] if names == ["-1", "1"] else unclear
     kept = [name for name in names if name not in unclear]
     only = shlex.quote(override("data.classes", kept)) if 1 < len(kept) <= 20 else "data.classes"
     is_class = "is trained as a class. If it means" if len(unclear) == 1 else "are trained as classes. If they mean"

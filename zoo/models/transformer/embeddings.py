@@ -95,9 +95,8 @@ class WordPairLogits(ZooLayer):
     Called with [tokens, keep], both (batch, length), it returns logits (batch, classes), as in NBSVM (Wang and
     Manning 2012, https://aclanthology.org/P12-2018). These are sums over all features without padding, of the
     log-count ratio in each class times a learned gain. :func:`zoo.protocol.text_features.combinations` hashes
-    combinations to ``buckets`` numbers. The ratios stay fixed after training has computed them, see
-    :func:`zoo.protocol.text_features.log_count_ratios`. See :func:`zoo.models.logistic_regression.gains` for the
-    initial gains.
+    combinations to ``buckets`` numbers. The host fits ratios and first gains (:mod:`zoo.tasks.text.linear`); the
+    ratios stay fixed.
 
     Args:
         buckets: number of hash buckets for combinations.

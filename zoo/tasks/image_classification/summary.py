@@ -137,7 +137,7 @@ def evaluation(run: Run) -> list[str]:
                       (("precision", "precision"), ("recall", "recall"), ("F1", "f1")))  # fmt: skip
     summary = [f"Interrupted; the metrics are for only {items:,} images."] if run.exit == "interrupted" else []
     summary += [f"{where}: {counted(items, 'image')}"]
-    summary += [f"top-1 {metrics['test_accuracy']:.4f}{top5}, loss {metrics['test_loss']:.4f}"]
+    summary += [f"top-1 {metrics['test_accuracy']:.4f}{top5}, loss {metrics['test_loss']:z.4f}"]
     summary += [f"Means over the classes: {means}"]
     if data.get("skipped"):
         summary.append(f"Skipped: {counted(data.get('skipped_items', len(data['skipped'])), 'image')}")

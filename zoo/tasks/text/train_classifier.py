@@ -13,7 +13,6 @@ from zoo.data.targets import Targets
 from zoo.data.text import dataset
 from zoo.execution import calibration
 from zoo.protocol.request import Request, TextData
-from zoo.protocol.targets import NUMBER
 from zoo.runs.context import RunContext, create_training_context
 from zoo.runs.history import title
 from zoo.runs.lifecycle import recorded_run, set_data
@@ -46,17 +45,16 @@ def train(overrides: Overrides) -> Run:
         _prepare_targets(context, known, parts["train"])
     few_items.adapt(context, overrides, {name: len(part) for name, part in parts.items()})
 
-    buckets, fresh = settings.model.get("pair_buckets"), not known and not start.npz
-    separates = buckets and fresh and linear.is_better(texts, parts["train"], settings.model)
+    starts = bool(settings.model.get("pair_buckets")) and not start.npz
+    scaled = starts and not linear.is_logistic(texts, parts["train"], settings.model["length"])
 
     def requested(trial: RunContext[TextTrainConfig], fitted: str = "") -> Request:
         arguments, split = {"classes": len(texts.info.class_names)}, trial.folder / "split.npz"
-        if separates or (buckets and texts.info.target == NUMBER):
+        if scaled:
             arguments["scaled"] = True
         request = training.request_for(trial, texts, "train_text_classifier", start.npz, arguments)
         if request.model and known:
             request.model.target = known.part(parts["train"], trial.settings.trainer.loss)
-        request.pieces = texts.tokenizer.token_bytes()
         files = {name: str(texts.folder / f"{name}.npy") for name in ("tokens", "offsets", "labels")}
         np.savez(split, **dict[str, Any](parts))
         request.data = TextData(**files, split=str(split), linear=fitted)
@@ -81,7 +79,9 @@ def train(overrides: Overrides) -> Run:
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
         try:
-            fitted = linear.fit(context, texts, parts) if separates else ""
+            target = known and known.part(parts["train"], context.settings.trainer.loss)
+            resumed = any((context.folder / "checkpoints").glob("*.json"))
+            fitted = linear.fit(context, texts, parts, target) if starts and not resumed else ""
             training.train_and_judge(context, requested(context, fitted))
         finally:
             (context.folder / linear.FILE).unlink(missing_ok=True)

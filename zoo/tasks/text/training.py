@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from zoo.config.schemas.text import LabelledData, TextTraining
 from zoo.core import console
+from zoo.core.errors import counted
 from zoo.data.targets import STRATUM
 from zoo.data.text import dataset
 from zoo.execution.execution import execute, raise_if_failed, request_of
@@ -26,7 +27,7 @@ def remark(texts: dataset.TextDataset) -> None:
         console.say(note)
     console.warn_of_skipped(info.skipped)
     if info.blank:
-        console.warn(f"Skipped {info.blank:,} blank texts of {texts.source}")
+        console.warn(f"Skipped {counted(info.blank, 'blank text')} of {texts.source}")
     if info.unknown > MANY_UNKNOWN:
         console.warn(f"The vocabulary of {len(texts.tokenizer):,} lacks {info.unknown:.0%} of all tokens")
 

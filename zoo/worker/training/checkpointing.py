@@ -156,12 +156,13 @@ class Checkpointer:
 
         The best of many epochs often beats a linear probe on few images by chance. An epoch therefore replaces it
         only if the mean gain for an image is above its standard error (as in Breiman et al. 1984, section 3.4.3).
+        Labels and numbers have no such costs.
         """
         costs = self._costs(record.pop("judged", None))
         # A resumed run may evaluate its best epoch again. After a rollback, a repeated epoch must beat the best one.
         again = not self._rolled_back and self.best is not None and self.best["best_epoch"] == record["epoch"]
         record["best"] = self.best is None or again or self._is_better(record, self.best)
-        if self.best is not None and self.best["best_epoch"] == 0:
+        if costs is not None and self.best is not None and self.best["best_epoch"] == 0:
             gains = self.probe["costs"] - costs
             record["best"] = bool(gains.mean() * (len(gains) - 1) ** 0.5 > gains.std() + ROUNDING)
         if record["best"]:
@@ -169,9 +170,9 @@ class Checkpointer:
             self.best = {name: record[name] for name in _KEPT if name in record}
             self.best["best_epoch"] = record["epoch"]
         if record["epoch"] == 0:
-            self.probe = dict(self.best, trained=None, costs=costs.tolist())
+            self.probe = dict(self.best, trained=None, costs=[] if costs is None else costs.tolist())
         elif self.probe and (not self.probe["trained"] or self._is_better(record, self.probe["trained"])):
-            self.probe["trained"] = {name: record[name] for name in ("epoch", "val_loss", "val_accuracy")}
+            self.probe["trained"] = {name: record[name] for name in ("epoch", *_KEPT) if name in record}
 
     def _is_better(self, record, best):
         """Compare the main figure of the target, such as validation accuracy, then validation loss.
@@ -188,7 +189,7 @@ class Checkpointer:
         return (record[figure], -record["val_loss"]) > (best[figure], -best["val_loss"])
 
     def _costs(self, judged):
-        """Return what counts for the best epoch, of each validation image: its loss, or whether it is wrong."""
+        """Return what counts for the best epoch, of each validation item: its loss, or whether it is wrong."""
         if judged is None or "true" not in judged:
             return None
         if self._settings.best_by == "loss":
