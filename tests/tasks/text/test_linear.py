@@ -142,8 +142,8 @@ def test_a_logistic_regression_has_a_gain_for_each_log_count_ratio(
     counts = np.zeros((len(offsets) - 1, len(names) + 1024))
     for number, row in enumerate(counts):
         text = tokens[offsets[number] : offsets[number + 1]][None]
-        found = text_features.features(text, stems, len(names), 1024)[0]
-        np.add.at(row, found[found != 0], 1)
+        numbers = text_features.features(text, stems, len(names), 1024)[0]
+        np.add.at(row, numbers[numbers != 0], 1)
     labels, train = np.load(texts.folder / "labels.npy"), parts["train"]
     of_texts = np.stack([(counts[train][labels[train] == own] > 0).sum(axis=0) for own in (0, 1)], axis=1)
     weights = [1.0] * len(of_texts)

@@ -99,10 +99,10 @@ def _machines(source: "_Source", parts: "dict[str, NDArray[np.int64]]", wanted: 
     numbers = np.concatenate([parts["train"], parts["validation"]])
     rows, wanted, count = source.rows(numbers), wanted[numbers], len(parts["train"])
     candidates = {NUMBER: _regressions, LABELS: _label_separations}.get(kind, _separations)
-    found = candidates(rows[:count], wanted[:count])
+    fits = candidates(rows[:count], wanted[:count])
     if not len(parts["validation"]):
-        found = itertools.islice(found, 1)
-    scaled = [_scaled(kind, weights, bias, rows[count:], wanted[count:]) for weights, bias in found]
+        fits = itertools.islice(fits, 1)
+    scaled = [_scaled(kind, weights, bias, rows[count:], wanted[count:]) for weights, bias in fits]
     best = min(range(len(scaled)), key=lambda number: scaled[number].loss)
     chosen = scaled[best]
     arrays = {"weights": chosen.weights, "bias": chosen.bias}
