@@ -34,9 +34,14 @@ def words(number: int, phrase: str) -> str:
     return f"{STARTS[number % len(STARTS)]} {' '.join(kept)} {number // len(STARTS)}"
 
 
-def prepared(folder: Path, *settings: str, parts: tuple[str, ...] = ("train", "test")) -> Any:
-    for part in parts:
-        rows = [f"{words(number, phrase)},{name}" for name, phrase in PHRASES.items() for number in range(24)]
+def prepared(folder: Path, *settings: str, cells: dict[str, str] | None = None) -> Any:
+    """Phrases of each kind with the kind as label, or its cell."""
+    for part in ("train", "test"):
+        rows = [
+            f"{words(number, phrase)},{(cells or {}).get(name, name)}"
+            for name, phrase in PHRASES.items()
+            for number in range(24)
+        ]
         (folder / f"{part}.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     wanted = ["model=transformer/classifier", "data=text_table", f"data.root={folder}", "data.validation=0.2"]
     chosen = compose.compose(TRAIN, Overrides.parse([*wanted, "model.pair_buckets=1024", *settings]))
@@ -49,7 +54,7 @@ def prepared(folder: Path, *settings: str, parts: tuple[str, ...] = ("train", "t
 def outputs(texts: dataset.TextDataset, chosen: Any, stored: Any, kind: str = "") -> Any:
     """What the network's linear part says: sums over features, divided by the root of their number."""
     offsets, tokens = np.load(texts.folder / "offsets.npy"), np.load(texts.folder / "tokens.npy")
-    table = np.zeros((len(texts.tokenizer) + 1024, len(PHRASES)))
+    table = np.zeros((len(texts.tokenizer) + 1024, len(stored["bias"])))
     table[stored["features"]] = stored[f"{kind}weights"]
     rows = []
     for number in chosen:
@@ -169,3 +174,23 @@ def test_without_validation_texts_the_usual_scale_is_taken(tmp_path: Path) -> No
     labels = np.load(texts.folder / "labels.npy")
     with np.load(linear.fit(context, texts, parts, None)) as stored:
         assert (outputs(texts, parts["test"], stored).argmax(axis=1) == labels[parts["test"]]).all()
+
+
+@pytest.mark.parametrize("kind", ["labels", "number"])
+def test_labels_and_numbers_are_fitted_in_the_unit_of_the_network(tmp_path: Path, kind: str) -> None:
+    """Only numbers are fitted to the validation texts as well: the thresholds of labels are chosen on these."""
+    cells = {"weather": "wet|cold", "food": "warm", "sport": "cold"}
+    if kind == "number":
+        cells = {"weather": "2.0", "food": "7.0", "sport": "4.0"}
+    context, texts, parts = prepared(tmp_path, "data.label_column=label", f"data.target={kind}", cells=cells)
+    known = texts.targets
+    assert known
+    target = known.part(parts["train"], "mse")
+    with np.load(linear.fit(context, texts, parts, target)) as stored:
+        given = outputs(texts, parts["test"], stored, "" if kind == "labels" else "final_")
+        assert ("final_weights" in stored.files) == (kind == "number")
+    truth = known.values[parts["test"]]
+    if kind == "labels":
+        assert ((given > 0) == (truth > 0)).all()
+    else:
+        assert np.abs(given * target.scale + target.mean - truth).max() < 1
