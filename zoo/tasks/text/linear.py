@@ -100,7 +100,7 @@ def _machines(source: "_Source", parts: "dict[str, NDArray[np.int64]]", wanted: 
     """Return the arrays of the candidate with the lowest loss of the validation texts."""
     numbers = np.concatenate([parts["train"], parts["validation"]])
     rows, wanted, count = source.rows(numbers), wanted[numbers], len(parts["train"])
-    candidates = {NUMBER: _regressions, LABELS: _label_separations}.get(kind, _separations)
+    candidates: Any = {NUMBER: _regressions, LABELS: _label_separations}.get(kind, _separations)
     fits = candidates(rows[:count], wanted[:count])
     if not len(parts["validation"]):
         fits = itertools.islice(fits, 1)
@@ -186,7 +186,10 @@ def _regressions(rows: Any, wanted: "NDArray[np.float64]") -> Iterator[tuple[Any
     multiplied, size = _multiplied(rows, factors)
     for penalty in PENALTIES:
         fitted = Ridge(penalty, solver="sparse_cg", tol=TOLERANCE).fit(multiplied, wanted[:, 0])
-        yield (fitted.coef_ * factors / size).astype(np.float32)[:, np.newaxis], np.float32([fitted.intercept_])
+        yield (
+            (fitted.coef_ * factors / size).astype(np.float32)[:, np.newaxis],
+            np.array([fitted.intercept_], np.float32),
+        )
 
 
 def _rarity(rows: Any) -> Any:
