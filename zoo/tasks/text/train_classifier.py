@@ -79,7 +79,7 @@ def train(overrides: Overrides) -> Run:
         context.record.data.update(duplicates=count, duplicates_in=part)
         context.record.weights = start.record
         try:
-            target = known and known.part(parts["train"], context.settings.trainer.loss)
+            target = known.part(parts["train"], context.settings.trainer.loss) if known else None
             resumed = any((context.folder / "checkpoints").glob("*.json"))
             fitted = linear.fit(context, texts, parts, target) if starts and not resumed else ""
             training.train_and_judge(context, requested(context, fitted))
