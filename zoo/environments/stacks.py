@@ -53,7 +53,7 @@ class Platform:
         minimum_driver, minimum_compute: NVIDIA driver and compute capability that its CUDA and cuDNN require.
         maximum_compute: newest compute capability with kernels.
         cpu_features: CPU instructions that the import requires.
-        size_mb: size of the environment if it differs from the stack's, otherwise 0.
+        size_mb: size of the environment, or 0 if it is the stack's.
     """
 
     requirements: list[str]
