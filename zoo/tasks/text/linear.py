@@ -280,8 +280,8 @@ def _logistic(source: "_Source", chosen: "NDArray[np.int64]", wanted: "NDArray[n
 def _log_count_ratios(texts: Any) -> Any:
     """Return how much more common each feature is in one of two classes than in the other; 0 where it is in no text.
 
-    The logarithm of a ratio: the feature's share of all counts in the class, divided by its share in the other, as in
-    Wang and Manning 2012, section 2. All counts, (features, 2), are raised by one.
+    The logarithm of a ratio: the feature's share of all counts in the class, divided by its share in the other. All
+    counts, (features, 2), are raised by one. See Wang and Manning 2012, section 2.
     """
     shares = np.log((texts + 1) / (texts + 1).sum(axis=0))
     return np.where(texts.any(axis=1)[:, np.newaxis], shares - shares[:, ::-1], 0)
