@@ -82,3 +82,14 @@ def test_a_network_with_one_odd_shape_is_no_style_network(tmp_path: Path) -> Non
     arrays["up1_norm/scale"] = np.zeros(5, "f4")
     assert manifest.size_of(arrays) is None
     assert manifest.size_of({}) is None
+
+
+def test_transposed_kernels_become_the_closest_after_repetition(tmp_path: Path) -> None:
+    published.style_network(tmp_path, filters=2, blocks=1, edge=3)
+    arrays = io.read(tmp_path).arrays
+    arrays["up2/kernel"] = np.zeros((3, 3, 2, 4), np.float32)
+    arrays["up2/kernel"][:, :, 1, 3] = np.outer([1, 3, 2], [1, 3, 2])  # what repetition and [2, 1, 0] give exactly
+    changed = manifest.without_transposed(arrays)
+    assert manifest.size_of(changed) == {"filters": 2, "blocks": 1, "kernel_size": 3, "upsampling": "nearest"}
+    np.testing.assert_allclose(changed["up2/kernel"][:, :, 3, 1], np.outer([2, 1, 0], [2, 1, 0]), atol=1e-5)
+    assert np.array_equal(changed["conv1/kernel"], arrays["conv1/kernel"])

@@ -102,6 +102,19 @@ def size_of(arrays: "Arrays") -> Arguments | None:
     return size if shapes == _shapes(**size) else None
 
 
+def without_transposed(arrays: "Arrays") -> "Arrays":
+    """Replace the transposed convolutions of a style network with the closest ones for ``upsampling="nearest"``.
+
+    Along an axis, a transposed kernel adds each value to three outputs. A kernel after repetition adds it to four, one
+    earlier. Least squares give the second kernel from the first.
+    """
+    repeated = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0]])
+    change = np.linalg.pinv(repeated)[:, 1:]
+    kernels = {name: arrays[name] for name in ("up1/kernel", "up2/kernel")}
+    changed = {name: np.einsum("ai,bj,ijoc->abco", change, change, kernel) for name, kernel in kernels.items()}
+    return arrays | {name: kernel.astype(np.float32) for name, kernel in changed.items()}
+
+
 def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:
     wide, half = 4 * filters, 2 * filters
     channels = dict.fromkeys(layers(blocks), (wide, wide))

@@ -1,6 +1,7 @@
 """Training a style network: what the host hands over, with a worker that learns nothing."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from zoo.core import paths
 from zoo.core.errors import ZooError
 from zoo.execution.array_queue import ArrayQueue, ClosedError
 from zoo.tasks.style_transfer import train_network
+from zoo.weights import io, manifest
+from zoo.weights.formats import Weights
 
 Zoo = Callable[..., int]
 SMALL = ("trainer.steps=3", "trainer.report=1", "trainer.batch_size=2", "trainer.size=32", "style_size=48")
@@ -171,6 +174,23 @@ def test_training_starts_from_a_network_whose_size_it_takes(
     written = {name: value for name, value in saved.items() if name != "folder"} | {"exit": "interrupted"}
     (saved["folder"] / "run.json").write_text(json.dumps(written))
     assert main(["train", f"resume={saved['folder']}"]) == 0, "the size comes from the settings that it began with"
+
+
+def test_transposed_convolutions_of_a_published_network_can_be_replaced(
+    zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published.style_network(tmp_path / "net", filters=2, blocks=1, edge=3)
+    assert zoo("style=painting.png", "weights=net", "model.upsampling=nearest", *SMALL) == 0
+    saved = record(tmp_path)
+    request = json.loads((saved["folder"] / "request.json").read_text())
+    assert request["model"]["args"]["upsampling"] == "nearest"
+    written = {name: value for name, value in saved.items() if name != "folder"} | {"exit": "interrupted"}
+    (saved["folder"] / "run.json").write_text(json.dumps(written))
+    assert main(["train", f"resume={saved['folder']}"]) == 0, "the weights are converted again"
+    shutil.rmtree(tmp_path / "runs")
+    io.write(tmp_path / "new.npz", Weights(manifest.without_transposed(io.read(tmp_path / "net").arrays), "test"))
+    assert zoo("style=painting.png", "weights=new.npz", "model.upsampling=transposed", *SMALL) == 1
+    assert "Remove model.upsampling" in capsys.readouterr().err
 
 
 def test_the_network_for_any_painting_is_not_trained(zoo: Zoo, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ from zoo.runs.result import Run
 from zoo.tasks import summaries
 from zoo.tasks.style_transfer import apply_network, export, images, inputs
 from zoo.tasks.style_transfer.apply_network import MODEL
-from zoo.weights import feature_networks, io, zoo_networks
+from zoo.weights import feature_networks, io, manifest, zoo_networks
 from zoo.weights.formats import Weights
 
 # The initial weights, in the run folder during training.
@@ -77,13 +77,20 @@ def _start(context: RunContext[StyleNetworkConfig]) -> Weights | None:
     settings = context.settings
     if settings.weights is None:
         return None
+    given = context.overrides.given("model")
     # The settings of a resumed run already contain the size.
-    for name in () if context.resumes else context.overrides.given("model"):
+    for name in () if context.resumes else given - {"upsampling"}:
         raise ZooError(f"model.{name} has no effect", f"weights={settings.weights} sets the size of the network.")
     is_own = zoo_networks.is_named(settings.weights)
     path = zoo_networks.find(MODEL, settings.weights).weights if is_own else user_path(settings.weights)
     weights, size = apply_network.network_of(path)
-    settings.model |= {"upsampling": "transposed"} | size
+    own = size.get("upsampling", "transposed")
+    chosen = settings.model["upsampling"] if "upsampling" in given else own
+    if chosen == "transposed" != own:
+        raise ZooError(f"{settings.weights} has model.upsampling={own}, not {chosen}", "Remove model.upsampling.")
+    if chosen != own:
+        weights = dataclasses.replace(weights, arrays=manifest.without_transposed(weights.arrays))
+    settings.model |= size | {"upsampling": chosen}
     return weights
 
 
