@@ -134,27 +134,54 @@ def _refuse_needless(options, way):
 
 def _likeliest(options):
     # type: (argparse.Namespace) -> str
-    keys = {word.split("=")[0].lstrip("+") for word in options.more}
-    if options.steps is not None or options.features or "content" in keys:
-        return "optimize"
-    if options.style:
-        return "any" if _has_any(options, keys - {"backend", "stack"}) else "optimize"
-    own = os.path.join(os.path.dirname(HERE), "assets", "weights", "style_transfer", "fast")
-    return "network" if keys & {"weights", "run"} or os.path.isdir(own) else "optimize"
-
-
-def _has_any(options, keys):
-    # type: (argparse.Namespace, set[str]) -> bool
-    """Return whether the networks for any painting have these settings, and are available or may be downloaded."""
+    """Return the way for a command without --way, after printing it, its reason and an alternative."""
     sys.path.insert(0, os.path.dirname(HERE))
+    from zoo.core import console
+
+    way, reason, alternative = _choice(options)
+    console.say("Way: %s, because %s. %s" % (way, reason, alternative))
+    return way
+
+
+def _choice(options):
+    # type: (argparse.Namespace) -> tuple[str, str, str]
+    keys = {word.split("=")[0].lstrip("+") for word in options.more}
+    painting = options.style or keys & {"style", "styles"}
+    given = [name for name in ("steps", "features") if getattr(options, name) is not None]
+    only = ["--" + name for name in given] or sorted(_only_optimized(keys))
+    if only:
+        return "optimize", "only this way has " + only[0], "Without it, --way network takes seconds"
+    if "run" in keys or (not painting and "weights" in keys):
+        return "network", "%s= names a network" % ("run" if "run" in keys else "weights"), _STYLE_REMEDY
+    if painting and "weights" in keys:
+        return "any", "weights= gives its networks", "--way optimize takes minutes"
+    if painting:
+        return _with_painting(options)
+    if os.path.isdir(os.path.join(os.path.dirname(HERE), "assets", "weights", "style_transfer", "fast")):
+        return "network", "no --style is given", _STYLE_REMEDY
+    return "optimize", "no network is bundled", _STYLE_REMEDY
+
+
+_STYLE_REMEDY = "--style FILE uses your painting; --way any and --way optimize use a bundled one"
+
+
+def _only_optimized(keys):
+    # type: (set[str]) -> set[str]
+    """Return the settings that no network has."""
     from zoo.config import setting
     from zoo.config.schemas.style_network import RestyleConfig
+    from zoo.config.schemas.style_transfer import StyleConfig
+
+    return keys & set(setting.by_key(StyleConfig)) - set(setting.by_key(RestyleConfig))
+
+
+def _with_painting(options):
+    # type: (argparse.Namespace) -> tuple[str, str, str]
+    """Choose for a painting: one pass if the networks are available or may be downloaded, else optimization."""
     from zoo.core import console
     from zoo.core.errors import ZooError
     from zoo.weights import style_any
 
-    if keys - set(setting.by_key(RestyleConfig)):
-        return False
     if not style_any.is_downloaded():
         what = "Download the networks that restyle after any painting (3.3 MB, Apache-2.0)"
         options.download = "yes" if console.allows(what, options.download) else "no"
@@ -163,11 +190,9 @@ def _has_any(options, keys):
                 style_any.published()
         except ZooError as error:
             console.warn(error.message + "\n" + error.remedy)
-        if not style_any.is_downloaded():
-            console.say("Without these networks, the photo is optimized toward the painting, which takes minutes")
-            return False
-    console.say("One pass; --way optimize takes longer and comes closer to the painting")
-    return True
+    if style_any.is_downloaded():
+        return "any", "its networks are available", "--way optimize takes longer and comes closer to the painting"
+    return "optimize", "the networks of --way any are missing", "--download yes gets them (3.3 MB) and takes seconds"
 
 
 def _network(options):

@@ -339,6 +339,37 @@ def test_the_script_prefers_one_pass_with_downloaded_networks(
     assert ("--way optimize" in capsys.readouterr().err) == (model == "style_transfer/any")
 
 
+@pytest.mark.parametrize(
+    ("options", "model", "line"),
+    [
+        ([], "fast", "Way: network, because no --style is given. --style FILE uses your painting"),
+        (["weights=net"], "fast", "Way: network, because weights= names a network"),
+        (
+            ["--style", "a.jpg", "weights=folder"],
+            "any",
+            "Way: any, because weights= gives its networks. --way optimize",
+        ),
+        (["styles=[a.jpg,b.jpg]", "weights=folder"], "any", "Way: any, because"),
+        (["--style", "a.jpg"], "train", "Way: optimize, because the networks of --way any are missing. --download yes"),
+        (["--steps", "3"], "train", "Way: optimize, because only this way has --steps. Without it, --way network"),
+        (["--style", "a.jpg", "masks=[m.png]"], "train", "Way: optimize, because only this way has masks"),
+    ],
+)
+def test_the_script_names_its_way_the_reason_and_an_alternative(
+    options: list[str],
+    model: str,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ZOO_CACHE", str(tmp_path))
+    script = runpy.run_path(str(CHECKOUT / "scripts" / "style_transfer.py"))
+    words = script["settings"](script["parse"](options))
+    assert model in (words[0], words[1].partition("/")[2])
+    assert capsys.readouterr().err.startswith(line)
+
+
 def test_the_painting_of_a_command_without_one_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     refused("strength.style=0", "strength.content=1", "start=nowhere.png")
     assert "style_waves.jpg; style=FILE selects another painting" in capsys.readouterr().err
