@@ -5,9 +5,11 @@
     for package in *.deb; do dpkg -x "$package" packages; done
     pip download --no-deps scikit-image && unzip -q scikit_image-*.whl -d packages
     python3 scripts/run.py python scripts/maintenance/training_photos.py packages DATA/photos
+    python3 scripts/run.py python scripts/maintenance/training_photos.py packages DATA/photos_and_tiles --tiles
 
 They were made for other purposes, under the licenses that their packages name (usr/share/doc/*/copyright); none comes
-with the zoo. Each is scaled to 640 pixels along its longer side.
+with the zoo. Each is scaled to 640 pixels along its longer side. `--tiles` adds the four quarters of each, scaled to
+1,280 pixels before: crops of them show as few objects as a part of the large photos that networks restyle later.
 """
 
 import sys
@@ -35,26 +37,34 @@ SUFFIXES = (".jpg", ".jpeg", ".png")
 
 def main(arguments: list[str]) -> int:
     """Write all photos into a folder; return 1 where some are missing."""
-    if len(arguments) != 2 or arguments[0].startswith("-"):
+    tiles = arguments[2:] == ["--tiles"]
+    if len(arguments) != 2 + tiles or arguments[0].startswith("-"):
         print(__doc__)
         return 0 if arguments in (["-h"], ["--help"]) else 2
-    source, target = map(Path, arguments)
+    source, target = map(Path, arguments[:2])
     files = sorted(path for path in source.rglob("*") if path.is_file() and path.suffix.lower() in SUFFIXES)
     target.mkdir(parents=True, exist_ok=True)
-    missing = [name for name in [*WALLPAPERS, *SAMPLES] if not take(name, files, target)]
+    missing = [name for name in [*WALLPAPERS, *SAMPLES] if not take(name, files, target, tiles)]
     print(f"{len(WALLPAPERS) + len(SAMPLES) - len(missing)} photos in {target}")
     print("".join(f"Missing: {name}\n" for name in missing), end="")
     return 1 if missing else 0
 
 
-def take(name: str, files: list[Path], target: Path) -> bool:
-    """Scale the photo of a name; return whether there is one."""
+def take(name: str, files: list[Path], target: Path, tiles: bool) -> bool:
+    """Scale the photo of a name, and write its quarters if asked; return whether there is one."""
     match = next((path for path in files if name in path.as_posix()), None)
     if match is None:
         return False
     photo = Image.open(match).convert("RGB")
-    photo.thumbnail((EDGE, EDGE))
     short = name.removeprefix(SAMPLE).removesuffix(".jpg").replace("/", "_")
+    if tiles:
+        photo.thumbnail((2 * EDGE, 2 * EDGE), Image.Resampling.LANCZOS)
+        wide, high = photo.width // 2, photo.height // 2
+        for number in range(4):
+            left, top = number % 2 * wide, number // 2 * high
+            tile = photo.crop((left, top, left + wide, top + high))
+            tile.save(target / f"{short}_{number}.jpg", quality=92)
+    photo.thumbnail((EDGE, EDGE))
     photo.save(target / f"{short}.jpg", quality=92)
     return True
 
