@@ -103,16 +103,16 @@ def size_of(arrays: "Arrays") -> Arguments | None:
 
 
 def without_transposed(arrays: "Arrays") -> "Arrays":
-    """Replace the transposed convolutions of a style network with the closest ones for ``upsampling="nearest"``.
+    """Return the weights for ``upsampling="nearest"``, whose two kernels are the closest by least squares.
 
-    Along an axis, a transposed kernel adds each value to three outputs. A kernel after repetition adds it to four, one
-    earlier. Least squares give the second kernel from the first.
+    Along an axis, a transposed kernel adds each value to three outputs, and a kernel after repetition to four.
     """
-    repeated = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0]])
-    change = np.linalg.pinv(repeated)[:, 1:]
-    kernels = {name: arrays[name] for name in ("up1/kernel", "up2/kernel")}
-    changed = {name: np.einsum("ai,bj,ijoc->abco", change, change, kernel) for name, kernel in kernels.items()}
-    return arrays | {name: kernel.astype(np.float32) for name, kernel in changed.items()}
+    change = np.linalg.pinv([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0]])[:, 1:]
+    changed = {
+        name: np.einsum("ai,bj,ijoc->abco", change, change, arrays[name]).astype(np.float32)
+        for name in ("up1/kernel", "up2/kernel")
+    }
+    return arrays | changed
 
 
 def _shapes(filters: int, blocks: int, kernel_size: int, transposed: bool = True) -> dict[str, tuple[int, ...]]:

@@ -9,8 +9,7 @@ from zoo.worker import devices
 def settle(wanted):
     """Resolve ``auto`` to ``bfloat16`` if it is known to be faster, else to ``float32``.
 
-    It is faster with PyTorch on CPUs that multiply bfloat16 matrices in hardware: a step of VGG19 took a fifth of the
-    time with AMX. Other CPUs convert to float32 and back.
+    It is faster with PyTorch on CPUs that multiply bfloat16 matrices in hardware. Other CPUs convert to float32.
     """
     if wanted != "auto":
         return wanted
@@ -21,10 +20,8 @@ def settle(wanted):
 def policy(wanted, device_kind, network=""):
     """Return Keras's name of a classifier's training precision; ``auto`` is ``mixed_bfloat16`` if it is faster.
 
-    It is faster with TensorFlow 2.21 and PyTorch 2.13 on CPUs with bfloat16 instructions. A step of the MNIST network
-    took half the time with AMX, and three quarters with AVX-512. With PyTorch and AVX-512, MobileNet took 60 %, the
-    language model 80 % and the text classifier 75 % of the time. With TensorFlow, MobileNet was not faster; texts
-    were not measured. Other CPUs convert to float32 and back.
+    It is faster with TensorFlow 2.21 (not for MobileNet) and PyTorch 2.13 on CPUs with bfloat16 instructions.
+
     Args:
         wanted: ``auto`` or a policy of Keras.
         device_kind: ``cpu`` or ``gpu``.

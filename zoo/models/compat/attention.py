@@ -76,9 +76,7 @@ MEASURED = TORCH and _has("avx512_bf16") and not _has("amx_tile")
 def _faster_by_products(q, k):
     """Return whether matrix products are faster than PyTorch's fused attention, as in bfloat16 on some CPUs.
 
-    Measured with PyTorch 2.13 on two cores of an AMD EPYC with AVX-512 bfloat16, for lengths 64 to 1024. The products
-    took 20 to 61 % of the time with gradients, and 45 to 69 % without. In float32 there is no such difference.
-    scripts/benchmarks/attention.py measures it.
+    scripts/benchmarks/attention.py measures it. In float32 there is no such difference.
     """
     pairs = q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2]  # scores kept in memory
     if q.device.type != "cpu" or q.dtype != torch.bfloat16 or pairs > 2**26:

@@ -150,7 +150,7 @@ def _train_on_batch(model, *batch, names=("accuracy",)):
     """Take one optimizer step and return the loss and the metrics.
 
     On PyTorch, JAX and MLX, ``torch_step`` and ``stateless_step`` avoid Keras's overhead. On TensorFlow,
-    ``train_on_batch`` of Keras 3.6 traces every step again, which made steps of a small network ten times slower.
+    ``train_on_batch`` of Keras 3.6 traces every step again.
     """
     if MAJOR < 3:
         return model.train_on_batch(*batch)[: 1 + len(names)]

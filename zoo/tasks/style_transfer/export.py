@@ -1,8 +1,6 @@
 """Export a feed-forward style network, which accepts images of any size."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from zoo.config.overrides import Overrides
 from zoo.core import console
@@ -32,6 +30,8 @@ READING = {"color": "sRGB, by the profile", "orientation": "exif", "background":
 
 
 def export(overrides: Overrides) -> Run:
+    from zoo.data.images import pixels
+
     source = apply_network.source_of(EXPORT, overrides)
     context = create_context(EXPORT, overrides)
     settings = context.settings
@@ -48,7 +48,7 @@ def export(overrides: Overrides) -> Run:
         items=lambda folder, most: _pictures(given, folder, most),
         examples=_examples,
         reading=READING,
-        code=_code(),
+        code=(pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits),
         calibration=(lambda folder, most: _pictures(calibrate, folder, most)) if trained else None,
         source=source,
         record={} if source else {"weights": {"source": settings.weights}},
@@ -56,19 +56,11 @@ def export(overrides: Overrides) -> Run:
     return exporting.export(context, subject)
 
 
-def _code() -> tuple[Callable[..., Any], ...]:
-    from zoo.data.images import pixels
-
-    return pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits
-
-
 def _examples(folder: Path) -> tuple[list[str], ItemData]:
     small = images.fitted(np.load(folder / "item0.npy"), EXAMPLE_EDGE)
-    paths = export_examples.images([small], folder / "examples")
-    read = [folder / f"example{number}.npy" for number in range(len(paths))]
-    for path, saved in zip(paths, read, strict=True):
-        np.save(saved, images.opened(path, "input").pixels, allow_pickle=False)
-    return [str(path) for path in paths], ItemData(pictures=[str(path) for path in read])
+    (path,) = export_examples.images([small], folder / "examples")
+    read = images.store(folder / "example0.npy", images.opened(path, "input").pixels)
+    return [str(path)], ItemData(pictures=[read])
 
 
 def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
@@ -89,9 +81,7 @@ def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
             console.warn(f"Skipped: {path} is a strip, of {min(pixels.shape[:2])} pixels once it is reduced")
             continue
         rows, columns = (side - side % GRAIN for side in pixels.shape[:2])
-        path_of = str(folder / f"item{len(written)}.npy")
-        np.save(path_of, pixels[:rows, :columns], allow_pickle=False)
-        written.append(path_of)
+        written.append(images.store(folder / f"item{len(written)}.npy", pixels[:rows, :columns]))
     if not written:
         raise ZooError(f"No usable images in {given}", photo_stream.KINDS)
     return ItemData(pictures=written)

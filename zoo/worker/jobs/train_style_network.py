@@ -64,8 +64,7 @@ def run(request, events, stop, phases):
 def _start(model, request, settings):
     """Fill the network with trained weights, or random weights whose first results have the painting's colors.
 
-    With shift 0 and scale 1 in the last normalization, a fifth of all values are beyond white and black. There tanh
-    has almost no gradient: skies stayed white for hundreds of steps.
+    With shift 0 and scale 1, many values are beyond white and black, where tanh has almost no gradient.
     """
     if request.weights:
         weights.load(model, request.weights)
@@ -203,7 +202,7 @@ def _terms(model, settings, sample):
     seen = dict(zip(layers, compat.as_list(judge(restyled))))
     content = _content(judge, layers, wanted.content, (photo, restyled), seen, sample)
     grams = objective.grams(chosen, wanted.style, _read(settings.painting))
-    style = _style(wanted.style, [gram[None] for gram in grams], seen)
+    style = _style(wanted.style, grams, seen)
     variation = style_losses.total_variation(compat, restyled)
     rough = style_losses.weighted_sum(compat, [variation], [1 / (3.0 * size * size * _ROUGH)], "roughness")
     weights = settings.strength
@@ -231,12 +230,9 @@ def _content(judge, layers, chosen, pictures, seen, sample):
 def _style(names, targets, seen):
     """Return the distance of the result's Gram matrices from the painting's: 0 if equal, 1 for a gray image.
 
-    ``targets`` are the painting's, (1, channels, channels) for each of the layers ``names``.
+    ``targets`` are the painting's, (channels, channels) for each of the layers ``names``.
     """
-    parts, factors = [], []
-    for name, target in zip(names, targets):
-        own = style_losses.gram_matrix(compat, seen[name])
-        aim = style_losses.constant(compat, target, own, "painting_" + name)
-        parts.append(style_losses.squared_distance(compat, own, aim))
-        factors.append(1.0 / (len(names) * max(float(np.square(target).sum()), 1e-12)))
-    return style_losses.weighted_sum(compat, parts, factors, "style")
+    grams = [style_losses.gram_matrix(compat, seen[name]) for name in names]
+    rows = zip(grams, targets, grams, ["painting_" + name for name in names])
+    factors = [objective.inverse(target) / len(names) for target in targets]
+    return style_losses.weighted_sum(compat, [objective.distance(*row) for row in rows], factors, "style")

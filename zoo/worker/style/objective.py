@@ -90,7 +90,7 @@ def _prove(function, layers, target, own, weights):
     for number in range(len(layers.style)):
         mean = sum(share * grams[number] for share, grams in zip(target.shares, target.grams))
         apart = float(np.square(own[number] - mean, dtype=np.float64).sum())
-        wanted += weights.style / len(layers.style) * apart * _inverse(mean)
+        wanted += weights.style / len(layers.style) * apart * inverse(mean)
     (style, content, _), _ = function(target.content)
     # An image in its own style has almost no loss, of which rounding is a large share.
     near = abs(style - wanted) <= TOLERANCE * wanted + NOTHING * weights.style
@@ -109,19 +109,19 @@ def _style(names, maps, target, weight, start):
         if open_ones:
             share = sum(target.shares[index] for index in open_ones)
             mean = sum(target.shares[index] * target.grams[index][number] for index in open_ones) / share
-            terms.append(_distance(losses.gram_matrix(compat, maps[name]), mean, start, "aim_%s" % name))
-            shares.append(share * _inverse(mean))
+            terms.append(distance(losses.gram_matrix(compat, maps[name]), mean, start, "aim_%s" % name))
+            shares.append(share * inverse(mean))
         for index in set(range(len(target.masks))) - set(open_ones):
             aim, where = target.grams[index][number], "%s_%d" % (name, index)
             mask = losses.constant(compat, _shrunk(target.masks[index], maps[name]), start, "mask_" + where)
-            terms.append(_distance(losses.gram_matrix(compat, maps[name], mask=mask), aim, start, "aim_" + where))
-            shares.append(target.shares[index] * _inverse(aim))
+            terms.append(distance(losses.gram_matrix(compat, maps[name], mask=mask), aim, start, "aim_" + where))
+            shares.append(target.shares[index] * inverse(aim))
     return losses.weighted_sum(compat, terms, [weight * share / len(names) for share in shares], "style")
 
 
 def _content(names, maps, aims, weight, start):
-    terms = [_distance(maps[name], aims[name][0], start, "aim_content_%s" % name) for name in names]
-    shares = [weight / len(names) * _inverse(aims[name]) for name in names]
+    terms = [distance(maps[name], aims[name][0], start, "aim_content_%s" % name) for name in names]
+    shares = [weight / len(names) * inverse(aims[name]) for name in names]
     return losses.weighted_sum(compat, terms, shares, "content")
 
 
@@ -131,11 +131,13 @@ def _rough(picture, shape, weight):
     return losses.weighted_sum(compat, roughness, [weight / size / ROUGH], "roughness")
 
 
-def _distance(x, aim, start, name):
+def distance(x, aim, start, name):
+    """Return the squared distance of a tensor from a fixed array, (batch, 1); ``start`` is any tensor of the model."""
     return losses.squared_distance(compat, x, losses.constant(compat, aim[None].astype(np.float32), start, name))
 
 
-def _inverse(aim):
+def inverse(aim):
+    """Return the factor that makes the distance of zeros from an array 1."""
     return 1.0 / max(1e-12, float(np.square(aim, dtype=np.float64).sum()))
 
 
