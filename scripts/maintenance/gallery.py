@@ -62,14 +62,14 @@ From left to right:
 1. the photo
 2. optimized with SqueezeNet features, 400 pixels
 3. a network trained for 400 steps from `zoo/mosaic`, the network of a different painting (ten minutes on a busy CPU)
-4. `zoo/starry_night`, trained for 1,500 steps from random weights
+4. `zoo/starry_night`, trained for 1,500 steps with SqueezeNet features and 1,000 steps with VGG19 features
 5. `style_transfer/any` in one pass
 
 The optimized images look best: strokes follow the shapes and swirl in the sky. In one pass, the pagoda and the
 flower look good, with richer colors than the painting. The two style networks reproduce the colors, light and
-strokes of the painting. However, their strokes are uniform and hide small details: windows, petals, the roof. Style
-networks work best for uniform textures, such as the drawn mosaic and the hatching. Training for 400 steps from a
-trained network gives nearly the same result as 1,500 steps from random weights.
+strokes of the painting. Their strokes are uniform. Those of the first also hide small details: windows, petals, the
+roof. The second network keeps more of them. Style networks work best for uniform textures, such as the drawn mosaic
+and the hatching.
 """
 
 

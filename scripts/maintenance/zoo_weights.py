@@ -8,7 +8,7 @@
 
 `make` trains as scripts/maintenance/zoo_weights.yaml says; `pack` takes a finished run instead; `measure` writes the
 figures of a card anew; `check` holds each card against 500 items. DATA holds mnist/, fashion/, text/, style/,
-squeezenet/ and photos/ (scripts/maintenance/training_photos.py). Train in a clean checkout: the card names its
+squeezenet/, vgg19/, photos/ and photos_and_tiles/ (scripts/maintenance/training_photos.py). Train in a clean checkout: the card names its
 commit.
 """
 
@@ -46,7 +46,7 @@ CHECK_LETTERS = 20_000
 # A style network has no test set: it is held by what it makes of one picture, how far it changes that in gray levels.
 CHANGE = "change"
 PICTURE, PICTURE_SIZE = ROOT / "assets" / "landscape.jpg", 320
-# Photos that style networks learn from, and the feature network that judges them, below DATA.
+# Photos that style networks learn from, and the feature network that judges them, below DATA; rows may name others.
 PHOTOS = "photos"
 FEATURES = "squeezenet/squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5"
 LIBRARIES = ("python", "keras", "tensorflow", "torch", "jax", "numpy")
@@ -124,7 +124,8 @@ def material(row: Row, data: Path | None, parts: tuple[str, ...], limit: int | N
     if data is None or not row["data"]:
         yield []
     elif is_style(row):
-        yield [f"style={painting(row, data)}", f"photos={data / PHOTOS}", f"feature_weights={data / FEATURES}"]
+        photos, features = (data / row.get(key, usual) for key, usual in (("photos", PHOTOS), ("features", FEATURES)))
+        yield [f"style={painting(row, data)}", f"photos={photos}", f"feature_weights={features}"]
     elif row.get("form") == "class_folders":
         with tempfile.TemporaryDirectory() as folder:
             for part in parts:
