@@ -8,8 +8,8 @@
 
 `make` trains as scripts/maintenance/zoo_weights.yaml says; `pack` takes a finished run instead; `measure` writes the
 figures of a card anew; `check` holds each card against 500 items. DATA holds mnist/, fashion/, text/, style/,
-squeezenet/, vgg19/, photos/ and photos_and_tiles/ (scripts/maintenance/training_photos.py). Train in a clean checkout: the card names its
-commit.
+squeezenet/, vgg19/, photos/ and photos_and_tiles/ (scripts/maintenance/training_photos.py). Train in a clean checkout:
+the card names its commit.
 """
 
 import argparse
