@@ -24,9 +24,10 @@ MOST = 10
 # Longer side in pixels of the image in the example files for the README, most of which enlarge it.
 EXAMPLE_EDGE = 40
 
-
 # How a file is read as an input; the worker adds the requirements of the network.
 READING = {"color": "sRGB, by the profile", "orientation": "exif", "background": "white", "padding": "edge"}
+# Functions of zoo.data.images.pixels that an export copies.
+CODE = ("read_srgb", "srgb", "upright", "opaque", "eight_bits")
 
 
 def export(overrides: Overrides) -> Run:
@@ -48,7 +49,7 @@ def export(overrides: Overrides) -> Run:
         items=lambda folder, most: _pictures(given, folder, most),
         examples=_examples,
         reading=READING,
-        code=(pixels.read_srgb, pixels.srgb, pixels.upright, pixels.opaque, pixels.eight_bits),
+        code=tuple(getattr(pixels, name) for name in CODE),
         calibration=(lambda folder, most: _pictures(calibrate, folder, most)) if trained else None,
         source=source,
         record={} if source else {"weights": {"source": settings.weights}},
@@ -58,9 +59,10 @@ def export(overrides: Overrides) -> Run:
 
 def _examples(folder: Path) -> tuple[list[str], ItemData]:
     small = images.fitted(np.load(folder / "item0.npy"), EXAMPLE_EDGE)
-    (path,) = export_examples.images([small], folder / "examples")
-    read = images.store(folder / "example0.npy", images.opened(path, "input").pixels)
-    return [str(path)], ItemData(pictures=[read])
+    paths = export_examples.images([small], folder / "examples")
+    pixels = [images.opened(path, "input").pixels for path in paths]
+    read = [images.store(folder / f"example{number}.npy", each) for number, each in enumerate(pixels)]
+    return [str(path) for path in paths], ItemData(pictures=read)
 
 
 def _pictures(given: str | None, folder: Path, most: int) -> ItemData:
