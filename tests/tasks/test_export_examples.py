@@ -48,7 +48,7 @@ def test_the_copied_code_reads_images_of_all_kinds_as_the_program(how: Reading, 
 
 
 def test_the_copied_code_reads_colors_of_style_networks_as_the_program(tmp_path: Path) -> None:
-    read = copied(style_export._code())["read_srgb"]
+    read = copied(tuple(getattr(pixels, name) for name in style_export.CODE))["read_srgb"]
     for path in export_examples.images(list(COLORS), tmp_path / "files"):
         np.testing.assert_array_equal(read(path), next(files.open_image(path)[1]))
 
