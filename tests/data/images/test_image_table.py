@@ -1251,3 +1251,13 @@ def test_no_finding_means_no_label_if_it_is_always_alone(tmp_path: Path) -> None
         *rows("{}_000.png,none|Mass", "{}_000.png,none", "{}_000.png,Mass", count=40),
     )
     assert scan(table, target="labels").notes[-1].startswith("2 labels: Mass (27), none (27)")
+
+
+def test_a_column_of_files_holds_no_classes(tmp_path: Path) -> None:
+    """Distorted images with their originals and two scores, as in sets of image quality."""
+    lay(tmp_path, *(f"images/I0{number // 6}_{number}.png" for number in range(24)))
+    lay(tmp_path, *(f"images/I0{number}.png" for number in range(4)))
+    lines = (f"I0{number // 6}_{number}.png,I0{number // 6}.png,{1 + number / 8},{number / 30}" for number in range(24))
+    error = refused(write(tmp_path / "dmos.csv", "dist_img,ref_img,dmos,var", *lines))
+    assert "column dmos holds numbers" in error.message
+    assert "data.target=number" in str(error.remedy)

@@ -146,7 +146,7 @@ def find(path: Path, data: TableReading, sample: list[list[str]], number: Number
 
 
 def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int]:
-    """Return the columns that may be targets: without those that are empty, nested, dates, or of the image."""
+    """Return the columns that may be targets: without those that are empty, nested, dates, files, or of the image."""
     images = [number(cell) for cell in columns[layout.image]]
     boxed = [place for place in range(len(columns)) if layout.plain(place) in ("x", "y", "width", "height")]
     return [
@@ -155,6 +155,7 @@ def _free(columns: list[list[str]], layout: Columns, number: Number) -> list[int
         and any(column) and not _is_counted(column) and not _OF_IMAGES.fullmatch(layout.plain(place))
         and not tables.DATE.fullmatch(layout.title(place)) and not any(map(_NESTED.match, column))
         and not all(map(_DATES.fullmatch, column)) and [number(cell) for cell in column] != images
+        and not all(Path(cell).suffix.lower() in decode.SUFFIXES for cell in column)
     ]  # fmt: skip
 
 
