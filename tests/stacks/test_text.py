@@ -65,17 +65,20 @@ def test_the_classifier_of_pairs_begins_as_a_logistic_regression(
     with np.load(tmp_path / "run" / "weights.npz") as weights, np.load(tmp_path / "run" / "split.npz") as split:
         gains, scaled, chosen = weights["pairs/gains"], weights["pairs/ratios"], split["train"]
         assert np.abs(weights["predictions/kernel"]).max() < 1e-6, "the encoder has nothing to say yet"
-    ratios = scaled / 7
     tokens = tokenization.load(tmp_path / "run" / "vocabulary.json").encode_all(texts)
     rows = np.zeros((len(texts), 16), np.int32)
     for row, text in zip(rows, tokens, strict=True):
         row[: len(text)] = text
-    numbers, labels = text_features.features(rows, None, len(ratios) - 500, 500), np.repeat([0, 1], 60)
-    counts = np.stack([np.bincount(features, minlength=len(ratios)) for features in numbers])
+    numbers, labels = text_features.features(rows, None, len(gains) - 500, 500), np.repeat([0, 1], 60)
+    counts = np.stack([np.bincount(features, minlength=len(gains)) for features in numbers])
+    counts[:, 0] = 0  # the filling
+    of_texts = np.stack([(counts[chosen][labels[chosen] == own] > 0).sum(axis=0) for own in (0, 1)], axis=1)
+    shares = (of_texts + 1) / (of_texts + 1).sum(axis=0)
+    ratios = np.where(of_texts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0)
     expected = LogisticRegression(C=4 * linear.LOGISTIC_STRENGTH, fit_intercept=False, tol=1e-8, max_iter=1000)
-    expected.fit((counts * ratios[:, 1])[chosen], labels[chosen])
+    expected.fit((counts * ratios)[chosen], labels[chosen])
     logits = counts @ (scaled * (0.02 + 0.5 * gains))
-    assert logits[:, 1] - logits[:, 0] == pytest.approx(expected.decision_function(counts * ratios[:, 1]), rel=0.02)
+    assert logits[:, 1] - logits[:, 0] == pytest.approx(expected.decision_function(counts * ratios), rel=0.02)
     assert (logits.argmax(axis=1) == labels).all()
     before = open_run(tmp_path / "run").record["phases"]["fit_linear_s"]
     assert main(["train", f"resume={tmp_path / 'run'}", "trainer.epochs=2"]) == 0
